@@ -1,0 +1,134 @@
+"""The Python face: ``run(command)``; and what it shares with the program.
+
+The child runs before the classifier is imported: :func:`judge_for` does that when it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gpualert_common import config
+from gpualert_common.errors import UsageError
+from gpualert_common.spec import RunSpec
+from gpualert_common.supervise import Outlook, Supervised, supervise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from gpualert_common.model import Verdict
+    from gpualert_common.record import Record
+    from gpualert_common.supervise.analyst import Evidence
+    from gpualert_common.supervise.prepare import Prepared
+
+
+class RunResult:
+    """A run that has ended.
+
+    ``exit_code`` is the child's status (-n: killed by signal n), 124 after our time limit, 126 or
+    127 when it could not be executed, None when the status was lost.  ``log_path`` is the log, or
+    stderr's where the streams are apart.  ``record`` stays readable.
+    """
+
+    __slots__ = ("_verdict", "exit_code", "log_path", "record")
+
+    def __init__(self, supervised: Supervised) -> None:
+        self.record: Record = supervised.record
+        self.exit_code = supervised.ending.exit_code
+        self.log_path = self.record.log_path(self.record.logs[-1])
+        self._verdict = supervised.verdict
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why it ended so; None when the classifier failed or the disk was too slow for it."""
+        if self._verdict is None:
+            return None
+        from gpualert_common.diagnose import from_json
+
+        return from_json(self._verdict)
+
+
+def run(
+    command: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | str | None = None,
+    grace: float | str | None = None,
+    name: str | None = None,
+    state_dir: str | os.PathLike[str] | None = None,
+    streams: str | None = None,
+    log_full: str | None = None,
+    log_reserve: int | str | None = None,
+    end_survivors: bool | None = None,
+    sync: bool | None = None,
+) -> RunResult:
+    """Run ``command`` under supervision and return when it has ended.
+
+    What is None comes from the configuration.  stdin is /dev/null; stdout and stderr go to the log
+    and nowhere else.  Durations are seconds or text such as "10m".
+
+    Raises UsageError, ConfigError or NoDurableLogError before launch, when nothing was started.
+    After launch only an exception of the caller's own (KeyboardInterrupt, a time-out that an engine
+    throws) gets out, once the child has been stopped.
+    """
+    if isinstance(command, str | bytes):
+        raise UsageError('command is a list, as in ["python", "train.py"]; for a shell ["sh", "-c", ...]')
+    settings = config.load(
+        {
+            "timeout": timeout,
+            "grace": grace,
+            "state_dir": None if state_dir is None else os.fspath(state_dir),
+            "streams": streams,
+            "log_full": log_full,
+            "log_reserve": log_reserve,
+            "end_survivors": end_survivors,
+            "sync": sync,
+        },
+        given_as="argument",
+    )
+    if settings["streams"].value == "auto":
+        settings["streams"].value = "merged"
+    spec = make_spec(
+        command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
+    )
+    return RunResult(supervise(spec, _quiet_outlook, own_process=False))
+
+
+def make_spec(
+    command: Sequence[str],
+    settings: Mapping[str, config.Setting],
+    *,
+    cwd: str | None,
+    name: str | None,
+    env: Mapping[str, str] | None = None,
+    inherit: bool = False,
+) -> RunSpec:
+    """The spec that the settings describe."""
+    return RunSpec(
+        [os.fspath(argument) for argument in command],
+        cwd=cwd,
+        env=env,
+        timeout_s=settings["timeout"].value,
+        grace_s=settings["grace"].value,
+        streams=settings["streams"].value,
+        log_full=settings["log_full"].value,
+        log_reserve_bytes=settings["log_reserve"].value,
+        end_survivors=settings["end_survivors"].value,
+        state_dir=settings["state_dir"].value,
+        sync=settings["sync"].value,
+        name=name,
+        inherit=inherit,
+    )
+
+
+def judge_for(prepared: Prepared) -> Evidence:
+    """The classifier for a run, imported when it is first needed."""
+    from gpualert_common.judge import Judge
+
+    return Judge(prepared.launch_record)
+
+
+def _quiet_outlook(prepared: Prepared) -> Outlook:
+    return Outlook(lambda: judge_for(prepared))

@@ -1,0 +1,219 @@
+"""Arguments and dispatch.  ``run`` imports nothing that the child would have to wait for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from gpualert_common import config
+from gpualert_common._version import __version__
+from gpualert_common.errors import GPUAlertError, NoDurableLogError
+from gpualert_common.spec import EXIT_NOT_PREPARED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_NEGATIVE = 1
+EXIT_USAGE = 2
+
+_RUN_HELP = "a run id, the start of one, the path of a record, or: last (default)"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns its exit status."""
+    _open_standard_descriptors()
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    options = build_parser().parse_args(argv)
+    failure = EXIT_NOT_PREPARED if options.command_name == "run" else EXIT_USAGE
+    try:
+        return int(options.action(options))
+    except BrokenPipeError:
+        _discard_stdout()
+        return EXIT_NEGATIVE
+    except (GPUAlertError, OSError) as error:
+        lead = "" if isinstance(error, NoDurableLogError) else "error: "
+        print(f"gpualert: {lead}{error}", file=sys.stderr)
+        return failure
+    except KeyboardInterrupt:
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole program."""
+    parser = argparse.ArgumentParser(
+        prog="gpualert",
+        description="Supervise a training command, keep its log, say why it ended.",
+    )
+    parser.add_argument("--version", action="version", version=f"gpualert {__version__}")
+    commands = parser.add_subparsers(dest="command_name", metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_classify(commands)
+    _add_records(commands)
+    _add_rules(commands)
+    _add_config(commands)
+    return parser
+
+
+_Commands = argparse._SubParsersAction  # noqa: SLF001 - argparse names it nowhere else
+
+
+def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a command under supervision",
+        usage="gpualert run [options] -- CMD...",
+        description="Run CMD with its log on the disk before it starts, end with its status, and "
+        "say why it failed. stdout and stderr are the command's; our own words go to stderr.",
+    )
+    parser.add_argument("--state-dir", metavar="DIR", help="keep the record here")
+    parser.add_argument("--timeout", metavar="DURATION", help="end the run after this (30s, 10m)")
+    parser.add_argument(
+        "--grace", metavar="DURATION", help="from the first signal to the end by force (30s)"
+    )
+    parser.add_argument("--cwd", metavar="DIR", help="working directory of the command")
+    parser.add_argument(
+        "--streams",
+        choices=("auto", "merged", "apart"),
+        help="one log, or stdout and stderr apart (auto: apart unless both go to one place)",
+    )
+    parser.add_argument(
+        "--log-full",
+        choices=("fail", "drop"),
+        help="on a full disk: the command sees the error (fail), or the log is cut (drop)",
+    )
+    parser.add_argument("--log-reserve", metavar="SIZE", help="disk space kept for the log (1MiB)")
+    parser.add_argument(
+        "--end-survivors",
+        action="store_const",
+        const=True,
+        help="end processes that outlive a command which ended by itself",
+    )
+    parser.add_argument("--name", metavar="NAME", help="a name for people")
+    parser.add_argument(
+        "-q", "--quiet", action="store_const", const=True, help="say nothing of our own"
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD", help=argparse.SUPPRESS)
+    parser.set_defaults(action=_run)
+
+
+def _add_classify(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "classify",
+        help="say why a run failed, from an old log",
+        description="Say why a run failed, from its log or logs (one run: all its files).",
+    )
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="a log file, or - for stdin")
+    parser.add_argument(
+        "--exit-code",
+        type=int,
+        metavar="N",
+        help="status of the run: 0 to 255, or -n when signal n ended it",
+    )
+    _add_json(parser)
+    parser.set_defaults(action=_classify)
+
+
+def _add_records(commands: _Commands[argparse.ArgumentParser]) -> None:
+    runs = commands.add_parser("runs", help="list the runs on this machine")
+    runs.set_defaults(action=_records("runs"))
+    show = commands.add_parser("show", help="show a run and its verdict")
+    follow = commands.add_parser("follow", help="print the log of a run as it grows")
+    stop = commands.add_parser("stop", help="end a run gracefully")
+    stop.add_argument(
+        "--grace", metavar="DURATION", help="from the first signal to the end by force"
+    )
+    recover = commands.add_parser(
+        "recover", help="finish the records of runs whose supervisor died (all, or one)"
+    )
+    for name, parser in (("show", show), ("follow", follow), ("stop", stop), ("recover", recover)):
+        default = None if name == "recover" else "last"
+        parser.add_argument("run", nargs="?", default=default, metavar="RUN", help=_RUN_HELP)
+        parser.set_defaults(action=_records(name))
+    for parser in (runs, show, stop, recover):
+        _add_json(parser)
+    for parser in (runs, show, follow, stop, recover):
+        parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
+
+
+def _add_rules(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("rules", help="list, show or check the rules for causes")
+    actions = parser.add_subparsers(dest="rules_action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the rules in their order")
+    show = actions.add_parser("show", help="show one rule")
+    show.add_argument("rule", metavar="ID", help="the cause it names")
+    check = actions.add_parser("check", help="check every rule file and its samples")
+    for action in (listing, show, check):
+        action.add_argument("--rules-dir", metavar="DIR", help="rules here, not the shipped ones")
+        _add_json(action)
+    parser.set_defaults(action=_rules)
+
+
+def _add_config(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("config", help="show the settings")
+    actions = parser.add_subparsers(dest="config_action", metavar="ACTION", required=True)
+    show = actions.add_parser("show", help="each setting and where it came from")
+    _add_json(show)
+    parser.set_defaults(action=_show_config)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="JSON on stdout and nothing else")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from gpualert_common.cli import run
+
+    return run.run(options)
+
+
+def _classify(options: argparse.Namespace) -> int:
+    from gpualert_common.cli import classify
+
+    return classify.classify(options)
+
+
+def _records(name: str) -> object:
+    def action(options: argparse.Namespace) -> int:
+        from gpualert_common.cli import records
+
+        return int(getattr(records, name)(options))
+
+    return action
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from gpualert_common.cli import rules
+
+    return rules.rules(options)
+
+
+def _show_config(options: argparse.Namespace) -> int:
+    settings = config.load({})
+    if options.json:
+        import json
+
+        fields = {
+            name: {"value": setting.value, "origin": setting.origin}
+            for name, setting in settings.items()
+        }
+        print(json.dumps({"schema": 1, "settings": fields}))
+    else:
+        for name, setting in settings.items():
+            print(f"{name:14} {setting.value!s:12} {setting.origin:24} {config.KEYS[name].help}")
+    return 0
+
+
+def _open_standard_descriptors() -> None:
+    """Where a caller closed 0, 1 or 2, the next file we open would take its place."""
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd <= 2:
+        os.set_inheritable(fd, True)
+        fd = os.dup(fd)
+    os.close(fd)
+
+
+def _discard_stdout() -> None:
+    """The reader of our stdout left: nothing of it may be written at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,0 +1,79 @@
+"""``gpualert run``: the command's own output and status, and at the end a few words of ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gpualert_common import config
+from gpualert_common.api import judge_for, make_spec
+from gpualert_common.supervise import Outlook, supervise
+from gpualert_common.supervise.forward import is_discard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    from gpualert_common.spec import Ending, RunSpec
+    from gpualert_common.supervise.prepare import Prepared
+
+_STDOUT, _STDERR = 1, 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and exit with its status, whatever still hangs beside us."""
+    names = ("state_dir", "timeout", "grace", "streams", "log_full", "log_reserve")
+    given = {name: getattr(options, name) for name in (*names, "end_survivors", "quiet")}
+    settings = config.load(given)
+    if settings["streams"].value == "auto":
+        settings["streams"].value = _streams()
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    spec = make_spec(command, settings, cwd=options.cwd, name=options.name, inherit=True)
+    quiet = settings["quiet"].value
+
+    def outlook(prepared: Prepared) -> Outlook:
+        return Outlook(
+            lambda: judge_for(prepared),
+            forwards=_forwards(spec),
+            greeting="" if quiet else _greeting(prepared),
+            say=None if quiet else _closing_words(prepared),
+            say_fd=_STDERR,
+        )
+
+    supervised = supervise(spec, outlook, own_process=True)
+    sys.stdout.flush()
+    os._exit(supervised.ending.shell_code)
+
+
+def _streams() -> str:
+    """Merged at a terminal and where both go to one place anyway: apart, their order would go."""
+    if os.isatty(_STDOUT):
+        return "merged"
+    out, err = os.fstat(_STDOUT), os.fstat(_STDERR)
+    same = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
+    return "merged" if same else "apart"
+
+
+def _forwards(spec: RunSpec) -> dict[str, int]:
+    targets = dict(zip(spec.logs, (_STDOUT, _STDERR), strict=False))
+    return {name: fd for name, fd in targets.items() if not is_discard(fd)}
+
+
+def _greeting(prepared: Prepared) -> str:
+    tried = "".join(f"gpualert: no log at {place}: {what}\n" for place, what in prepared.tried)
+    return tried + (f"gpualert: the record is {prepared.record.path}\n" if tried else "")
+
+
+def _closing_words(prepared: Prepared) -> Any:
+    def say(verdict: dict[str, Any] | None, ending: Ending) -> str:
+        from gpualert_common import report
+
+        record = prepared.record
+        path = verdict and verdict["log_path"]
+        seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
+        return report.short(
+            verdict, record.run_id, path or record.log_path(record.logs[-1]), seconds
+        )
+
+    return say

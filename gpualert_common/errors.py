@@ -1,0 +1,44 @@
+"""Errors, one kind per who has to act.  Imports nothing of ours.
+
+A message says what was tried, on what, what came back, and the next thing to do.
+"""
+
+
+class GPUAlertError(Exception):
+    """Root of every error that gpualert raises on purpose."""
+
+
+class UsageError(GPUAlertError):
+    """The caller asked for something that cannot be done as asked (argument, path, run id)."""
+
+
+class ConfigError(UsageError):
+    """A configuration file or ``GPUALERT_*`` variable is wrong; names the file and the key."""
+
+
+class RuleError(GPUAlertError):
+    """A rule file is wrong; names the file and the key.  For the rule's author."""
+
+    def __init__(self, file: str, key: str, problem: str) -> None:
+        super().__init__(f"{file}: {key}: {problem}")
+        self.file = file
+        self.key = key
+
+
+class NoDurableLogError(GPUAlertError):
+    """No place for the log could be had, so nothing was launched.  For the host's operator.
+
+    ``tried`` holds (place, what came back) in the order of the attempts.
+    """
+
+    def __init__(self, tried: list[tuple[str, str]]) -> None:
+        lines = "".join(f"\n  {place}: {problem}" for place, problem in tried)
+        super().__init__(
+            f"no place for a durable log, nothing was launched; tried:{lines}\n"
+            "free space there, or name another place with --state-dir or GPUALERT_STATE_DIR"
+        )
+        self.tried = tried
+
+
+class RecordError(GPUAlertError):
+    """A run record cannot be read or trusted: absent, damaged, foreign, or of a newer schema."""

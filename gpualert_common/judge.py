@@ -1,0 +1,93 @@
+"""From logs and an ending to a verdict: the same way for a live run, a lost one, and an old log."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from gpualert_common.classify import Reading, RuleSet, Scanner, load_rules
+from gpualert_common.diagnose import conclude, to_json
+from gpualert_common.errors import RuleError
+from gpualert_common.model import ExitFacts
+from gpualert_common.spec import Ending
+
+_CHUNK_BYTES = 1 << 20
+
+
+class Judge:
+    """Reads the logs of one run piece by piece and concludes once, at the end.
+
+    A rule file that is broken is left out and named among the verdict's warnings.
+    """
+
+    def __init__(self, launch_record: dict[str, Any] | None = None) -> None:
+        self._launch_record = launch_record or {}
+        self._rules, self._broken = _live_rules()
+        self._scanners: dict[str, Scanner] = {}
+        self._next: dict[str, int] = {}
+        self._readings: list[Reading] = []
+
+    def feed(self, log: str, data: bytes, offset: int) -> None:
+        """Read ``data``, which stands at ``offset`` of that log.
+
+        An offset before what was read means that the log was truncated and begins anew.
+        """
+        if offset < self._next.get(log, 0):
+            self._readings.append(self._scanners.pop(log).finish())
+        if log not in self._scanners:
+            self._scanners[log] = Scanner(self._rules, log)
+        self._scanners[log].feed(data, offset)
+        self._next[log] = offset + len(data)
+
+    def feed_file(self, path: str) -> None:
+        """Read a whole file under its own name.  Raises OSError."""
+        name = os.path.basename(path)
+        offset = 0
+        self.feed(name, b"", 0)
+        with open(path, "rb", buffering=0) as file:
+            while data := file.read(_CHUNK_BYTES):
+                self.feed(name, data, offset)
+                offset += len(data)
+
+    def conclude(self, ending: Ending, facts: dict[str, Any]) -> dict[str, Any]:
+        """The verdict as its JSON object."""
+        self._readings += [scanner.finish() for scanner in self._scanners.values()]
+        self._scanners.clear()
+        verdict = conclude(
+            run_id=self._launch_record.get("run_id"),
+            attempt=1,
+            host=self._launch_record.get("host"),
+            log_path=facts.get("log_path"),
+            readings=self._readings,
+            facts=_exit_facts(ending, facts),
+            rules=self._rules,
+        )
+        fields = to_json(verdict)
+        fields["warnings"] += [
+            {"kind": "broken_rule", "text": f"left out: {error}"} for error in self._broken
+        ]
+        return fields
+
+
+@cache
+def _live_rules() -> tuple[RuleSet, list[RuleError]]:
+    broken: list[RuleError] = []
+    return load_rules(broken=broken), broken
+
+
+def _exit_facts(ending: Ending, facts: dict[str, Any]) -> ExitFacts:
+    duration_s = None
+    if ending.ended_at is not None and ending.started_at:
+        duration_s = ending.ended_at - ending.started_at
+    return ExitFacts(
+        code=ending.code,
+        started=ending.started,
+        start_error=ending.start_error,
+        limit=ending.limit,
+        signal=ending.signal,
+        sender=ending.sender,
+        duration_s=duration_s,
+        survivors=len(facts.get("survivors", ())),
+        log_disk_full=bool(facts.get("log_disk_full")),
+    )

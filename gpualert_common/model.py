@@ -1,0 +1,134 @@
+"""Plain data that the stages hand on.  Imports nothing of ours.
+
+What must exist before the child is launched stands in :mod:`gpualert_common.spec`; this module
+is imported after it, because importing :mod:`dataclasses` costs more than the whole launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+SCHEMA = 1
+"""Version of every JSON object that gpualert writes."""
+
+
+class Disposition(StrEnum):
+    """How a run ended, apart from why."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
+    NOT_STARTED = "not_started"
+    RUNNING = "running"
+    UNKNOWN = "unknown"
+
+
+class Attribution(StrEnum):
+    """Whose fault it is."""
+
+    JOB = "job"
+    INFRASTRUCTURE = "infrastructure"
+    SCHEDULER = "scheduler"
+    EXTERNAL = "external"
+    UNKNOWN = "unknown"
+    NONE = "none"
+
+
+class Retry(StrEnum):
+    """Where a retry may help."""
+
+    SAME = "same"
+    ELSEWHERE = "elsewhere"
+    AFTER_FIX = "after_fix"
+    NO = "no"
+
+
+class Role(StrEnum):
+    """What a match of a rule means: an observation, never a verdict by itself."""
+
+    ROOT = "root"
+    CASCADE = "cascade"
+    CONFIRMATION = "confirmation"
+    BENIGN = "benign"
+
+
+@dataclass(frozen=True, slots=True)
+class ExitFacts:
+    """What is known of the end of a run besides its log.
+
+    ``code`` is the child's own status: 0..255, -n when signal n ended it, None when unknown.
+    ``started`` is False when the program could not be executed; ``start_error`` then holds the
+    errno and the text.  ``limit`` is "time" when our own time limit ended the run.  ``signal``
+    is the first signal that was passed on to the run and ``sender`` who sent it, as far as the
+    kernel tells: {"pid": int, "uid": int, "command": str}.  ``log_disk_full`` is True when the
+    disk of the log had no space left while the child ran.
+    """
+
+    code: int | None
+    started: bool = True
+    start_error: tuple[int, str] | None = None
+    limit: str | None = None
+    signal: int | None = None
+    sender: dict[str, Any] | None = None
+    duration_s: float | None = None
+    survivors: int = 0
+    log_disk_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in a log: file name, line (from 1) and byte offset of the line's first byte."""
+
+    file: str
+    line: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One thing the evidence shows, and where it was read."""
+
+    claim: str
+    source: str
+    where: Where | None = None
+    excerpt: str | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What happened to a run, why, on what evidence, and what to do.
+
+    Serialised by :func:`gpualert_common.diagnose.to_json`; the JSON keys are the field names.
+    """
+
+    run_id: str | None
+    attempt: int
+    host: str | None
+    log_path: str | None
+    exit_code: int | None
+    signal: str | None
+    disposition: Disposition
+    family: str | None
+    cause: str
+    fault_class: str | None
+    paper_class: str | None
+    attribution: Attribution
+    confidence: float
+    retry: Retry
+    headline: str
+    details: dict[str, Any] = field(default_factory=dict)
+    shows: tuple[Claim, ...] = ()
+    implies: str = ""
+    cannot_decide: tuple[str, ...] = ()
+    do: tuple[str, ...] = ()
+    ruled_out: tuple[dict[str, str], ...] = ()
+    secondary: tuple[dict[str, str], ...] = ()
+    warnings: tuple[dict[str, str], ...] = ()
+    sources: tuple[dict[str, Any], ...] = ()
+    schema: int = SCHEMA

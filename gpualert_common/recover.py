@@ -1,0 +1,114 @@
+"""Runs whose supervisor died: are they still running, can they be ended, how did they end?
+
+All from the record alone.  A status nobody was there to take stays unknown and never becomes
+success; the log is whole, so the verdict says what it shows.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from gpualert_common.judge import Judge
+from gpualert_common.record import EXIT, VERDICT, Record
+from gpualert_common.spec import Ending
+from gpualert_common.supervise.stop import Stop
+from gpualert_common.supervise.tree import Tree, mark, read_stat
+
+
+def is_alive(record: Record) -> bool:
+    """True when processes of a run that nobody supervises are still there."""
+    members = tree_of(record).members()
+    for process in members:
+        process.close()
+    return bool(members)
+
+
+def tree_of(record: Record) -> Tree:
+    """The processes of a run, from what its record says of its leader."""
+    launched = record.event("launched") or {}
+    pid = launched.get("pid")
+    status = read_stat(pid) if isinstance(pid, int) else None
+    same = (
+        status is not None
+        and status.start_ticks == launched.get("start_ticks")
+        and _boot_id() == launched.get("boot_id")
+    )
+    return Tree(pid if same else None, mark(record.run_id))
+
+
+def recover(record: Record) -> str:
+    """Finish what a dead supervisor left; returns what was found:
+
+    ``complete`` nothing to do, ``supervised`` somebody is at it, ``running`` the processes live on
+    unsupervised, ``recovered`` the record now has its ending and its verdict.
+    """
+    ending = record.ending
+    if ending is not None and record.read_json(VERDICT) is not None:
+        return "complete"
+    if not record.take():
+        return "supervised"
+    if ending is None:
+        if is_alive(record):
+            return "running"
+        ending = _last_known(record)
+        record.append_event("recovered", by_pid=os.getpid())
+        record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
+    record.write_json(VERDICT, judge(record, ending))
+    return "recovered"
+
+
+def judge(record: Record, ending: Ending) -> dict[str, object]:
+    """The verdict of a record's logs, read whole."""
+    reader = Judge(record.spec)
+    path = None
+    for name in record.logs:
+        path = record.log_path(name)
+        try:
+            reader.feed_file(path)
+        except FileNotFoundError:
+            continue
+    facts = {
+        "log_path": path,
+        "log_disk_full": record.event("log_disk_full") is not None,
+        "survivors": (record.read_json(EXIT) or {}).get("survivors", []),
+    }
+    return reader.conclude(ending, facts)
+
+
+def stop_unsupervised(record: Record, grace_s: float) -> list[int]:
+    """End the processes of a run that nobody supervises; returns the ids of those left."""
+    record.append_event("stopping", signal=int(signal.SIGTERM), sender={"pid": os.getpid()})
+    stop = Stop(tree_of(record), signal.SIGTERM, grace_s, time.monotonic())
+    while not stop.over:
+        stop.advance(time.monotonic())
+        time.sleep(0 if stop.over else max(0.0, stop.due - time.monotonic()))
+    return [pid for pid, _start in stop.left]
+
+
+def _last_known(record: Record) -> Ending:
+    """How a lost run ended, as far as it was written down before its supervisor died."""
+    launched = record.event("launched")
+    created_at = float(record.spec.get("created_at") or 0.0)
+    ending = Ending(float(launched["at"]) if launched else created_at)
+    exited = record.event("leader_exited")
+    if exited is not None:
+        ending.code = exited.get("code")
+        ending.ended_at = exited.get("at")
+    for name in ("stopping", "signal"):
+        event = record.event(name)
+        if event is not None:
+            ending.signal = event.get("signal")
+            ending.sender = event.get("sender")
+            break
+    if record.event("time_limit") is not None:
+        ending.limit = "time"
+    return ending
+
+
+def _boot_id() -> str:
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+

@@ -1,0 +1,86 @@
+"""A verdict and a record in words, for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PREFIX = "gpualert: "
+_SHOWN_CLAIMS = 4
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it: 0.4 s, 12 s, 3 min 20 s, 2 h 05 min."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def short(verdict: dict[str, Any] | None, run_id: str, log_path: str, seconds: float) -> str:
+    """What the program prints when a run has ended: a line for success, a few for a failure."""
+    if verdict is None:
+        lines = [
+            f"ended after {duration(seconds)}; no verdict: the classifier failed or was too slow",
+            f"log {log_path}; try again with: gpualert recover {run_id}",
+        ]
+    elif verdict["cause"] == "none" and verdict["disposition"] == "completed":
+        lines = [f"{verdict['headline']} ({duration(seconds)}); log {log_path}"]
+    else:
+        lines = [
+            f"{verdict['disposition']} after {duration(seconds)}: {verdict['headline']}",
+            *body(verdict),
+            f"log   {log_path}",
+            f"more  gpualert show {run_id}",
+        ]
+    return "".join(f"{_PREFIX}{line}\n" for line in lines)
+
+
+def body(verdict: dict[str, Any], claims: int = _SHOWN_CLAIMS) -> list[str]:
+    """The three parts of a verdict and what to do, a line each."""
+    lines = [
+        f"cause {verdict['cause']} ({_weight(verdict)})",
+    ]
+    for claim in verdict["shows"][:claims]:
+        lines.append(f"shows {claim['claim']}{_where(claim)}")
+        if claim.get("excerpt"):
+            lines.append(f"      > {claim['excerpt']}")
+    if len(verdict["shows"]) > claims:
+        lines.append(f"      and {len(verdict['shows']) - claims} more")
+    if verdict["implies"]:
+        lines.append(f"means {verdict['implies']}")
+    lines += [f"open  {text}" for text in verdict["cannot_decide"]]
+    lines += [f"do    {text}" for text in verdict["do"]]
+    lines += [f"note  {warning['text']}" for warning in verdict["warnings"]]
+    return lines
+
+
+def full(verdict: dict[str, Any]) -> list[str]:
+    """Everything a verdict says, for ``gpualert show`` and ``gpualert classify``."""
+    lines = [f"{verdict['disposition']}: {verdict['headline']}", *body(verdict, claims=20)]
+    for other in verdict["secondary"]:
+        lines.append(f"also  {other['cause']}: {other['because']}")
+    for other in verdict["ruled_out"]:
+        lines.append(f"not   {other.get('cause') or other.get('family')}: {other['because']}")
+    for source in verdict["sources"]:
+        if not source.get("available", True):
+            lines.append(f"blind {source['name']}: {source.get('why', 'not available')}")
+    return lines
+
+
+def _weight(verdict: dict[str, Any]) -> str:
+    parts = [f"confidence {verdict['confidence']:.2f}", f"attribution {verdict['attribution']}"]
+    if verdict["family"]:
+        parts.insert(0, f"family {verdict['family']}")
+    parts.append(f"retry {verdict['retry']}")
+    return ", ".join(parts)
+
+
+def _where(claim: dict[str, Any]) -> str:
+    where = claim.get("where")
+    rank = claim.get("rank")
+    text = "" if rank is None else f", rank {rank}"
+    return f"  [{where['file']}:{where['line']}{text}]" if where else f"  [{claim['source']}{text}]"

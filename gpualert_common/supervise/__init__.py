@@ -1,0 +1,130 @@
+"""From a spec to an ended run: prepare, launch, watch.  See docs/supervision.md."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gpualert_common.errors import UsageError
+from gpualert_common.spec import EXIT_NOT_PREPARED, Ending
+from gpualert_common.supervise import drop, libc, spawn
+from gpualert_common.supervise.helper import Helper
+from gpualert_common.supervise.logfile import LogFile
+from gpualert_common.supervise.prepare import Prepared, prepare
+from gpualert_common.supervise.scribe import Outlook, Scribe, ended
+from gpualert_common.supervise.signals import Inbox
+from gpualert_common.supervise.tree import Tree, mark
+from gpualert_common.supervise.watch import Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gpualert_common.record import Record
+    from gpualert_common.spec import RunSpec
+
+__all__ = ["EXIT_NOT_PREPARED", "Outlook", "Supervised", "supervise"]
+
+
+class Supervised:
+    """A run that has ended: its record, how it ended, and the verdict if it came in time."""
+
+    __slots__ = ("ending", "record", "verdict")
+
+    def __init__(self, record: Record, ending: Ending, verdict: dict[str, Any] | None) -> None:
+        self.record = record
+        self.ending = ending
+        self.verdict = verdict
+
+
+def supervise(
+    spec: RunSpec, outlook: Callable[[Prepared], Outlook], *, own_process: bool
+) -> Supervised:
+    """Run ``spec`` to its end and return how it ended.
+
+    ``own_process`` says that this process exists for the run (the CLI, a guardian): it then takes
+    signals, adopts orphans and keeps its scribe in a process of its own.  Otherwise nothing of the
+    calling process is touched.  Raises UsageError and NoDurableLogError before launch, when nothing
+    has been started; after launch only what the caller's own threads or signals throw in.
+    """
+    spawn.check(spec)
+    inbox = None
+    if own_process:
+        inbox = Inbox()
+        inbox.install()
+    prepared = prepare(spec)
+    record = prepared.record
+    logs = [LogFile(name, record.log_path(name), record.open_log(name)) for name in spec.logs]
+    helper = Helper(
+        lambda link: Scribe(record, prepared.launch_record, logs, outlook(prepared), link),
+        in_process=not own_process,
+        after_fork=lambda: _become_scribe(record, inbox),
+    )
+    try:
+        ending = _launch_and_watch(spec, prepared, helper, inbox)
+    finally:
+        verdict = helper.verdict
+        helper.close()
+    return Supervised(record, ending, verdict)
+
+
+def _launch_and_watch(
+    spec: RunSpec, prepared: Prepared, helper: Helper, inbox: Inbox | None
+) -> Ending:
+    record = prepared.record
+    env = spawn.environment(spec, record.run_id)
+    copiers: list[int] = []
+    outputs = _outputs(spec, prepared, copiers)
+    try:
+        child = spawn.spawn(spec, env, outputs[0], outputs[-1])
+    except spawn.NotStartedError as error:
+        os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
+        ending = _not_started(error)
+        helper.finish(ended(ending, []))
+        return ending
+    except OSError as error:
+        record.discard()
+        raise UsageError(f"cannot start a process: {error.strerror}; nothing was launched") from None
+    except UsageError:
+        record.discard()
+        raise
+    finally:
+        for fd in outputs:
+            os.close(fd)
+        prepared.log_fds = []
+    if inbox is not None:
+        inbox.arm()
+    adopts = inbox is not None and libc.become_subreaper()
+    tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=copiers)
+    watch = Watch(child, spec, tree, helper, inbox, copiers)
+    watch.run()
+    return watch.ending
+
+
+def _outputs(spec: RunSpec, prepared: Prepared, copiers: list[int]) -> list[int]:
+    """The descriptors for stdout and stderr (one when merged): the logs, or pipes before them."""
+    if spec.log_full == "fail":
+        return prepared.log_fds
+    pipes = []
+    for name, log_fd in zip(spec.logs, prepared.log_fds, strict=True):
+        count_fd = prepared.record.create_log(drop.count_file(name), append=False)
+        write_fd, pid = drop.start_copier(log_fd, count_fd)
+        os.close(count_fd)
+        os.close(log_fd)
+        pipes.append(write_fd)
+        copiers.append(pid)
+    return pipes
+
+
+def _not_started(error: spawn.NotStartedError) -> Ending:
+    ending = Ending(time.time(), time.time())
+    ending.started = False
+    ending.start_error = (error.number, error.text[:1000])
+    return ending
+
+
+def _become_scribe(record: Record, inbox: Inbox | None) -> None:
+    record.disown()
+    if inbox is not None:
+        inbox.ignore_in_helper()

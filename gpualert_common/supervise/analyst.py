@@ -1,0 +1,123 @@
+"""Reads the logs as they grow and hands them to the classifier, at a bounded price.
+
+A job that logs at human or at furious pace costs little: what comes faster than ``RATE_BYTES_S`` is
+left for the end, and what is left then beyond the last ``*_TAIL_BYTES`` is named as not scanned.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    from gpualert_common.spec import Ending
+    from gpualert_common.supervise.logfile import LogFile
+
+    class Evidence(Protocol):
+        """What makes a verdict of logs and an ending; anything here may raise or hang."""
+
+        def feed(self, log: str, data: bytes, offset: int) -> None:
+            """Read ``data``, which stands at ``offset`` of that log."""
+
+        def conclude(self, ending: Ending, facts: dict[str, Any]) -> dict[str, Any]:
+            """The verdict, as the JSON object of the contract."""
+
+
+CHUNK_BYTES = 1 << 20
+RATE_BYTES_S = 16 << 20
+"""Well above the 10 MB/s up to which a verdict is due 25 ms after the exit."""
+BURST_BYTES = 16 << 20
+SUCCESS_TAIL_BYTES = 8 << 20
+"""About 20 ms of scanning: enough for the end of a run that went well."""
+FAILURE_TAIL_BYTES = 256 << 20
+"""About a second of scanning: a failed run deserves it."""
+_BUSY_S = 0.05
+_IDLE_S = 0.25
+
+
+class Analyst:
+    """Follows the logs of one run.  :meth:`follow` runs in a thread; :meth:`conclude` ends it."""
+
+    def __init__(self, logs: list[LogFile], evidence: Callable[[], Evidence]) -> None:
+        self._logs = logs
+        self._make_evidence = evidence
+        self._evidence: Evidence | None = None
+        self._offsets = dict.fromkeys((log.name for log in logs), 0)
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.problem: BaseException | None = None
+
+    def start(self) -> None:
+        """Follow the logs from now on, in a thread that a hanging classifier may take with it."""
+        self._thread = threading.Thread(target=self._guarded_follow, daemon=True)
+        self._thread.start()
+
+    def conclude(
+        self, ending: Ending, facts: dict[str, Any], deadline_s: float
+    ) -> dict[str, Any] | None:
+        """The verdict, or None with ``problem`` set when it cannot be had in time."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(deadline_s)
+            if self._thread.is_alive():
+                self.problem = TimeoutError(f"the classifier did not stop within {deadline_s:g} s")
+        if self.problem is not None:
+            return None
+        try:
+            self._read_rest(ending)
+            return self._get_evidence().conclude(ending, facts)
+        except Exception as error:  # the boundary: no fault of the classifier passes it
+            self.problem = error
+            return None
+
+    def _guarded_follow(self) -> None:
+        try:
+            self._follow()
+        except Exception as error:  # the boundary: no fault of the classifier passes it
+            self.problem = error
+
+    def _follow(self) -> None:
+        allowance = float(BURST_BYTES)
+        wait_s = _BUSY_S
+        then = time.monotonic()
+        while not self._stop.wait(wait_s):
+            now = time.monotonic()
+            allowance = min(BURST_BYTES, allowance + (now - then) * RATE_BYTES_S)
+            then = now
+            read = 0
+            for log in self._logs:
+                while allowance > CHUNK_BYTES and not self._stop.is_set():
+                    size = self._read_chunk(log)
+                    if not size:
+                        break
+                    allowance -= size
+                    read += size
+            wait_s = _BUSY_S if read else min(_IDLE_S, wait_s + 0.01)
+
+    def _read_chunk(self, log: LogFile) -> int:
+        offset = self._offsets[log.name]
+        data = log.read(offset, CHUNK_BYTES)
+        if not data:
+            if log.size < offset:
+                self._offsets[log.name] = 0
+            return 0
+        self._get_evidence().feed(log.name, data, offset)
+        self._offsets[log.name] = offset + len(data)
+        return len(data)
+
+    def _read_rest(self, ending: Ending) -> None:
+        tail = SUCCESS_TAIL_BYTES if ending.code == 0 else FAILURE_TAIL_BYTES
+        for log in self._logs:
+            end = log.size
+            self._offsets[log.name] = max(self._offsets[log.name], end - tail)
+            while self._offsets[log.name] < end and self._read_chunk(log):
+                pass
+
+    def _get_evidence(self) -> Evidence:
+        if self._evidence is None:
+            self._evidence = self._make_evidence()
+        return self._evidence

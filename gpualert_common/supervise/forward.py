@@ -1,0 +1,111 @@
+"""Shows a log on a descriptor of ours while it grows, without ever holding up the child.
+
+The log is the buffer: a slow reader is simply behind.  A pipe or a file gets every byte; a terminal
+that falls far behind skips to the present and says so, since a person wants the present.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.supervise.logfile import LogFile
+
+CHUNK_BYTES = 64 << 10
+TERMINAL_BEHIND_BYTES = 1 << 20
+TERMINAL_KEEPS_BYTES = 64 << 10
+_BUSY_S = 0.02
+_IDLE_S = 0.1
+
+
+class Forwarder:
+    """Copies one log to one descriptor, in a thread of its own that may block in ``write``."""
+
+    def __init__(self, log: LogFile, fd: int) -> None:
+        self._log = log
+        self._fd = fd
+        self._terminal = os.isatty(fd)
+        self._offset = 0
+        self._end: int | None = None
+        self._wake = threading.Event()
+        self.finished = False
+        self.progress_at = time.monotonic()
+        self._thread = threading.Thread(target=self._guarded_run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Copy up to what is in the log now, then stop."""
+        self._end = self._log.size
+        self.progress_at = time.monotonic()
+        self._wake.set()
+
+    @property
+    def left_bytes(self) -> int:
+        """What the reader has not been given of what it should get."""
+        return 0 if self._end is None else max(0, self._end - self._offset)
+
+    def _guarded_run(self) -> None:
+        try:
+            self._run()
+        except OSError:
+            pass  # the reader went away; the log has everything
+        finally:
+            self.finished = True
+
+    def _run(self) -> None:
+        wait_s = _BUSY_S
+        while True:
+            limit = CHUNK_BYTES
+            if self._end is not None:
+                limit = min(limit, self._end - self._offset)
+                if limit <= 0:
+                    return
+            if self._terminal:
+                self._skip_to_present()
+            data = self._log.read(self._offset, limit)
+            if data:
+                self._write(data)
+                wait_s = _BUSY_S
+                continue
+            if self._log.size < self._offset:
+                self._offset = 0  # truncated under us: the child goes on at the start
+                continue
+            if self._end is not None:
+                return
+            self._wake.wait(wait_s)
+            wait_s = min(_IDLE_S, wait_s * 1.5)
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            written = os.write(self._fd, view)
+            view = view[written:]
+            self._offset += written
+            self.progress_at = time.monotonic()
+
+    def _skip_to_present(self) -> None:
+        behind = self._log.size - self._offset
+        if behind <= TERMINAL_BEHIND_BYTES:
+            return
+        start = self._offset + behind - TERMINAL_KEEPS_BYTES
+        window = self._log.read(start, TERMINAL_KEEPS_BYTES)
+        start += window.find(b"\n") + 1
+        skipped = start - self._offset
+        self._offset = start
+        os.write(
+            self._fd,
+            f"\r\n[gpualert: {skipped:,} bytes not shown here; they are in the log]\r\n".encode(),
+        )
+
+
+def is_discard(fd: int) -> bool:
+    """True when nobody reads the descriptor: it is closed or /dev/null."""
+    try:
+        return os.fstat(fd).st_rdev == os.stat(os.devnull).st_rdev
+    except OSError:
+        return True

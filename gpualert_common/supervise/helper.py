@@ -1,0 +1,138 @@
+"""Starts a scribe beside the supervisor and waits for it, never longer than a deadline."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import time
+
+from gpualert_common.supervise import link
+from gpualert_common.supervise.scribe import READER_STALL_S, VERDICT_DEADLINE_S, Scribe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+EXIT_DEADLINE_S = 0.5
+"""A disk that has not taken the exit record by then is stalled; the status does not wait for it."""
+
+
+class Helper:
+    """A scribe and the supervisor's end of its link.
+
+    ``in_process`` True runs it as a thread, False as a forked process that calls ``after_fork``
+    first; ``make`` builds it for the link it is given.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[link.Link], Scribe],
+        *,
+        in_process: bool,
+        after_fork: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._make = make
+        self._in_process = in_process
+        self._after_fork = after_fork
+        self._link: link.Link | None = None
+        self._scribe: Scribe | None = None
+        self.pid: int | None = None
+        self._seen: set[str] = set()
+        self._requests: list[dict[str, Any]] = []
+
+    @property
+    def started(self) -> bool:
+        return self._link is not None
+
+    @property
+    def fd(self) -> int:
+        """Readable when the scribe has something to say; -1 when it cannot any more."""
+        return -1 if self._link is None or self._link.closed else self._link.read_fd
+
+    @property
+    def verdict(self) -> dict[str, Any] | None:
+        """The verdict of a scribe in this process, once it is done."""
+        return self._scribe.verdict if self._scribe is not None else None
+
+    def start(self) -> None:
+        """Start the scribe; without the means for one the run goes on unrecorded."""
+        self.close()
+        try:
+            ours, theirs = link.pair()
+            if self._in_process:
+                self._scribe = self._make(theirs)
+                _thread.start_new_thread(self._scribe.run, ())
+            else:
+                self.pid = os.fork()
+                if self.pid == 0:
+                    self._run_forked(ours, theirs)
+                theirs.close()
+        except (OSError, RuntimeError):
+            return
+        self._link = ours
+
+    def _run_forked(self, ours: link.Link, theirs: link.Link) -> None:
+        try:
+            self._after_fork()
+            ours.close()
+            self._make(theirs).run()
+        finally:
+            os._exit(0)
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message if there is anyone to read it."""
+        if self._link is not None:
+            self._link.send(message)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What was asked of the run since the last call."""
+        self._read()
+        found, self._requests = self._requests, []
+        return found
+
+    def finish(self, ended: dict[str, Any]) -> None:
+        """Have the end recorded, judged and shown, each within its deadline.
+
+        A scribe that died is replaced once; one that is merely late finishes without us.
+        """
+        for _attempt in range(2):
+            if self.fd < 0:
+                self.start()
+            self.tell(ended)
+            if self._await("recorded", EXIT_DEADLINE_S):
+                self._await("done", VERDICT_DEADLINE_S + READER_STALL_S)
+            if self.fd >= 0 or "done" in self._seen:
+                return
+
+    def _await(self, kind: str, deadline_s: float) -> bool:
+        """True when the message came; a scribe that shows progress gets its deadline anew."""
+        deadline = time.monotonic() + deadline_s
+        poll = select.poll()
+        while kind not in self._seen:
+            if self.fd < 0 or self._link is None:
+                return False
+            self._link.flush()
+            poll.register(self.fd, select.POLLIN)
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                return False
+            if self._read():
+                deadline = time.monotonic() + deadline_s
+        return True
+
+    def _read(self) -> bool:
+        """Take in what the scribe said; True when it is still giving its reader what is due."""
+        draining = False
+        for message in self._link.receive() if self._link is not None else ():
+            if message["kind"] == "request":
+                self._requests.append(message["request"])
+            draining = draining or message["kind"] == "draining"
+            self._seen.add(message["kind"])
+        return draining
+
+    def close(self) -> None:
+        """Let go of the link; a scribe that is late finishes by itself."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None

@@ -1,0 +1,95 @@
+"""A log while the child writes to it: read through a held descriptor, whatever becomes of its name."""
+
+from __future__ import annotations
+
+import os
+
+_NEARLY_FULL_BYTES = 64 << 10
+
+
+class LogFile:
+    """One log of a live run.  ``name`` is its name in the record, ``path`` where it was made."""
+
+    __slots__ = ("_fate", "_identity", "_largest", "fd", "name", "path", "rescued_path")
+
+    def __init__(self, name: str, path: str, fd: int) -> None:
+        self.name = name
+        self.path = path
+        self.fd = fd
+        status = os.fstat(fd)
+        self._identity = (status.st_dev, status.st_ino)
+        self._largest = 0
+        self._fate = ""
+        self.rescued_path: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in the log now."""
+        return os.fstat(self.fd).st_size
+
+    def read(self, offset: int, limit: int) -> bytes:
+        """Up to ``limit`` bytes from ``offset``."""
+        return os.pread(self.fd, limit, offset)
+
+    def tampering(self) -> dict[str, str] | None:
+        """What was done to the log since the last call: removed, moved, replaced or truncated."""
+        status = os.fstat(self.fd)
+        shrunk = status.st_size < self._largest
+        self._largest = status.st_size
+        if shrunk:
+            return {"log": self.name, "what": "truncated"}
+        fate = self._name_fate(status)
+        if fate == self._fate:
+            return None
+        self._fate = fate
+        return {"log": self.name, "what": fate, "path": self.current_path} if fate else None
+
+    def _name_fate(self, status: os.stat_result) -> str:
+        if status.st_nlink == 0:
+            return "removed"
+        try:
+            named = os.stat(self.path, follow_symlinks=False)
+        except OSError:
+            return "moved"
+        return "" if (named.st_dev, named.st_ino) == self._identity else "replaced"
+
+    @property
+    def removed(self) -> bool:
+        """True when no name is left for the log, so that its bytes go with the last descriptor."""
+        return os.fstat(self.fd).st_nlink == 0
+
+    @property
+    def current_path(self) -> str:
+        """Where the log is now, as far as the kernel can tell, or where it was rescued to."""
+        if self.rescued_path is not None:
+            return self.rescued_path
+        try:
+            return os.readlink(f"/proc/self/fd/{self.fd}")
+        except OSError:
+            return self.path
+
+    @property
+    def disk_full(self) -> bool:
+        """True when neither the reserve nor the disk has room for more log."""
+        space = os.fstatvfs(self.fd)
+        free = (space.f_bfree if os.geteuid() == 0 else space.f_bavail) * space.f_frsize
+        status = os.fstat(self.fd)
+        reserve = status.st_blocks * 512 - status.st_size
+        return free < _NEARLY_FULL_BYTES and reserve < space.f_frsize
+
+    def release_reserve(self) -> None:
+        """Give back reserved space that was not used.  Only when nobody writes any more."""
+        try:
+            os.truncate(f"/proc/self/fd/{self.fd}", self.size)
+        except OSError:
+            pass
+
+    def copy_to(self, fd: int) -> int:
+        """Copy the whole log to another descriptor; returns the bytes copied."""
+        offset = 0
+        while data := self.read(offset, 1 << 20):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            offset += len(data)
+        return offset

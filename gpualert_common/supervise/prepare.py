@@ -1,0 +1,141 @@
+"""Before launch: a record whose log exists, is proven writable and lies on the disk.
+
+Everything here may fail, and then nothing has been launched.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from gpualert_common import store
+from gpualert_common.errors import NoDurableLogError
+from gpualert_common.record import SPEC, Record, describe
+from gpualert_common.supervise import libc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpualert_common.spec import RunSpec
+
+_PROBE_BYTES = 64 << 10
+"""Written and taken back where space cannot be reserved: more than a filesystem keeps inline."""
+
+
+class Prepared:
+    """A record that is ready, and the descriptors that the child will write to.
+
+    ``tried`` names the places that could not be had before this one.
+    """
+
+    __slots__ = ("launch_record", "log_fds", "record", "tried")
+
+    def __init__(
+        self,
+        record: Record,
+        log_fds: list[int],
+        launch_record: dict[str, Any],
+        tried: list[tuple[str, str]],
+    ) -> None:
+        self.record = record
+        self.log_fds = log_fds
+        self.launch_record = launch_record
+        self.tried = tried
+
+    def close_logs(self) -> None:
+        """Close our end of the log; the child has its own."""
+        for fd in self.log_fds:
+            os.close(fd)
+        self.log_fds = []
+
+
+def prepare(spec: RunSpec) -> Prepared:
+    """A durable place for the run's log, from the first place that can give one.
+
+    When this returns the log file is empty and writable, its space is reserved, and the file, the
+    launch record beside it and the directory are synced.  Raises NoDurableLogError otherwise.
+    """
+    tried: list[tuple[str, str]] = []
+    run_id = store.new_run_id()
+    for place in store.places(spec.state_dir):
+        try:
+            return _prepare_at(place, run_id, spec, tried)
+        except OSError as error:
+            tried.append((place, error.strerror or str(error)))
+    raise NoDurableLogError(tried)
+
+
+def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]) -> Prepared:
+    runs = os.path.join(place, store.RUNS)
+    path = os.path.join(runs, run_id)
+    try:
+        record = Record.create(path, sync=spec.sync)
+    except FileNotFoundError:
+        os.makedirs(runs, 0o700, exist_ok=True)
+        record = Record.create(path, sync=spec.sync)
+    log_fds: list[int] = []
+    try:
+        _refuse_shared(place)
+        reserved = 0
+        for name in spec.logs:
+            log_fds.append(record.create_log(name))
+            reserved = _prove_writable(record, log_fds[-1], spec.log_reserve_bytes)
+        launch_record = describe(
+            spec,
+            record,
+            created_at=time.time(),
+            cwd=spec.cwd or _working_directory(),
+            host=os.uname().nodename,
+            uid=os.geteuid(),
+            supervisor_pid=os.getpid(),
+            environment=sorted(os.environ if spec.env is None else spec.env),
+            reserved_bytes=reserved,
+            tried=tried,
+        )
+        record.write_json(SPEC, launch_record)
+        if spec.sync:
+            for fd in log_fds:
+                os.fsync(fd)
+            record.sync_directory()
+    except OSError:
+        for fd in log_fds:
+            os.close(fd)
+        record.discard()
+        raise
+    return Prepared(record, log_fds, launch_record, tried)
+
+
+def _refuse_shared(place: str) -> None:
+    """Nobody else may be able to put something in our way where we are about to write."""
+    if os.lstat(place).st_uid not in (0, os.geteuid()):
+        status = os.stat(place)
+        if os.path.islink(place) or status.st_mode & stat.S_IWOTH:
+            raise PermissionError(1, "is somebody else's link, or somebody else's and open to all")
+
+
+def _prove_writable(record: Record, fd: int, size: int) -> int:
+    """Reserve space for the log, or show that bytes reach the disk.  Returns what is reserved."""
+    try:
+        if size:
+            libc.reserve(fd, size)
+        return size
+    except OSError as error:
+        if error.errno not in libc.UNSUPPORTED:
+            raise
+    probe = record.create_log(".probe")
+    try:
+        os.write(probe, b"\n" * _PROBE_BYTES)
+        os.fsync(probe)
+    finally:
+        os.close(probe)
+        record.remove(".probe")
+    return 0
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None

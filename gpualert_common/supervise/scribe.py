@@ -1,0 +1,277 @@
+"""The scribe: everything a run needs of a disk, a classifier or a terminal once it is launched.
+
+The supervisor may not wait for any of these, so the scribe does: a forked process under the CLI (a
+process stuck in a disk's uninterruptible sleep cannot be reaped, and would take the status with
+it), a thread inside a caller's process.  Both speak over a :class:`~.link.Link`:
+
+=====================  ======================================================
+to the scribe          event (to be written down), ended (with the ending)
+to the supervisor      request (from ``control/``), recorded, done
+=====================  ======================================================
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+import traceback
+
+from gpualert_common.record import EXIT, INDEX, VERDICT
+from gpualert_common.spec import SCHEMA, Ending
+from gpualert_common.supervise.analyst import Analyst
+from gpualert_common.supervise.drop import count_file
+from gpualert_common.supervise.forward import Forwarder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gpualert_common.record import Record
+    from gpualert_common.supervise.analyst import Evidence
+    from gpualert_common.supervise.link import Link
+    from gpualert_common.supervise.logfile import LogFile
+
+TICK_S = 0.25
+VERDICT_DEADLINE_S = 5.0
+READER_STALL_S = 10.0
+"""A reader of our output that took nothing for so long after the end is given up."""
+_INDEX_LEAST_S = 1.0
+_INDEX_SHARE = 1 / 1000
+"""Entries of the index are at least this part of the run's age apart: some 9,000 in 30 days."""
+
+
+class Outlook:
+    """What a scribe is given besides the record: how to judge, where to show, what to say.
+
+    ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
+    descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd``.
+    """
+
+    __slots__ = ("evidence", "forwards", "greeting", "say", "say_fd")
+
+    def __init__(
+        self,
+        evidence: Callable[[], Evidence] | None = None,
+        *,
+        forwards: dict[str, int] | None = None,
+        say: Callable[[dict[str, Any] | None, Ending], str] | None = None,
+        say_fd: int = 2,
+        greeting: str = "",
+    ) -> None:
+        self.evidence = evidence
+        self.forwards = forwards or {}
+        self.say = say
+        self.say_fd = say_fd
+        self.greeting = greeting
+
+
+class Scribe:
+    """Writes the record of one run.  :meth:`run` returns when the run is told or the link ends."""
+
+    def __init__(
+        self,
+        record: Record,
+        launch_record: dict[str, Any],
+        logs: list[LogFile],
+        outlook: Outlook,
+        link: Link,
+    ) -> None:
+        self._record = record
+        self._launch_record = launch_record
+        self._logs = logs
+        self._outlook = outlook
+        self._link = link
+        self._ended: dict[str, Any] | None = None
+        self._disk_full = False
+        self._dropped = 0
+        self._index_due = 0.0
+        self._index_sizes: list[int] = []
+        self._analyst = Analyst(logs, outlook.evidence) if outlook.evidence else None
+        self._forwarders = [
+            Forwarder(log, outlook.forwards[log.name])
+            for log in logs
+            if log.name in outlook.forwards
+        ]
+        self.verdict: dict[str, Any] | None = None
+
+    def run(self) -> None:
+        """Follow the run to its end.  Never raises."""
+        try:
+            self._run()
+        except Exception:  # the boundary: no fault of the scribe reaches the supervisor
+            self._note("scribe_failed", problem=traceback.format_exc(limit=-3))
+        finally:
+            self._link.close()
+
+    def _run(self) -> None:
+        for forwarder in self._forwarders:
+            forwarder.start()
+        self._read_link()
+        if self._ended is None:
+            self._print(self._outlook.greeting)
+            if self._analyst is not None:
+                self._analyst.start()
+            self._follow()
+        if self._ended is not None:
+            self._finish(Ending.from_json(self._ended["ending"]))
+
+    # -- while it runs ---------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        poll = select.poll()
+        poll.register(self._link.read_fd, select.POLLIN)
+        while self._ended is None and not self._link.closed:
+            poll.poll(TICK_S * 1000)
+            self._read_link()
+            self._link.flush()
+            self._pass_on_requests()
+            self._look_at_logs()
+
+    def _read_link(self) -> None:
+        for message in self._link.receive():
+            if message["kind"] == "ended":
+                self._ended = message
+            else:
+                self._note(message["event"], at=message["at"], **message["fields"])
+
+    def _pass_on_requests(self) -> None:
+        try:
+            requests = self._record.take_requests()
+        except OSError:
+            return
+        for request in requests:
+            self._note("request", request=request)
+            self._link.send({"kind": "request", "request": request})
+
+    def _look_at_logs(self) -> None:
+        for log in self._logs:
+            change = log.tampering()
+            if change is not None:
+                self._note("log_" + change.pop("what"), **change)
+            if not self._disk_full and log.disk_full:
+                self._disk_full = True
+                self._note("log_disk_full", log=log.name, size_bytes=log.size)
+        self._add_to_index()
+
+    def _add_to_index(self) -> None:
+        age_s = time.time() - self._launch_record["created_at"]
+        sizes = [log.size for log in self._logs]
+        if age_s < self._index_due or sizes == self._index_sizes:
+            return
+        self._index_due = age_s + max(_INDEX_LEAST_S, age_s * _INDEX_SHARE)
+        self._index_sizes = sizes
+        try:
+            self._record.append(INDEX, f"{age_s:.3f} " + " ".join(map(str, sizes)))
+        except OSError:
+            pass  # the index only helps to find a place by time
+
+    # -- at the end ------------------------------------------------------------------------
+
+    def _finish(self, ending: Ending) -> None:
+        self._record_exit(ending)
+        self._link.send({"kind": "recorded"})
+        for forwarder in self._forwarders:
+            forwarder.finish()
+        if ending.code != 0:
+            self._look_at_logs()
+        self._settle_logs()
+        self.verdict = self._conclude(ending)
+        self._drain()
+        if self._outlook.say is not None:
+            self._print(self._outlook.say(self.verdict, ending))
+        self._link.send({"kind": "done"})
+
+    def _record_exit(self, ending: Ending) -> None:
+        assert self._ended is not None
+        fields = {**ending.to_json(), "survivors": self._ended["survivors"]}
+        try:
+            self._record.write_json(EXIT, fields, sync=True)
+        except FileNotFoundError:
+            self._record.restore(self._launch_record)
+            self._note("record_removed")
+            self._record.write_json(EXIT, fields, sync=True)
+
+    def _conclude(self, ending: Ending) -> dict[str, Any] | None:
+        if self._analyst is None or self._ended is None:
+            return None
+        facts = {
+            "survivors": self._ended["survivors"],
+            "log_disk_full": self._disk_full or bool(self._dropped),
+            "log_dropped_bytes": self._dropped,
+            "log_path": self._logs[-1].current_path,
+        }
+        verdict = self._analyst.conclude(ending, facts, VERDICT_DEADLINE_S)
+        if verdict is None:
+            error = self._analyst.problem
+            lines = traceback.format_exception(error, limit=-3) if error else []
+            self._note("classifier_failed", problem="".join(lines))
+            return None
+        self._record.write_json(VERDICT, verdict)
+        return verdict
+
+    def _settle_logs(self) -> None:
+        assert self._ended is not None
+        for log in self._logs:
+            dropped = self._record.read_number(count_file(log.name))
+            if dropped:
+                self._dropped += dropped
+                self._note("log_dropped", log=log.name, size_bytes=dropped)
+            if log.removed:
+                self._rescue(log)
+            elif not self._ended["survivors"] and self._launch_record["reserved_bytes"]:
+                log.release_reserve()
+
+    def _rescue(self, log: LogFile) -> None:
+        name = log.name
+        try:
+            fd = self._record.create_log(name)
+        except FileExistsError:
+            name = f"rescued.{log.name}"
+            fd = self._record.create_log(name)
+        try:
+            copied = log.copy_to(fd)
+        finally:
+            os.close(fd)
+        log.rescued_path = self._record.log_path(name)
+        self._note("log_rescued", log=log.name, path=log.rescued_path, size_bytes=copied)
+
+    def _drain(self) -> None:
+        """Give the reader of our output what it is still due, for as long as it takes any."""
+        while True:
+            pending = [forwarder for forwarder in self._forwarders if not forwarder.finished]
+            if not pending:
+                return
+            last_progress = max(forwarder.progress_at for forwarder in pending)
+            if time.monotonic() - last_progress > READER_STALL_S:
+                left = sum(forwarder.left_bytes for forwarder in pending)
+                self._note("reader_stalled", left_bytes=left)
+                return
+            self._link.send({"kind": "draining"})
+            time.sleep(0.002)
+
+    # -- saying things ---------------------------------------------------------------------
+
+    def _note(self, event: str, at: float | None = None, **fields: Any) -> None:
+        try:
+            self._record.append_event(event, at, **fields)
+        except OSError:
+            pass  # the disk is full or gone; exit.json is tried all the same
+
+    def _print(self, text: str) -> None:
+        if text:
+            try:
+                os.write(self._outlook.say_fd, text.encode("utf-8", "replace"))
+            except OSError:
+                pass
+
+
+def note(event: str, **fields: Any) -> dict[str, Any]:
+    """The message that has the scribe write an event down."""
+    return {"kind": "event", "event": event, "at": time.time(), "fields": fields}
+
+
+def ended(ending: Ending, survivors: list[dict[str, Any]]) -> dict[str, Any]:
+    """The message that ends a run."""
+    return {"kind": "ended", "ending": ending.to_json(), "survivors": survivors, "schema": SCHEMA}

@@ -1,0 +1,106 @@
+"""Launch: the child writes straight into its log, in a session of its own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+
+from gpualert_common.errors import UsageError
+from gpualert_common.supervise import tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.spec import RunSpec
+
+_EXEC_ERRORS = (
+    errno.ENOENT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOEXEC,
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ETXTBSY,
+    errno.ELIBBAD,
+    errno.E2BIG,
+    errno.EINVAL,
+)
+"""What execve says of the program; anything else (no memory, no process) is the host's fault."""
+
+
+class NotStartedError(Exception):
+    """The program could not be executed.  ``number`` is the errno, ``text`` why, for a person."""
+
+    def __init__(self, number: int, text: str) -> None:
+        super().__init__(text)
+        self.number = number
+        self.text = text
+
+
+def check(spec: RunSpec) -> None:
+    """Refuse what can be seen to be wrong before anything is made.  Raises UsageError."""
+    if not spec.command:
+        raise UsageError("no command: give one after --, as in: gpualert run -- python train.py")
+    if any("\0" in argument for argument in spec.command):
+        raise UsageError("the command contains a NUL character, which no program can be given")
+    if spec.cwd is not None and not os.path.isdir(spec.cwd):
+        raise UsageError(f"working directory {spec.cwd!r} does not exist or is not a directory")
+
+
+def environment(spec: RunSpec, run_id: str) -> dict[str, str]:
+    """The child's environment: its own, the run's id and mark, two Python defaults.
+
+    Unbuffered output keeps the order of stdout and stderr and what a killed process printed last;
+    the fault handler turns a native crash into a Python stack.  Neither is touched when set.
+    """
+    env = dict(os.environ if spec.env is None else spec.env)
+    env.setdefault("PYTHONUNBUFFERED", "1")
+    env.setdefault("PYTHONFAULTHANDLER", "1")
+    env["GPUALERT_RUN_ID"] = run_id
+    env[tree.mark(run_id)] = "1"
+    return env
+
+
+def spawn(
+    spec: RunSpec, env: dict[str, str], out: int, err: int
+) -> subprocess.Popen[bytes]:
+    """Start the child with ``out`` and ``err`` as its stdout and stderr.
+
+    Raises NotStartedError when the program cannot be executed, UsageError when the working
+    directory went away, OSError when the host could not make a process.
+    """
+    try:
+        return subprocess.Popen(
+            spec.command,
+            stdin=None if spec.inherit else subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=spec.cwd,
+            env=env,
+            close_fds=not spec.inherit,
+            start_new_session=True,
+        )
+    except OSError as error:
+        if spec.cwd is not None and error.filename == spec.cwd:
+            raise UsageError(f"working directory {spec.cwd!r}: {error.strerror}") from None
+        if error.errno not in _EXEC_ERRORS:
+            raise
+        raise NotStartedError(error.errno, _explain(spec.command[0], error)) from None
+
+
+def _explain(program: str, error: OSError) -> str:
+    text = f"cannot execute {program!r}: {error.strerror}"
+    if error.errno == errno.ENOENT:
+        if os.sep in program and os.path.exists(program):
+            return f"{text}: it exists, but the interpreter of its first line or its loader does not"
+        return f"{text}: no such program" + ("" if os.sep in program else " on PATH")
+    if error.errno == errno.ENOEXEC:
+        return f"{text}: no #! line; run it through its interpreter, as in: sh {program}"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        if os.path.isdir(program):
+            return f"{text}: it is a directory"
+        if os.path.isfile(program):
+            return f"{text}: missing execute permission? chmod +x {program}"
+    return text

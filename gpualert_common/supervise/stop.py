@@ -1,0 +1,87 @@
+"""Ending a run: leader first, then the rest, then by force.
+
+============  ===========================================================  =========================
+phase         what has been done                                           it ends when
+============  ===========================================================  =========================
+asked         the signal, then CONT, to the leader (through shells)        none of the asked lives,
+                                                                           or the grace is over
+last call     TERM, then CONT, to the whole tree                           the tree is empty, or
+                                                                           LAST_CALL_S after grace
+killing       KILL to the whole tree, again and again                      the tree is empty, or
+                                                                           KILLING_S later
+============  ===========================================================  =========================
+
+The tree gets its TERM only when nobody is left who was asked: a TERM to data-loader workers would
+cost the checkpoint that their parent is saving.  Time is handed in, so that tests own the clock.
+"""
+
+from __future__ import annotations
+
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.supervise.tree import Process, Tree
+
+LAST_CALL_S = 2.0
+KILLING_S = 5.0
+_RESCAN_S = 0.05
+
+
+class Stop:
+    """One stop in progress.  Call :meth:`advance` at every ``due`` time until ``over``."""
+
+    def __init__(self, tree: Tree, number: int, grace_s: float, now: float) -> None:
+        self._tree = tree
+        self._phase = "asked"
+        self._asked = tree.through_shells()
+        self._grace_ends = now + grace_s
+        self._killing_ends = 0.0
+        self.over = False
+        self.left: list[tuple[int, int]] = []
+        self.due = now
+        self.ask(number)
+
+    def ask(self, number: int) -> None:
+        """Send a signal to those who are asked; a second signal changes no deadline."""
+        for process in self._asked:
+            process.send(number)
+        for process in self._asked:
+            process.send(signal.SIGCONT)
+
+    def force(self, now: float) -> None:
+        """End the grace at once."""
+        self._grace_ends = min(self._grace_ends, now - LAST_CALL_S)
+        self.due = now
+
+    def advance(self, now: float) -> None:
+        """Do what is due; sets ``due``, and in the end ``over`` and who was ``left``."""
+        if self._phase == "asked":
+            if any(process.alive for process in self._asked) and now < self._grace_ends:
+                self.due = min(now + _RESCAN_S, self._grace_ends)
+                return
+            self._phase = "last call"
+            self._signal_tree(signal.SIGTERM, signal.SIGCONT)
+        if self._phase == "last call" and now >= self._grace_ends + LAST_CALL_S:
+            self._phase = "killing"
+            self._killing_ends = now + KILLING_S
+        left = self._signal_tree(*(("killing" == self._phase) * (signal.SIGKILL,)))
+        if not left or (self._phase == "killing" and now >= self._killing_ends):
+            self._finish(left)
+        self.due = now + _RESCAN_S
+
+    def _signal_tree(self, *numbers: int) -> list[tuple[int, int]]:
+        left = []
+        for process in self._tree.members():
+            for number in numbers:
+                process.send(number)
+            left.append(process.identity)
+            process.close()
+        return left
+
+    def _finish(self, left: list[tuple[int, int]]) -> None:
+        self.over = True
+        self.left = left
+        for process in self._asked:
+            process.close()
+        self._asked = []

@@ -1,0 +1,229 @@
+"""The processes of a run, found by what they cannot all shed at once.
+
+A process belongs to the run when it descends from the leader, shares the leader's session or
+group, or carries the run's mark in its environment.  A daemon that forked twice into a session of
+its own still carries the mark; one that also cleaned its environment is still found when we are
+its subreaper.  Only pidfds are signalled, so a recycled number is never hit.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHELLS = frozenset(
+    ("sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "ksh93", "mksh", "tcsh", "zsh")
+)
+
+_MARK = "GPUALERT_MARK_"
+
+
+def mark(run_id: str) -> str:
+    """Name of the variable that marks every process of the run.
+
+    One name per run, so that a run inside a run carries both marks.
+    """
+    return _MARK + run_id.replace("-", "_")
+
+
+class Process:
+    """One live process, pinned by a pidfd.  ``identity`` is (pid, start time in clock ticks)."""
+
+    __slots__ = ("fd", "pid", "start_ticks")
+
+    def __init__(self, pid: int, fd: int, start_ticks: int) -> None:
+        self.pid = pid
+        self.fd = fd
+        self.start_ticks = start_ticks
+
+    @classmethod
+    def open(cls, pid: int) -> Process | None:
+        """The process of that number, or None when it is gone or a zombie."""
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:
+            return None
+        status = read_stat(pid)
+        process = cls(pid, fd, 0 if status is None else status.start_ticks)
+        if status is None or not process.alive:
+            process.close()
+            return None
+        return process
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self.pid, self.start_ticks
+
+    @property
+    def alive(self) -> bool:
+        """False as soon as it has exited, also while it is a zombie."""
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        return not poll.poll(0)
+
+    def send(self, number: int) -> None:
+        """Send a signal; a process that is gone or not ours is left alone."""
+        try:
+            signal.pidfd_send_signal(self.fd, number)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+class Stat:
+    """What /proc/<pid>/stat says."""
+
+    __slots__ = ("command", "group", "parent", "session", "start_ticks", "state")
+
+    def __init__(self, text: bytes) -> None:
+        head, _, tail = text.rpartition(b")")
+        fields = tail.split()
+        self.command = head.partition(b"(")[2].decode("utf-8", "replace")
+        self.state = fields[0].decode()
+        self.parent = int(fields[1])
+        self.group = int(fields[2])
+        self.session = int(fields[3])
+        self.start_ticks = int(fields[19])
+
+
+def read_stat(pid: int) -> Stat | None:
+    """The status of a process, or None when there is none of that number."""
+    data = _read(f"/proc/{pid}/stat")
+    return Stat(data) if data else None
+
+
+def is_shell(pid: int) -> bool:
+    """True when the process runs a shell, by the file it executes."""
+    try:
+        name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return False
+    return name.removesuffix(" (deleted)") in SHELLS
+
+
+class Tree:
+    """The processes of one run.
+
+    ``leader`` is None when it is gone and its number may be somebody else's: then only the mark
+    counts.  ``adopts`` says that orphans of the run become our children; ``exclude`` are helpers of
+    ours that must never count.
+    """
+
+    def __init__(
+        self,
+        leader: int | None,
+        run_mark: str,
+        *,
+        adopts: bool = False,
+        exclude: Iterable[int] = (),
+    ) -> None:
+        self.leader = leader
+        self.adopts = adopts
+        self.exclude = {os.getpid(), *exclude}
+        self._mark = b"\0" + run_mark.encode() + b"="
+
+    def created_none(self) -> bool:
+        """True when no process was started since the leader, so that nothing can survive it.
+
+        The kernel numbers processes in order and /proc/loadavg ends with the last number given.
+        Only for a run of milliseconds: later the numbers may have gone all the way round.
+        """
+        return _last_pid() == self.leader
+
+    def members(self) -> list[Process]:
+        """Every live process of the run, each with an open pidfd that the caller closes."""
+        found = []
+        stats = self._stats()
+        related = self._related(stats)
+        for pid in stats:
+            process = Process.open(pid) if pid in related or self._is_marked(pid) else None
+            if process is None:
+                continue
+            if process.start_ticks == stats[pid].start_ticks:
+                found.append(process)
+            else:
+                process.close()
+        return found
+
+    def through_shells(self) -> list[Process]:
+        """Whom a stop asks first: the leader and, when it is a shell, its children.
+
+        A shell that dies of a signal does not pass it on, so its children are asked too, and
+        theirs where a child is a shell itself.  The caller closes the pidfds.
+        """
+        if self.leader is None:
+            return self.members()
+        asked = [self.leader]
+        if is_shell(self.leader):
+            stats = self._stats()
+            pending = [self.leader]
+            while pending:
+                shell = pending.pop()
+                children = [pid for pid, status in stats.items() if status.parent == shell]
+                asked += children
+                pending += [pid for pid in children if is_shell(pid)]
+        return [process for pid in asked if (process := Process.open(pid)) is not None]
+
+    def _stats(self) -> dict[int, Stat]:
+        stats: dict[int, Stat] = {}
+        try:
+            names = os.listdir("/proc")
+        except OSError:
+            return stats
+        for name in names:
+            if name.isdigit() and int(name) not in self.exclude:
+                status = read_stat(int(name))
+                if status is not None and status.state not in "ZX":
+                    stats[int(name)] = status
+        return stats
+
+    def _related(self, stats: dict[int, Stat]) -> set[int]:
+        if self.leader is None:
+            return set()
+        roots = {self.leader, os.getpid()} if self.adopts else {self.leader}
+        related = {
+            pid
+            for pid, status in stats.items()
+            if self.leader in (pid, status.session, status.group)
+        }
+        pending = True
+        while pending:
+            more = {
+                pid
+                for pid, status in stats.items()
+                if pid not in related and (status.parent in roots or status.parent in related)
+            }
+            related |= more
+            pending = bool(more)
+        return related
+
+    def _is_marked(self, pid: int) -> bool:
+        return self._mark in b"\0" + _read(f"/proc/{pid}/environ")
+
+
+def _last_pid() -> int:
+    fields = _read("/proc/loadavg").split()
+    return int(fields[-1]) if fields else 0
+
+
+def _read(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    chunks = []
+    try:
+        while chunk := os.read(fd, 1 << 17):
+            chunks.append(chunk)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+    return b"".join(chunks)

@@ -1,0 +1,300 @@
+"""The supervisor's loop: one child, one pidfd, signals, a time limit, requests, stops.
+
+After launch nothing in here waits for a disk, a terminal or a classifier; that is the scribe's.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from gpualert_common.spec import Ending
+from gpualert_common.supervise import libc
+from gpualert_common.supervise.scribe import ended, note
+from gpualert_common.supervise.signals import STOPS
+from gpualert_common.supervise.stop import Stop
+from gpualert_common.supervise.tree import read_stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Sequence
+    from typing import Any
+
+    from gpualert_common.spec import RunSpec
+    from gpualert_common.supervise.helper import Helper
+    from gpualert_common.supervise.signals import Inbox
+    from gpualert_common.supervise.tree import Tree
+
+_TICK_S = 1.0
+_COPIER_DEADLINE_S = 2.0
+_QUICK_S = 0.005
+"""A child that is done by then never needs a scribe beside it, only after it."""
+
+
+class Watch:
+    """Supervises one child from just after its launch until its tree is settled."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        spec: RunSpec,
+        tree: Tree,
+        helper: Helper,
+        inbox: Inbox | None,
+        copiers: Sequence[int] = (),
+    ) -> None:
+        self._child = child
+        self._copiers = copiers
+        self._spec = spec
+        self._tree = tree
+        self._helper = helper
+        self._inbox = inbox
+        self._pidfd = os.pidfd_open(child.pid)
+        self._poll = select.poll()
+        self._poll.register(self._pidfd, select.POLLIN)
+        if inbox is not None and inbox.fd >= 0:
+            self._poll.register(inbox.fd, select.POLLIN)
+        self._exited = False
+        self._stop: Stop | None = None
+        self._stopped = False
+        self._started = time.monotonic()
+        self._next_tick = self._started + _TICK_S
+        self.ending = Ending(time.time())
+        self.survivors: list[dict[str, Any]] = []
+
+    def run(self) -> None:
+        """Return when the child has ended and, after a stop, nothing of its tree is left.
+
+        An exception of the caller (KeyboardInterrupt, an engine's time-out) that lands in here
+        stops the run first, a second one at once, and is then raised again.
+        """
+        try:
+            self._loop()
+        except BaseException as error:
+            self._interrupted(error)
+            raise
+        finally:
+            os.close(self._pidfd)
+
+    def _interrupted(self, error: BaseException) -> None:
+        number = signal.SIGINT if isinstance(error, KeyboardInterrupt) else signal.SIGTERM
+        while True:
+            try:
+                self._begin_stop(number, {"command": type(error).__name__, "pid": os.getpid()})
+                return self._loop()
+            except BaseException:  # whatever lands here: the child must not outlive its caller
+                if self._stop is not None:
+                    self._stop.force(time.monotonic())
+
+    # -- the loop --------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        if not self._helper.started and not self._poll.poll(_QUICK_S * 1000):
+            self._start_scribe()
+        while not (self._exited and (self._stop is None or self._stop.over)):
+            self._take_signals()
+            self._take_requests()
+            self._poll.poll(self._timeout_ms())
+            now = time.monotonic()
+            self._reap_leader()
+            self._keep_time_limit(now)
+            if now >= self._next_tick:
+                self._tick(now)
+            if self._stop is not None and not self._stop.over and now >= self._stop.due:
+                self._stop.advance(now)
+        self._settle()
+
+    def _timeout_ms(self) -> float:
+        due = [self._next_tick]
+        if self._stop is not None and not self._stop.over:
+            due.append(self._stop.due)
+        elif self._spec.timeout_s is not None and not self._exited:
+            due.append(self._started + self._spec.timeout_s)
+        return max(0.0, min(due) - time.monotonic()) * 1000
+
+    def _start_scribe(self) -> None:
+        self._helper.start()
+        if self._helper.fd >= 0:
+            self._poll.register(self._helper.fd, select.POLLIN)
+        if self._helper.pid is not None:
+            self._tree.exclude.add(self._helper.pid)
+        status = read_stat(self._child.pid)
+        self._tell(
+            "launched",
+            pid=self._child.pid,
+            start_ticks=status.start_ticks if status is not None else 0,
+            boot_id=_boot_id(),
+        )
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        self._helper.tell(note(event, **fields))
+
+    # -- the child -------------------------------------------------------------------------
+
+    def _reap_leader(self) -> None:
+        if self._exited:
+            return
+        try:
+            pid, status, usage = os.wait4(self._child.pid, os.WNOHANG)
+        except ChildProcessError:  # somebody else in this process reaped it
+            if not _is_ready(self._pidfd):
+                return
+            pid, usage = self._child.pid, None
+            status = libc.reaped_status(self._pidfd)
+        if pid == 0:
+            return
+        self._exited = True
+        self._poll.unregister(self._pidfd)
+        ending = self.ending
+        ending.ended_at = time.time()
+        if status is not None:
+            ending.code = os.waitstatus_to_exitcode(status)
+            ending.core_dumped = os.WCOREDUMP(status)
+        if usage is not None:
+            ending.rusage = {
+                "user_s": usage.ru_utime,
+                "system_s": usage.ru_stime,
+                "max_rss_bytes": usage.ru_maxrss * 1024,
+            }
+        self._child.returncode = ending.code if ending.code is not None else 0
+        if self._stop is not None:
+            self._tell("leader_exited", code=ending.code)
+
+    def _tick(self, now: float) -> None:
+        self._next_tick = now + _TICK_S
+        if not self._exited:
+            self._notice_stopped()
+        if self._tree.adopts:
+            _reap_adopted(self._child.pid)
+
+    def _notice_stopped(self) -> None:
+        try:
+            change = os.waitid(
+                os.P_PID, self._child.pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG
+            )
+        except ChildProcessError:
+            return
+        if change is None:
+            return
+        if change.si_code == os.CLD_CONTINUED:
+            self._tell("child_continued")
+        else:
+            self._tell("child_stopped", signal=change.si_status)
+
+    # -- what is asked of us ---------------------------------------------------------------
+
+    def _take_signals(self) -> None:
+        for received in self._inbox.take() if self._inbox is not None else ():
+            self._tell("signal", signal=received.number, sender=received.sender)
+            if received.number in STOPS:
+                self._begin_stop(received.number, received.sender)
+            elif not self._exited:
+                os.kill(self._child.pid, received.number)
+
+    def _take_requests(self) -> None:
+        fd = self._helper.fd
+        requests = self._helper.requests()
+        if fd >= 0 and self._helper.fd < 0:  # the scribe died; its link would be ready for ever
+            self._poll.unregister(fd)
+        for request in requests:
+            if request.get("kind") != "stop":
+                self._tell("request_refused", request=request)
+                continue
+            self._begin_stop(signal.SIGTERM, request.get("sender") or {}, request.get("grace_s"))
+
+    def _keep_time_limit(self, now: float) -> None:
+        limit = self._spec.timeout_s
+        if limit is None or self._stop is not None or self._exited:
+            return
+        if now >= self._started + limit:
+            self.ending.limit = "time"
+            self._tell("time_limit", limit_s=limit)
+            self._begin_stop(signal.SIGTERM, {})
+
+    def _begin_stop(
+        self, number: int, sender: dict[str, Any], grace_s: float | None = None
+    ) -> None:
+        if self._stop is not None:
+            self._stop.ask(number)
+            return
+        if self._exited:
+            return
+        if self.ending.limit is None:
+            self.ending.signal, self.ending.sender = number, sender
+        grace_s = self._spec.grace_s if grace_s is None else float(grace_s)
+        self._tell("stopping", signal=number, sender=sender, grace_s=grace_s)
+        self._stop = Stop(self._tree, number, grace_s, time.monotonic())
+
+    # -- the end ---------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        if self._stop is not None:
+            self.survivors = [{"pid": pid, "command": _command(pid)} for pid, _ in self._stop.left]
+        elif self._helper.started or not self._tree.created_none():
+            self._meet_survivors()
+        for pid in () if self.survivors else self._copiers:
+            _await_exit(pid, _COPIER_DEADLINE_S)
+        self._helper.finish(ended(self.ending, self.survivors))
+
+    def _meet_survivors(self) -> None:
+        members = self._tree.members()
+        self.survivors = [{"pid": p.pid, "command": _command(p.pid)} for p in members]
+        for process in members:
+            process.close()
+        if self.survivors and self._spec.end_survivors:
+            self._tell("ending_survivors", survivors=self.survivors)
+            self._end_survivors()
+
+    def _end_survivors(self) -> None:
+        self._tell("leader_exited", code=self.ending.code)
+        stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
+        while not stop.over:
+            now = time.monotonic()
+            stop.advance(now)
+            time.sleep(max(0.0, stop.due - now) if not stop.over else 0.0)
+        self.survivors = [{"pid": pid, "command": _command(pid)} for pid, _ in stop.left]
+
+
+def _reap_adopted(leader: int) -> None:
+    """Reap orphans that came to us as their subreaper; the leader's status is taken elsewhere."""
+    while True:
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if found is None or found.si_pid == leader:
+            return
+        os.waitpid(found.si_pid, 0)
+
+
+def _await_exit(pid: int, deadline_s: float) -> None:
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    poll.poll(deadline_s * 1000)
+    os.close(fd)
+
+
+def _is_ready(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _command(pid: int) -> str:
+    status = read_stat(pid)
+    return status.command if status is not None else ""
+
+
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
