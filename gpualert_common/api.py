@@ -15,7 +15,6 @@ from gpualert_common.supervise import Outlook, Supervised, supervise
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
@@ -74,7 +73,9 @@ def run(
     throws) gets out, once the child has been stopped.
     """
     if isinstance(command, str | bytes):
-        raise UsageError('command is a list, as in ["python", "train.py"]; for a shell ["sh", "-c", ...]')
+        raise UsageError(
+            'command is a list, as in ["python", "train.py"]; for a shell ["sh", "-c", ...]'
+        )
     settings = config.load(
         {
             "timeout": timeout,

@@ -110,7 +110,9 @@ class Key:
 KEYS = {
     "state_dir": Key(_parse_path, None, "where run records are kept"),
     "timeout": Key(parse_duration, None, "wall-clock limit of the run"),
-    "grace": Key(_parse_grace, DEFAULT_GRACE_S, "time between the first signal and the end by force"),
+    "grace": Key(
+        _parse_grace, DEFAULT_GRACE_S, "time between the first signal and the end by force"
+    ),
     "streams": Key(
         _one_of("auto", "merged", "apart"), "auto", "one log for stdout and stderr, or two"
     ),

@@ -44,6 +44,8 @@ EVENTS = "events.jsonl"
 INDEX = "output.idx"
 CONTROL = "control"
 
+_STATE_AFTER = {"launched": "running", "stopping": "stopping"}
+
 _MAX_EVENTS_BYTES = 8 << 20
 """A run that writes more events than this is telling the same thing again and again."""
 
@@ -320,18 +322,14 @@ class Record:
 
     @property
     def state(self) -> str:
-        """starting, running, stopping, ended, or lost (nobody supervises it and no end is known)."""
+        """starting, running, stopping, ended, or lost (no supervisor and no known end)."""
         if self.read_json(EXIT) is not None:
             return "ended"
         if not self.held:
             return "lost"
         state = "starting"
         for value in self.events():
-            match value.get("event"):
-                case "launched":
-                    state = "running"
-                case "stopping":
-                    state = "stopping"
+            state = _STATE_AFTER.get(value.get("event", ""), state)
         return state
 
     @property

@@ -81,10 +81,7 @@ def stop_unsupervised(record: Record, grace_s: float) -> list[int]:
     """End the processes of a run that nobody supervises; returns the ids of those left."""
     record.append_event("stopping", signal=int(signal.SIGTERM), sender={"pid": os.getpid()})
     stop = Stop(tree_of(record), signal.SIGTERM, grace_s, time.monotonic())
-    while not stop.over:
-        stop.advance(time.monotonic())
-        time.sleep(0 if stop.over else max(0.0, stop.due - time.monotonic()))
-    return [pid for pid, _start in stop.left]
+    return [pid for pid, _start in stop.complete()]
 
 
 def _last_known(record: Record) -> Ending:
@@ -110,5 +107,3 @@ def _last_known(record: Record) -> Ending:
 def _boot_id() -> str:
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
-
-

@@ -212,6 +212,8 @@ def _open_standard_descriptors() -> None:
         os.set_inheritable(fd, True)
         fd = os.dup(fd)
     os.close(fd)
+    if sys.stderr is None:  # print() would take stdout instead
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
 
 
 def _discard_stdout() -> None:

@@ -11,7 +11,8 @@ import sys
 import time
 from typing import Any
 
-from gpualert_common import config, recover as recovery, report, store
+from gpualert_common import config, report, store
+from gpualert_common import recover as recovery
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import EXIT, VERDICT, Record
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -106,7 +107,9 @@ def stop(options: argparse.Namespace) -> int:
             return _answer(options, record, "not running; its supervisor died", 1)
         left = recovery.stop_unsupervised(record, grace_s)
         recovery.recover(record)
-        return _answer(options, record, f"{len(left)} processes left" if left else "ended", bool(left))
+        return _answer(
+            options, record, f"{len(left)} processes left" if left else "ended", bool(left)
+        )
     sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
     record.request("stop", grace_s=grace_s, sender=sender)
     deadline = time.monotonic() + grace_s + LAST_CALL_S + KILLING_S + _STOP_MARGIN_S

@@ -6,7 +6,6 @@ import argparse
 import json
 
 from gpualert_common.classify import check_rules, load_rules
-from gpualert_common.errors import UsageError
 
 
 def rules(options: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from gpualert_common import config
 from gpualert_common.api import judge_for, make_spec
@@ -42,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
         )
 
     supervised = supervise(spec, outlook, own_process=True)
-    sys.stdout.flush()
     os._exit(supervised.ending.shell_code)
 
 
@@ -70,10 +68,10 @@ def _closing_words(prepared: Prepared) -> Any:
         from gpualert_common import report
 
         record = prepared.record
-        path = verdict and verdict["log_path"]
+        path = record.path  # with the streams apart, the folder of both logs
+        if verdict is not None and len(record.logs) == 1:
+            path = verdict["log_path"]
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
-        return report.short(
-            verdict, record.run_id, path or record.log_path(record.logs[-1]), seconds
-        )
+        return report.short(verdict, record.run_id, path, seconds)
 
     return say

@@ -61,13 +61,16 @@ def body(verdict: dict[str, Any], claims: int = _SHOWN_CLAIMS) -> list[str]:
 def full(verdict: dict[str, Any]) -> list[str]:
     """Everything a verdict says, for ``gpualert show`` and ``gpualert classify``."""
     lines = [f"{verdict['disposition']}: {verdict['headline']}", *body(verdict, claims=20)]
-    for other in verdict["secondary"]:
-        lines.append(f"also  {other['cause']}: {other['because']}")
-    for other in verdict["ruled_out"]:
-        lines.append(f"not   {other.get('cause') or other.get('family')}: {other['because']}")
-    for source in verdict["sources"]:
-        if not source.get("available", True):
-            lines.append(f"blind {source['name']}: {source.get('why', 'not available')}")
+    lines += [f"also  {other['cause']}: {other['because']}" for other in verdict["secondary"]]
+    lines += [
+        f"not   {other.get('cause') or other.get('family')}: {other['because']}"
+        for other in verdict["ruled_out"]
+    ]
+    lines += [
+        f"blind {source['name']}: {source.get('why', 'not available')}"
+        for source in verdict["sources"]
+        if not source.get("available", True)
+    ]
     return lines
 
 

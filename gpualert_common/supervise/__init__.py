@@ -85,7 +85,9 @@ def _launch_and_watch(
         return ending
     except OSError as error:
         record.discard()
-        raise UsageError(f"cannot start a process: {error.strerror}; nothing was launched") from None
+        raise UsageError(
+            f"cannot start a process: {error.strerror}; nothing was launched"
+        ) from None
     except UsageError:
         record.discard()
         raise

@@ -40,44 +40,44 @@ _IDLE_S = 0.25
 
 
 class Analyst:
-    """Follows the logs of one run.  :meth:`follow` runs in a thread; :meth:`conclude` ends it."""
+    """Follows the logs of one run and concludes, in a thread that a hanging classifier may keep."""
 
     def __init__(self, logs: list[LogFile], evidence: Callable[[], Evidence]) -> None:
         self._logs = logs
         self._make_evidence = evidence
         self._evidence: Evidence | None = None
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
+        self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._verdict: dict[str, Any] | None = None
         self.problem: BaseException | None = None
 
     def start(self) -> None:
-        """Follow the logs from now on, in a thread that a hanging classifier may take with it."""
-        self._thread = threading.Thread(target=self._guarded_follow, daemon=True)
+        """Follow the logs from now on."""
         self._thread.start()
 
     def conclude(
         self, ending: Ending, facts: dict[str, Any], deadline_s: float
     ) -> dict[str, Any] | None:
         """The verdict, or None with ``problem`` set when it cannot be had in time."""
+        self._end = ending, facts
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join(deadline_s)
-            if self._thread.is_alive():
-                self.problem = TimeoutError(f"the classifier did not stop within {deadline_s:g} s")
-        if self.problem is not None:
-            return None
-        try:
-            self._read_rest(ending)
-            return self._get_evidence().conclude(ending, facts)
-        except Exception as error:  # the boundary: no fault of the classifier passes it
-            self.problem = error
-            return None
+        if self._thread.ident is None:
+            self._thread.start()
+        self._thread.join(deadline_s)
+        if self._thread.is_alive():
+            self.problem = TimeoutError(f"the classifier did not conclude within {deadline_s:g} s")
+        return self._verdict if self.problem is None else None
 
-    def _guarded_follow(self) -> None:
+    def _run(self) -> None:
         try:
             self._follow()
-        except Exception as error:  # the boundary: no fault of the classifier passes it
+            if self._end is not None:
+                ending, facts = self._end
+                self._read_rest(ending)
+                self._verdict = self._get_evidence().conclude(ending, facts)
+        except Exception as error:  # noqa: BLE001 - the boundary: no fault of the classifier passes
             self.problem = error
 
     def _follow(self) -> None:

@@ -36,6 +36,7 @@ class Forwarder:
         self._thread = threading.Thread(target=self._guarded_run, daemon=True)
 
     def start(self) -> None:
+        """Begin to copy."""
         self._thread.start()
 
     def finish(self) -> None:

@@ -8,7 +8,7 @@ import select
 import time
 
 from gpualert_common.supervise import link
-from gpualert_common.supervise.scribe import READER_STALL_S, VERDICT_DEADLINE_S, Scribe
+from gpualert_common.supervise.scribe import VERDICT_DEADLINE_S, Scribe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 EXIT_DEADLINE_S = 0.5
 """A disk that has not taken the exit record by then is stalled; the status does not wait for it."""
+_MARGIN_S = 1.0
+"""For the scribe to say that the classifier missed its deadline."""
 
 
 class Helper:
     """A scribe and the supervisor's end of its link.
 
     ``in_process`` True runs it as a thread, False as a forked process that calls ``after_fork``
-    first; ``make`` builds it for the link it is given.
+    first; ``make`` builds it for the link it is given.  What is readable on ``impatient_fd`` once
+    the end is recorded (a second Ctrl-C) ends the wait for verdict and reader.
     """
 
     def __init__(
@@ -39,11 +42,13 @@ class Helper:
         self._link: link.Link | None = None
         self._scribe: Scribe | None = None
         self.pid: int | None = None
+        self.impatient_fd = -1
         self._seen: set[str] = set()
         self._requests: list[dict[str, Any]] = []
 
     @property
     def started(self) -> bool:
+        """True once there is a scribe, dead or alive."""
         return self._link is not None
 
     @property
@@ -102,20 +107,23 @@ class Helper:
                 self.start()
             self.tell(ended)
             if self._await("recorded", EXIT_DEADLINE_S):
-                self._await("done", VERDICT_DEADLINE_S + READER_STALL_S)
+                self._await("done", VERDICT_DEADLINE_S + _MARGIN_S, self.impatient_fd)
             if self.fd >= 0 or "done" in self._seen:
                 return
 
-    def _await(self, kind: str, deadline_s: float) -> bool:
+    def _await(self, kind: str, deadline_s: float, impatient_fd: int = -1) -> bool:
         """True when the message came; a scribe that shows progress gets its deadline anew."""
         deadline = time.monotonic() + deadline_s
         poll = select.poll()
+        if impatient_fd >= 0:
+            poll.register(impatient_fd, select.POLLIN)
         while kind not in self._seen:
             if self.fd < 0 or self._link is None:
                 return False
             self._link.flush()
             poll.register(self.fd, select.POLLIN)
-            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+            if not ready or any(fd == impatient_fd for fd, _ in ready):
                 return False
             if self._read():
                 deadline = time.monotonic() + deadline_s

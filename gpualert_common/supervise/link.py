@@ -60,6 +60,7 @@ class Link:
         return [json.loads(line) for line in lines]
 
     def close(self) -> None:
+        """Close this end; the other one sees it."""
         os.close(self.read_fd)
         os.close(self.write_fd)
         self.closed = True

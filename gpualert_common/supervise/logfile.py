@@ -1,8 +1,12 @@
-"""A log while the child writes to it: read through a held descriptor, whatever becomes of its name."""
+"""A log while the child writes to it, read through a held descriptor whatever its name becomes."""
 
 from __future__ import annotations
 
 import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NEARLY_FULL_BYTES = 64 << 10
 
@@ -31,18 +35,23 @@ class LogFile:
         """Up to ``limit`` bytes from ``offset``."""
         return os.pread(self.fd, limit, offset)
 
-    def tampering(self) -> dict[str, str] | None:
-        """What was done to the log since the last call: removed, moved, replaced or truncated."""
+    def tampering(self) -> dict[str, Any] | None:
+        """The event that says what was done to the log since the last call, None for nothing.
+
+        The log may have been removed, moved, replaced or truncated.
+        """
         status = os.fstat(self.fd)
         shrunk = status.st_size < self._largest
         self._largest = status.st_size
         if shrunk:
-            return {"log": self.name, "what": "truncated"}
+            return {"event": "log_truncated", "log": self.name}
         fate = self._name_fate(status)
         if fate == self._fate:
             return None
         self._fate = fate
-        return {"log": self.name, "what": fate, "path": self.current_path} if fate else None
+        if not fate:
+            return None
+        return {"event": f"log_{fate}", "log": self.name, "path": self.current_path}
 
     def _name_fate(self, status: os.stat_result) -> str:
         if status.st_nlink == 0:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import select
 import time
-import traceback
 
 from gpualert_common.record import EXIT, INDEX, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
@@ -100,7 +99,9 @@ class Scribe:
         """Follow the run to its end.  Never raises."""
         try:
             self._run()
-        except Exception:  # the boundary: no fault of the scribe reaches the supervisor
+        except Exception:  # noqa: BLE001 - the boundary: no fault of ours reaches the supervisor
+            import traceback
+
             self._note("scribe_failed", problem=traceback.format_exc(limit=-3))
         finally:
             self._link.close()
@@ -149,7 +150,7 @@ class Scribe:
         for log in self._logs:
             change = log.tampering()
             if change is not None:
-                self._note("log_" + change.pop("what"), **change)
+                self._note(**change)
             if not self._disk_full and log.disk_full:
                 self._disk_full = True
                 self._note("log_disk_full", log=log.name, size_bytes=log.size)
@@ -204,6 +205,8 @@ class Scribe:
         }
         verdict = self._analyst.conclude(ending, facts, VERDICT_DEADLINE_S)
         if verdict is None:
+            import traceback
+
             error = self._analyst.problem
             lines = traceback.format_exception(error, limit=-3) if error else []
             self._note("classifier_failed", problem="".join(lines))

@@ -49,23 +49,24 @@ def check(spec: RunSpec) -> None:
         raise UsageError(f"working directory {spec.cwd!r} does not exist or is not a directory")
 
 
-def environment(spec: RunSpec, run_id: str) -> dict[str, str]:
+def environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:
     """The child's environment: its own, the run's id and mark, two Python defaults.
 
     Unbuffered output keeps the order of stdout and stderr and what a killed process printed last;
     the fault handler turns a native crash into a Python stack.  Neither is touched when set.
     """
-    env = dict(os.environ if spec.env is None else spec.env)
-    env.setdefault("PYTHONUNBUFFERED", "1")
-    env.setdefault("PYTHONFAULTHANDLER", "1")
-    env["GPUALERT_RUN_ID"] = run_id
-    env[tree.mark(run_id)] = "1"
+    if spec.env is None:
+        env = os.environb.copy()
+    else:
+        env = {os.fsencode(name): os.fsencode(value) for name, value in spec.env.items()}
+    env.setdefault(b"PYTHONUNBUFFERED", b"1")
+    env.setdefault(b"PYTHONFAULTHANDLER", b"1")
+    env[b"GPUALERT_RUN_ID"] = run_id.encode()
+    env[tree.mark(run_id).encode()] = b"1"
     return env
 
 
-def spawn(
-    spec: RunSpec, env: dict[str, str], out: int, err: int
-) -> subprocess.Popen[bytes]:
+def spawn(spec: RunSpec, env: dict[bytes, bytes], out: int, err: int) -> subprocess.Popen[bytes]:
     """Start the child with ``out`` and ``err`` as its stdout and stderr.
 
     Raises NotStartedError when the program cannot be executed, UsageError when the working
@@ -94,7 +95,9 @@ def _explain(program: str, error: OSError) -> str:
     text = f"cannot execute {program!r}: {error.strerror}"
     if error.errno == errno.ENOENT:
         if os.sep in program and os.path.exists(program):
-            return f"{text}: it exists, but the interpreter of its first line or its loader does not"
+            return (
+                f"{text}: it exists, but the interpreter of its first line or its loader does not"
+            )
         return f"{text}: no such program" + ("" if os.sep in program else " on PATH")
     if error.errno == errno.ENOEXEC:
         return f"{text}: no #! line; run it through its interpreter, as in: sh {program}"

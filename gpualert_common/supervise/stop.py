@@ -18,10 +18,11 @@ cost the checkpoint that their parent is saving.  Time is handed in, so that tes
 from __future__ import annotations
 
 import signal
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.supervise.tree import Process, Tree
+    from gpualert_common.supervise.tree import Tree
 
 LAST_CALL_S = 2.0
 KILLING_S = 5.0
@@ -65,19 +66,30 @@ class Stop:
         if self._phase == "last call" and now >= self._grace_ends + LAST_CALL_S:
             self._phase = "killing"
             self._killing_ends = now + KILLING_S
-        left = self._signal_tree(*(("killing" == self._phase) * (signal.SIGKILL,)))
+        left = (
+            self._signal_tree(signal.SIGKILL) if self._phase == "killing" else self._signal_tree()
+        )
         if not left or (self._phase == "killing" and now >= self._killing_ends):
             self._finish(left)
         self.due = now + _RESCAN_S
 
+    def complete(self) -> list[tuple[int, int]]:
+        """Do all that is to be done, sleeping in between; returns who was left."""
+        while True:
+            self.advance(time.monotonic())
+            if self.over:
+                return self.left
+            time.sleep(max(0.0, self.due - time.monotonic()))
+
     def _signal_tree(self, *numbers: int) -> list[tuple[int, int]]:
-        left = []
+        """Send the signals, if any, to everybody; returns who was there."""
+        reached = []
         for process in self._tree.members():
             for number in numbers:
                 process.send(number)
-            left.append(process.identity)
+            reached.append(process.identity)
             process.close()
-        return left
+        return reached
 
     def _finish(self, left: list[tuple[int, int]]) -> None:
         self.over = True

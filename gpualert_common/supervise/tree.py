@@ -32,7 +32,7 @@ def mark(run_id: str) -> str:
 
 
 class Process:
-    """One live process, pinned by a pidfd.  ``identity`` is (pid, start time in clock ticks)."""
+    """One live process, pinned by a pidfd."""
 
     __slots__ = ("fd", "pid", "start_ticks")
 
@@ -57,6 +57,7 @@ class Process:
 
     @property
     def identity(self) -> tuple[int, int]:
+        """Names this process and no later one of the same number."""
         return self.pid, self.start_ticks
 
     @property
@@ -74,6 +75,7 @@ class Process:
             pass
 
     def close(self) -> None:
+        """Give back the pidfd."""
         os.close(self.fd)
 
 
@@ -111,8 +113,9 @@ def is_shell(pid: int) -> bool:
 class Tree:
     """The processes of one run.
 
-    ``leader`` is None when it is gone and its number may be somebody else's: then only the mark
-    counts.  ``adopts`` says that orphans of the run become our children; ``exclude`` are helpers of
+    ``leader`` is None when it is long gone and its number may be anybody's: then only the mark
+    counts.  Once ``leader_reaped`` is set, a process of its number is not it any more.
+    ``adopts`` says that orphans of the run become our children; ``exclude`` are helpers of
     ours that must never count.
     """
 
@@ -125,6 +128,7 @@ class Tree:
         exclude: Iterable[int] = (),
     ) -> None:
         self.leader = leader
+        self.leader_reaped = False
         self.adopts = adopts
         self.exclude = {os.getpid(), *exclude}
         self._mark = b"\0" + run_mark.encode() + b"="
@@ -160,6 +164,8 @@ class Tree:
         """
         if self.leader is None:
             return self.members()
+        if self.leader_reaped:
+            return []
         asked = [self.leader]
         if is_shell(self.leader):
             stats = self._stats()
@@ -191,7 +197,8 @@ class Tree:
         related = {
             pid
             for pid, status in stats.items()
-            if self.leader in (pid, status.session, status.group)
+            if self.leader in (status.session, status.group)
+            or (pid == self.leader and not self.leader_reaped)
         }
         pending = True
         while pending:

@@ -59,7 +59,6 @@ class Watch:
             self._poll.register(inbox.fd, select.POLLIN)
         self._exited = False
         self._stop: Stop | None = None
-        self._stopped = False
         self._started = time.monotonic()
         self._next_tick = self._started + _TICK_S
         self.ending = Ending(time.time())
@@ -85,14 +84,14 @@ class Watch:
             try:
                 self._begin_stop(number, {"command": type(error).__name__, "pid": os.getpid()})
                 return self._loop()
-            except BaseException:  # whatever lands here: the child must not outlive its caller
+            except BaseException:  # noqa: BLE001 - the child must not outlive its caller
                 if self._stop is not None:
                     self._stop.force(time.monotonic())
 
     # -- the loop --------------------------------------------------------------------------
 
     def _loop(self) -> None:
-        if not self._helper.started and not self._poll.poll(_QUICK_S * 1000):
+        if not self._poll.poll(_QUICK_S * 1000):
             self._start_scribe()
         while not (self._exited and (self._stop is None or self._stop.over)):
             self._take_signals()
@@ -116,6 +115,8 @@ class Watch:
         return max(0.0, min(due) - time.monotonic()) * 1000
 
     def _start_scribe(self) -> None:
+        if self._helper.started:
+            return
         self._helper.start()
         if self._helper.fd >= 0:
             self._poll.register(self._helper.fd, select.POLLIN)
@@ -137,29 +138,31 @@ class Watch:
     def _reap_leader(self) -> None:
         if self._exited:
             return
+        ending = self.ending
+        status: int | None
         try:
             pid, status, usage = os.wait4(self._child.pid, os.WNOHANG)
         except ChildProcessError:  # somebody else in this process reaped it
             if not _is_ready(self._pidfd):
                 return
-            pid, usage = self._child.pid, None
             status = libc.reaped_status(self._pidfd)
-        if pid == 0:
-            return
-        self._exited = True
-        self._poll.unregister(self._pidfd)
-        ending = self.ending
-        ending.ended_at = time.time()
-        if status is not None:
-            ending.code = os.waitstatus_to_exitcode(status)
-            ending.core_dumped = os.WCOREDUMP(status)
-        if usage is not None:
+        else:
+            if pid == 0:
+                return
             ending.rusage = {
                 "user_s": usage.ru_utime,
                 "system_s": usage.ru_stime,
                 "max_rss_bytes": usage.ru_maxrss * 1024,
             }
-        self._child.returncode = ending.code if ending.code is not None else 0
+        self._exited = self._tree.leader_reaped = True
+        self._poll.unregister(self._pidfd)
+        ending.ended_at = time.time()
+        if status is not None:
+            ending.code = os.waitstatus_to_exitcode(status)
+            ending.core_dumped = os.WCOREDUMP(status)
+        self._child.returncode = ending.code or 0  # else Popen would wait for it once more
+        if self._stop is None and self._spec.end_survivors:
+            self._end_survivors()
         if self._stop is not None:
             self._tell("leader_exited", code=ending.code)
 
@@ -172,16 +175,12 @@ class Watch:
 
     def _notice_stopped(self) -> None:
         try:
-            change = os.waitid(
-                os.P_PID, self._child.pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG
-            )
+            change = os.waitid(os.P_PID, self._child.pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG)
         except ChildProcessError:
             return
-        if change is None:
-            return
-        if change.si_code == os.CLD_CONTINUED:
+        if change and change.si_code == os.CLD_CONTINUED:  # None when nothing changed
             self._tell("child_continued")
-        else:
+        elif change:
             self._tell("child_stopped", signal=change.si_status)
 
     # -- what is asked of us ---------------------------------------------------------------
@@ -230,32 +229,29 @@ class Watch:
 
     # -- the end ---------------------------------------------------------------------------
 
+    def _end_survivors(self) -> None:
+        survivors = self._living()
+        if survivors:
+            self._start_scribe()
+            self._tell("ending_survivors", survivors=survivors)
+            self._stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
+
     def _settle(self) -> None:
-        if self._stop is not None:
-            self.survivors = [{"pid": pid, "command": _command(pid)} for pid, _ in self._stop.left]
-        elif self._helper.started or not self._tree.created_none():
-            self._meet_survivors()
-        for pid in () if self.survivors else self._copiers:
+        for pid in () if self._stop is not None and self._stop.left else self._copiers:
             _await_exit(pid, _COPIER_DEADLINE_S)
+        if self._helper.started or not self._tree.created_none():
+            self.survivors = self._living()
+        if self._inbox is not None:
+            self._inbox.take()
+            self._helper.impatient_fd = self._inbox.fd
         self._helper.finish(ended(self.ending, self.survivors))
 
-    def _meet_survivors(self) -> None:
+    def _living(self) -> list[dict[str, Any]]:
         members = self._tree.members()
-        self.survivors = [{"pid": p.pid, "command": _command(p.pid)} for p in members]
+        found = [{"pid": process.pid, "command": _command(process.pid)} for process in members]
         for process in members:
             process.close()
-        if self.survivors and self._spec.end_survivors:
-            self._tell("ending_survivors", survivors=self.survivors)
-            self._end_survivors()
-
-    def _end_survivors(self) -> None:
-        self._tell("leader_exited", code=self.ending.code)
-        stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
-        while not stop.over:
-            now = time.monotonic()
-            stop.advance(now)
-            time.sleep(max(0.0, stop.due - now) if not stop.over else 0.0)
-        self.survivors = [{"pid": pid, "command": _command(pid)} for pid, _ in stop.left]
+        return found
 
 
 def _reap_adopted(leader: int) -> None:
@@ -265,7 +261,7 @@ def _reap_adopted(leader: int) -> None:
             found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return
-        if found is None or found.si_pid == leader:
+        if not found or found.si_pid == leader:  # None when there is nothing to reap
             return
         os.waitpid(found.si_pid, 0)
 

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Make the parts of the papers that say what the code and the rules say.
+
+``generate.py`` writes them, ``generate.py --check`` only tells which are stale and exits with 1.
+Made are docs/rules.md, from rules/*.toml, and every block of the README between
+``<!-- help: COMMAND -->`` and ``<!-- end -->``, from ``gpualert COMMAND --help``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from gpualert_common.classify.rules import Rule, load_rules
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+RULES_PAGE = ROOT / "docs" / "rules.md"
+HELP_BLOCK = re.compile(r"<!-- help:(?P<command>[a-z ]*)-->\n.*?<!-- end -->", re.DOTALL)
+
+RULES_HEAD = """\
+# The causes that gpualert names
+
+Made from `rules/*.toml` by `make docs`; do not edit. A verdict is drawn from all evidence
+together, never from one pattern: a pattern that matches is an observation with a role, and
+what is listed here is how a run with that root cause is explained. Names in braces are
+filled in from the log.
+
+| cause | family | whose fault | retry |
+|---|---|---|---|
+"""
+
+
+def help_text(command: str) -> str:
+    """Return what ``gpualert COMMAND --help`` prints at 80 columns."""
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gpualert_common", *command.split(), "--help"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def readme_page() -> str:
+    """Return the README with every help block made anew."""
+
+    def block(found: re.Match[str]) -> str:
+        text = help_text(found["command"]).rstrip()
+        return f"<!-- help:{found['command']}-->\n```text\n{text}\n```\n<!-- end -->"
+
+    return HELP_BLOCK.sub(block, README.read_text())
+
+
+def rule_section(rule: Rule) -> str:
+    """Return the part of the page that explains one rule, in the words that always hold."""
+    words = rule.words
+    parts = [f"## {rule.id}", f"*{words.headline[-1]}*", words.implies[-1]]
+    for title, texts in (("It cannot decide", words.cannot_decide), ("What to do", words.do)):
+        if texts:
+            parts.append(f"{title}:\n\n" + "\n".join(f"- {text}" for text in texts))
+    if rule.patterns:
+        rows = "\n".join(
+            f"| {pattern.role} | {code(rule.samples[pattern.name].hits[0])} |"
+            for pattern in rule.patterns
+        )
+        parts.append(f"| role | a line that is seen |\n|---|---|\n{rows}")
+    parts.append("Read in: " + "; ".join(rule.sources) + f". Since {rule.since}.")
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def code(text: str) -> str:
+    """Return the first line of a text as code that may stand in a cell of a Markdown table."""
+    line = text.strip().splitlines()[0].replace("|", "\\|")
+    fence = "``" if "`" in line else "`"
+    return f"{fence}{line}{fence}"
+
+
+def rules_page() -> str:
+    """Return the page of all rules."""
+    rules = sorted(load_rules(ROOT / "rules", samples=True).rules, key=lambda rule: rule.id)
+    table = "".join(
+        f"| [{rule.id}](#{rule.id}) | {rule.family or '-'} | {rule.attribution} | {rule.retry} |\n"
+        for rule in rules
+    )
+    return RULES_HEAD + table + "\n" + "\n".join(rule_section(rule) for rule in rules)
+
+
+def pages() -> dict[Path, str]:
+    """Return each page that is made, and what should be in it."""
+    return {README: readme_page(), RULES_PAGE: rules_page()}
+
+
+def stale(made: dict[Path, str]) -> list[Path]:
+    """Return the pages whose file is absent or says something else."""
+    return [path for path, text in made.items() if not path.exists() or path.read_text() != text]
+
+
+def main() -> int:
+    """Write the stale pages, or name them."""
+    parser = argparse.ArgumentParser(description="Make the generated parts of the papers.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if stale")
+    options = parser.parse_args()
+    made = pages()
+    for path in stale(made):
+        name = path.relative_to(ROOT)
+        if options.check:
+            print(f"{name} is stale; run: make docs", file=sys.stderr)
+        else:
+            path.write_text(made[path])
+            print(f"{name} written")
+    return 1 if options.check and stale(made) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

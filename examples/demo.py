@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Show what gpualert does, through its command line only: ``make demo``.
+
+A training that ends well, one that dies of a real error deep in its model, one killed from
+outside and one that never starts; with ``--torch`` a tiny transformer too.  Prints each command
+before it runs, lets its output flow, and ends with the verdicts.  Exits with 1 when any verdict
+is not the one that the story should have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+EXAMPLES = Path(os.path.relpath(Path(__file__).parent))
+GPUALERT = str(Path(sys.executable).with_name("gpualert"))
+KILL_DEADLINE_S = 60.0
+HEADLINE_COLUMNS = 80
+
+
+@dataclass(frozen=True)
+class Story:
+    """One run of the demo and the verdict that it should end in."""
+
+    title: str
+    command: list[str]
+    exit_code: int
+    cause: str
+    killed: bool = False
+    """Somebody kills it from outside while it lives."""
+
+
+def gpualert_json(*arguments: str) -> dict[str, Any]:
+    """Return what a reading command of gpualert says."""
+    done = subprocess.run([GPUALERT, *arguments, "--json"], stdout=subprocess.PIPE, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def runs_named(name: str) -> list[dict[str, Any]]:
+    """Return the runs of that name; more than one where an earlier process had our id."""
+    return [run for run in gpualert_json("runs")["runs"] if run["name"] == name]
+
+
+def kill_the_training(name: str) -> None:
+    """Kill a run's training as an outsider would, once its log shows it at work."""
+    deadline = time.monotonic() + KILL_DEADLINE_S
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+        for run in runs_named(name):
+            if run["state"] == "running" and b"epoch 3/" in Path(run["logs"][0]).read_bytes():
+                print(f"\n--- from another process: kill -KILL {run['pid']}", flush=True)
+                os.kill(run["pid"], signal.SIGKILL)
+                return
+    raise SystemExit("the training that should be killed never got to its third epoch")
+
+
+def tell(story: Story, name: str) -> dict[str, Any]:
+    """Run one story with its output flowing, and return its verdict and the exit status."""
+    words = ["python" if word == sys.executable else word for word in story.command]
+    print(f"\n=== {story.title}\n$ gpualert run --name {name} -- {shlex.join(words)}", flush=True)
+    command = [GPUALERT, "run", "--name", name, "--", *story.command]
+    with subprocess.Popen(command) as process:
+        if story.killed:
+            kill_the_training(name)
+    print(f"(exit status {process.returncode})", flush=True)
+    run_id = runs_named(name)[-1]["run_id"]
+    return {"exit_status": process.returncode, **gpualert_json("show", run_id)["verdict"]}
+
+
+def stories(state: Path, *, with_torch: bool) -> list[Story]:
+    """Return the stories, in the order in which they are told."""
+    numpy = [sys.executable, str(EXAMPLES / "train_numpy.py")]
+    numpy += ["--checkpoint", str(state / "spirals.npz")]
+    torch = [sys.executable, str(EXAMPLES / "train_torch.py")]
+    torch += ["--checkpoint", str(state / "transformer.pt")]
+    told = [
+        Story("a training that ends well", [*numpy, "--epochs", "5"], 0, "none"),
+        Story(
+            "one that dies of a real error in the second layer of its model",
+            [*numpy, "--layers", "2x64", "48x64", "64x3"],
+            1,
+            "traceback",
+        ),
+        Story(
+            "one that is killed from outside",
+            [*numpy, "--epochs", "1000000", "--epoch-seconds", "0.3"],
+            137,
+            "killed_unknown",
+            killed=True,
+        ),
+        Story("one that never starts", ["trian.py", "--epochs", "5"], 127, "command_not_found"),
+    ]
+    if with_torch:
+        told += [
+            Story("a transformer that ends well", [*torch, "--epochs", "2"], 0, "none"),
+            Story(
+                "a transformer whose heads do not fit its width",
+                [*torch, "--set", "head_width=24"],
+                1,
+                "runtime_error",
+            ),
+        ]
+    return told
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    """Return rows as aligned columns, the first row as their heads."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def main() -> int:
+    """Tell the stories, print the verdicts, and say whether they are the expected ones."""
+    parser = argparse.ArgumentParser(description="Four trainings and their verdicts.")
+    parser.add_argument("--torch", action="store_true", help="two more, with PyTorch")
+    options = parser.parse_args()
+    state = Path(os.environ.setdefault("GPUALERT_STATE_DIR", str(Path(".demo-state").absolute())))
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    rows: list[tuple[str, ...]] = [("exit", "disposition", "cause", "retry", "what happened")]
+    wrong = []
+    for number, story in enumerate(stories(state, with_torch=options.torch), start=1):
+        verdict = tell(story, f"demo-{os.getpid()}-{number}")
+        found = (verdict["exit_status"], verdict["cause"])
+        if found != (story.exit_code, story.cause):
+            wrong.append(f"{story.title}: expected {(story.exit_code, story.cause)}, got {found}")
+        rows.append(
+            (
+                str(verdict["exit_status"]),
+                verdict["disposition"],
+                verdict["cause"],
+                verdict["retry"],
+                shorten(verdict["headline"], HEADLINE_COLUMNS, placeholder=" ..."),
+            )
+        )
+    print(f"\n=== the verdicts\n{table(rows)}\n\nThe records are in {state / 'runs'}")
+    for problem in wrong:
+        print(problem, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

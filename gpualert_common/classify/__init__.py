@@ -1,0 +1,25 @@
+"""Rules, matching and the first resolution: from a log and an exit status to a cause."""
+
+from gpualert_common.classify.check import check_rules
+from gpualert_common.classify.resolve import Resolution, resolve
+from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules, rules_directory
+from gpualert_common.classify.scan import CHUNK_BYTES, Observation, Reading, Scanner, scan_file
+from gpualert_common.classify.tracebacks import Frame, Traceback
+
+__all__ = [
+    "CHUNK_BYTES",
+    "Frame",
+    "Observation",
+    "Pattern",
+    "Reading",
+    "Resolution",
+    "Rule",
+    "RuleSet",
+    "Scanner",
+    "Traceback",
+    "check_rules",
+    "load_rules",
+    "resolve",
+    "rules_directory",
+    "scan_file",
+]

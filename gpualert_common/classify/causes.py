@@ -1,0 +1,72 @@
+"""The closed list of cause names.  A rule file must bear one of them.
+
+The order is that of the documentation, from start-up to the scheduler.  Names are never changed
+or removed, because verdicts on disk and retry policies of users refer to them; names are added.
+"""
+
+CAUSES: tuple[str, ...] = (
+    "missing_module",
+    "dependency",
+    "command_not_found",
+    "compile_error",
+    "cuda_environment",
+    "config",
+    "pickling",
+    "data",
+    "asset",
+    "file_not_found",
+    "permission",
+    "network",
+    "checkpoint",
+    "shape_mismatch",
+    "dtype_mismatch",
+    "device_mismatch",
+    "div_zero",
+    "assertion",
+    "runtime_error",
+    "traceback",
+    "host_oom",
+    "oom_killer",
+    "killed_unknown",
+    "segfault",
+    "shared_memory",
+    "too_many_files",
+    "disk_full",
+    "filesystem_io",
+    "cuda_oom",
+    "cuda_runtime",
+    "gpu_hardware",
+    "throttling",
+    "rendezvous",
+    "collective",
+    "idle_hang",
+    "under_utilization",
+    "save_storm",
+    "slow_interconnect",
+    "launch_blocking",
+    "straggler",
+    "nan_loss",
+    "not_learning",
+    "resume_from_scratch",
+    "undertrained",
+    "node_failure",
+    "preempted",
+    "requeued",
+    "cancelled",
+    "time_limit",
+    "none",
+)
+
+FAMILIES: tuple[str, ...] = (
+    *("A1", "A2", "B1", "B2", "B3", "C1", "C2", "C3"),
+    *("D1", "D2", "D3", "E1", "E2", "E3", "F1", "F2", "F3", "G1"),
+)
+
+GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
+"""Causes that only say how the program reported its end; anything more telling goes first."""
+
+COMMUNICATION = frozenset({"collective", "rendezvous"})
+"""Causes that other ranks report when one of them is gone; a root only when nothing else is."""
+
+SIGNALLED = frozenset({"killed_unknown", "segfault", "cancelled"})
+"""Causes that name the signal, not what led to it."""

@@ -1,0 +1,93 @@
+"""Checks of rule files for their authors: everything a live run would silently do without."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+import re2
+
+from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
+from gpualert_common.classify.program import compile_pattern
+from gpualert_common.classify.rules import Pattern, Rule, RuleSet, Words, load_rules
+from gpualert_common.classify.scan import Scanner
+from gpualert_common.errors import RuleError
+
+_PREFIXES = ("", "[rank3]: ", "[default1]:", "(Worker pid=71, ip=10.0.0.2) ", "\x1b[31m")
+"""Every sample must hit behind each of these as it does without."""
+
+
+def check_rules(directory: str | os.PathLike[str] | None = None) -> list[RuleError]:
+    """What is wrong with the rules in *directory* (or those in use); empty when all is well.
+
+    Each problem names file and key: schema, expressions that RE2 cannot compile, patterns without
+    samples, samples that do not hit or near misses that do (through the real scanner, with all
+    rules in force, behind the prefixes launchers add), and placeholders that nothing fills.
+    """
+    problems: list[RuleError] = []
+    rules = load_rules(directory, samples=True, broken=problems)
+    for rule in rules:
+        problems += _word_problems(rule)
+        for pattern in rule.patterns:
+            problems += _pattern_problems(pattern, rule, rules)
+    return problems
+
+
+def _word_problems(rule: Rule) -> Iterator[RuleError]:
+    known = GENERAL | set(DERIVED.get(rule.id, ()))
+    for pattern in rule.patterns:
+        try:
+            known |= set(compile_pattern(pattern).groupindex)
+        except re2.error:
+            continue  # told by _pattern_problems
+    for number, words in enumerate((rule.words, *rule.cases)):
+        key = f"verdict.cases[{number - 1}]" if number else "verdict"
+        for name, _ in words.when:
+            if name not in known:
+                yield RuleError(rule.file, f"{key}.when.{name}", "no pattern captures this detail")
+        yield from _template_problems(rule.file, key, words, known)
+
+
+def _template_problems(file: str, key: str, words: Words, known: AbstractSet[str]) -> Iterator[RuleError]:
+    for part in ("headline", "implies", "cannot_decide", "do"):
+        for template in getattr(words, part):
+            try:
+                unknown = placeholders(template) - known
+            except ValueError as error:
+                yield RuleError(file, f"{key}.{part}", f"{template!r}: {error}")
+                continue
+            for name in sorted(unknown):
+                yield RuleError(file, f"{key}.{part}", f"nothing fills {{{name}}}")
+    if not words.when and words.headline and placeholders(words.headline[-1]):
+        yield RuleError(file, f"{key}.headline", "the last alternative must need no placeholder")
+
+
+def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
+    key = f"patterns.{pattern.name}"
+    try:
+        compile_pattern(pattern)
+    except re2.error as error:
+        yield RuleError(rule.file, f"{key}.re", f"not an RE2 expression: {error}")
+        return
+    samples = rule.samples.get(pattern.name)
+    if samples is None or not samples.hits or not samples.near_misses:
+        yield RuleError(rule.file, f"samples.{pattern.name}", "needs a hit and a near miss")
+        return
+    for sample in samples.hits:
+        if pattern.literal is not None and pattern.literal not in sample:
+            yield RuleError(rule.file, f"{key}.literal", f"is not in the hit {sample!r}")
+        for prefix in _PREFIXES:
+            if pattern.id not in _seen_in(prefix + sample, rules):
+                shown = prefix + sample
+                yield RuleError(rule.file, f"samples.{pattern.name}.hits", f"no hit: {shown!r}")
+                break
+    for sample in samples.near_misses:
+        if pattern.id in _seen_in(sample, rules):
+            yield RuleError(rule.file, f"samples.{pattern.name}.near_misses", f"hits: {sample!r}")
+
+
+def _seen_in(sample: str, rules: RuleSet) -> set[str]:
+    scanner = Scanner(rules, "sample")
+    scanner.feed(sample.encode() + b"\n", 0)
+    return set(scanner.finish().counts)

@@ -1,0 +1,140 @@
+r"""Lines of a log in the form that patterns are matched against.
+
+A line ends at ``\n`` or ``\r`` (a progress bar redraws itself behind ``\r``).  Line *numbers*
+count ``\n`` only, so that they agree with ``sed -n 12p`` and every editor; the *offset* of a line
+is that of its first byte in the file.  Of a line longer than :data:`LINE_CAP` each
+:data:`LINE_CAP` bytes are a line of their own with the same number, so that memory stays flat
+whatever a program writes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+LINE_CAP = 64 * 1024
+"""Bytes after which a line without an end is cut."""
+
+_ANSI = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, erase
+    rb"|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?"  # OSC: titles, links
+    rb"|[@-Z\\^_])"  # two-byte escapes
+)
+
+_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+_PREFIX = re.compile(
+    rf"""
+      \[rank(?P<torch>\d{{1,6}})\]:\ ?                              # torch's excepthook and C++ log
+    | \[[a-z_]+(?P<tee>\d{{1,6}})\]:\ ?                             # torchrun --tee: [default1]:
+    | \[\d+,(?P<mpi>\d{{1,6}})\]<std(?:out|err|diag)>:\ ?           # mpirun --tag-output
+    | \ {{0,3}}(?P<srun>\d{{1,5}}):\ (?=\S|\ {{2}})                 # srun --label
+    | \((?P<ray>[^()\n]{{0,80}}\b(?:pid|ip)=[^()\n]{{1,80}})\)\ ?   # ray
+    | \[[IWEF]\d{{4}}\ [\d:.]+\ [^\]\n]{{0,200}}\]\ ?               # glog as torch writes it
+    | [IWEF]\d{{4}}\ \d\d:\d\d:\d\d\.\d+\ +\d+\ [^\]\n]{{1,200}}\]\ ?   # glog
+    | \[\ *\d{{1,9}}\.\d{{6}}\]\ ?                                  # kernel
+    | \[{_STAMP}\]:?\ ?
+    | {_STAMP}:?\ ?
+    """,
+    re.VERBOSE,
+)
+_MOST_PREFIXES = 5
+"""A launcher's prefix, a rank, a time and a logger's own; more is text that looks like them."""
+
+
+class Line(NamedTuple):
+    """A line without prefixes and escape sequences.
+
+    ``rank`` is the rank a prefix named, ``stream`` what tells lines of one process from those of
+    others in the same file ("" when no prefix did).
+    """
+
+    text: str
+    rank: int | None
+    stream: str
+
+
+def normalise(piece: bytes) -> Line:
+    """*piece* (escape sequences already gone) as text without its prefixes.
+
+    Bytes that are not UTF-8 are replaced; NULs are dropped.  One space after a prefix goes with
+    it, deeper indentation stays: it tells the frames of a traceback from its last line.
+    """
+    text = piece.decode("utf-8", "replace").replace("\0", "")
+    rank: int | None = None
+    stream = ""
+    for _ in range(_MOST_PREFIXES):
+        match = _PREFIX.match(text)
+        if match is None or match.end() == 0:
+            break
+        for kind, value in match.groupdict().items():
+            if value is None:
+                continue
+            stream = f"{stream}{kind}{value} "
+            if kind != "ray" and rank is None:
+                rank = int(value)
+        text = text[match.end() :]
+    return Line(text.rstrip(), rank, stream.rstrip())
+
+
+def canonical(raw: bytes) -> bytes:
+    r"""*raw* with ``\r`` as ``\n`` and without escape sequences; as many lines as before."""
+    if b"\r" in raw:
+        raw = raw.replace(b"\r", b"\n")
+    if b"\x1b" in raw:
+        raw = _ANSI.sub(b"", raw)
+    return raw
+
+
+class Place(NamedTuple):
+    """Where a line stands: its number (from 1) and the offset of its first byte."""
+
+    line: int
+    offset: int
+
+
+class Region:
+    """Whole lines of a log: searched in ``text``, cited by their place in the file.
+
+    Places must be asked for in ascending order; that keeps counting lines linear.
+    """
+
+    def __init__(self, raw: bytes, offset: int, line: int) -> None:
+        self.raw = raw
+        self.text = canonical(raw)
+        self._offset = offset
+        self._line = line
+        self._counted = 0
+
+    def pieces(self, start: int) -> Iterator[tuple[Place, bytes]]:
+        """The line that begins at *start* of ``text``: one piece, or several of a long line."""
+        begin, end = self._raw_span(start)
+        self._line += self.raw.count(b"\n", self._counted, begin)
+        self._counted = begin
+        for at in range(begin, max(end, begin + 1), LINE_CAP):
+            piece = self.raw[at : min(end, at + LINE_CAP)]
+            yield Place(self._line, self._offset + at), canonical(piece)
+
+    def offset_of(self, start: int) -> int:
+        """The offset in the file of the line that begins at *start* of ``text``."""
+        return self._offset + self._raw_span(start)[0]
+
+    def _raw_span(self, start: int) -> tuple[int, int]:
+        if len(self.text) == len(self.raw):
+            end = self.text.find(b"\n", start)
+            return start, len(self.raw) if end < 0 else end
+        # Escape sequences hold no line ends, so the n-th line is the n-th in both.
+        number = bisect_left(self._text_ends, start)
+        raw_ends = self._raw_ends
+        begin = raw_ends[number - 1] + 1 if number else 0
+        return begin, raw_ends[number] if number < len(raw_ends) else len(self.raw)
+
+    @cached_property
+    def _text_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer(rb"\n", self.text)]
+
+    @cached_property
+    def _raw_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer(rb"[\r\n]", self.raw)]

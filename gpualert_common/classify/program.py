@@ -1,0 +1,125 @@
+"""Rules made ready for matching: one automaton over all, one expression per pattern.
+
+The automaton (an RE2 Set) tells in one pass over a megabyte which probes occur in it at all.  A
+probe is a pattern's literal, or its expression where it has none.  Only for probes that occur are
+lines looked up, normalised and confirmed by the pattern's own expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+from gpualert_common.classify.rules import Pattern, RuleSet
+from gpualert_common.classify.tracebacks import MARKERS, PROCESS_HEADER
+
+_SET_MEMORY_BYTES = 64 << 20
+_ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
+
+
+def _options(max_mem: int = 8 << 20) -> Any:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = max_mem
+    options.log_errors = False
+    return options
+
+
+_BYTES: Final = _options()
+_TEXT: Final = re2.Options()
+_TEXT.log_errors = False
+
+
+def compile_pattern(pattern: Pattern) -> Any:
+    """The expression of *pattern*, searched in a normalised line.  Raises ``re2.error``."""
+    return re2.compile(pattern.re, _TEXT)
+
+
+def latin1_regex(expression: bytes) -> Any:
+    """*expression* compiled for bytes of any encoding.  Raises ``re2.error``."""
+    return re2.compile(expression, _BYTES)
+
+
+class Probe:
+    """What stands for one or more patterns in the automaton.
+
+    Without patterns it only marks lines that the traceback parser wants to see.
+    """
+
+    def __init__(self, literal: bytes | None, expression: bytes) -> None:
+        self.literal = literal
+        self.expression = expression
+        self.patterns: list[tuple[Pattern, Any]] = []
+        self._regex: Any = None
+
+    def line_starts(self, text: bytes) -> Iterator[int]:
+        """Start of every line of *text* in which the probe begins to match, ascending."""
+        at = self._find(text, 0)
+        while at >= 0:
+            yield text.rfind(b"\n", 0, at) + 1
+            end = text.find(b"\n", at)
+            if end < 0:
+                return
+            at = self._find(text, end + 1)
+
+    def _find(self, text: bytes, start: int) -> int:
+        if self.literal is not None:
+            return text.find(self.literal, start)
+        if self._regex is None:
+            self._regex = latin1_regex(self.expression)
+        match = self._regex.search(text, start)
+        return match.start() if match else -1
+
+
+class Program:
+    """The probes of a rule set.  Safe to share between threads; costs a few ms to make."""
+
+    def __init__(self, patterns: Iterable[Pattern]) -> None:
+        self.probes = _probes(patterns)
+        self._set = re2.Set.SearchSet(_options(_SET_MEMORY_BYTES))
+        for probe in self.probes:
+            self._set.Add(probe.expression)
+        # RE2 answers "nothing" also when it ran out of memory.  The end of the text matches
+        # always, so an answer without it is no answer.
+        self._canary = self._set.Add(rb"\z")
+        self._set.Compile()
+
+    def probes_in(self, text: bytes) -> list[Probe]:
+        """The probes that occur in *text*, each named once; exact whatever the automaton does."""
+        found = self._set.Match(text)
+        if not found or self._canary not in found:
+            return [probe for probe in self.probes if next(probe.line_starts(text), -1) >= 0]
+        return [self.probes[index] for index in sorted(found) if index != self._canary]
+
+
+def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
+    probes: dict[bytes, Probe] = {}
+    for marker in MARKERS:
+        literal = marker.encode()
+        probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
+    header = b"(?m)" + PROCESS_HEADER.encode()
+    probes[header] = Probe(None, header)
+    for pattern in patterns:
+        try:
+            regex = compile_pattern(pattern)
+        except re2.error:
+            continue  # check_rules names it; a live run goes on with the rest
+        wanted = pattern.literal.encode() if pattern.literal is not None else None
+        if wanted is not None:
+            expression = re2.escape(wanted)
+        else:
+            # Behind a prefix, or with blanks at its end, a line is not where anchors expect it.
+            expression = _ANCHOR.sub("", pattern.re).encode()
+        probe = probes.setdefault(expression, Probe(wanted, expression))
+        probe.patterns.append((pattern, regex))
+    return list(probes.values())
+
+
+@lru_cache(maxsize=2)
+def program_of(rules: RuleSet) -> Program:
+    """The program of *rules*, made once."""
+    return Program(rules.patterns)

@@ -1,0 +1,268 @@
+"""From readings and exit status to one cause: root over cascade, fatal over handled.
+
+The order of the questions: did the end decide by itself; did anything in the log end the run; if
+several did, which was first; if none did, what does the status mean.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpualert_common.classify.candidates import (
+    Candidate,
+    Ground,
+    Tier,
+    candidates,
+    is_last_word,
+    surviving,
+)
+from gpualert_common.classify.causes import SIGNALLED
+from gpualert_common.classify.details import derive, typed
+from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.scan import Observation, Reading
+from gpualert_common.classify.status import Status, read_status, signal_name
+from gpualert_common.classify.tracebacks import Traceback
+from gpualert_common.model import Disposition, ExitFacts, Role
+
+_SCHEDULED = {
+    "time_limit": Disposition.TIMEOUT,
+    "preempted": Disposition.PREEMPTED,
+    "cancelled": Disposition.CANCELLED,
+}
+_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_NAN_SEEN = 3
+"""A value that is NaN this often up to the end is no hiccup."""
+
+_GROUND_CONFIDENCE = {
+    Ground.CONFIRMATION: 0.97,
+    Ground.MESSAGE: 0.95,
+    Ground.TYPE: 0.93,
+    Ground.LINE: 0.8,
+}
+_TIER_CONFIDENCE = {
+    Tier.GENERIC: 0.85,
+    Tier.COMMUNICATION: 0.75,
+    Tier.CASCADE: 0.5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The cause and the grounds for it, before it is put into words.
+
+    ``evidence`` is the observations behind the cause, earliest first; ``traceback`` the exception
+    that carried it.  ``secondary`` are (cause, because), ``ruled_out`` (family, because).
+    ``trained`` is True when the log shows progress before the end.
+    """
+
+    cause: str
+    disposition: Disposition
+    confidence: float
+    status: Status
+    evidence: tuple[Observation, ...] = ()
+    traceback: Traceback | None = None
+    rank: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    secondary: tuple[tuple[str, str], ...] = ()
+    ruled_out: tuple[tuple[str, str], ...] = ()
+    trained: bool = False
+
+
+def resolve(
+    readings: Sequence[Reading], facts: ExitFacts, rules: RuleSet, *, running: bool = False
+) -> Resolution:
+    """The root cause that *readings* and *facts* support, ``none`` when nothing failed.
+
+    Never raises for what a log says.  With *running* the run has not ended and nothing is
+    called its cause yet.
+    """
+    status = read_status(facts, rules, _child_code(readings), running=running)
+    everything = [one for reading in readings for one in candidates(reading, rules)]
+    possible = _possible(everything, readings, status)
+    chosen = _choose(possible, status)
+    if chosen is not None:
+        resolution = _from_log(chosen, readings, status)
+    else:
+        resolution = _from_status(status, facts)
+    return _completed(resolution, everything, possible, readings)
+
+
+def _child_code(readings: Iterable[Reading]) -> int | None:
+    """The status of the worker that failed first, as a launcher reported it.
+
+    Workers ended by SIGTERM were stopped by the launcher, because of the one that failed.
+    """
+    for reading in readings:
+        for one in reading.observations:
+            code = typed(one.details).get("child_exitcode")
+            if isinstance(code, int) and code not in (0, -signal.SIGTERM):
+                return code
+    return None
+
+
+def _possible(
+    everything: list[Candidate], readings: Sequence[Reading], status: Status
+) -> list[Candidate]:
+    """Those of *everything* that can have ended the run."""
+    if status.disposition is Disposition.RUNNING:
+        return []
+    near = [one for one in surviving(everything) if one.near_end]
+    if status.disposition is not Disposition.COMPLETED:
+        return near
+    return near if _broke_off(near, readings) else []
+
+
+def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
+    """True when a log ends in a failure although the exit status is 0.
+
+    The failure of the first command of a pipe, a script that carries on after a kill, values that
+    are NaN to the end.
+    """
+    for reading in readings:
+        reports = [one for one in reading.observations if "child_exitcode" in one.details]
+        if any(is_last_word(reading, one.place) for one in reports):
+            return True
+    ends = [one for one in alive if one.last_word]
+    invalid = [one for one in alive if one.cause == "nan_loss"]
+    return any(
+        one.traceback is not None
+        or one.cause in SIGNALLED
+        or (one.cause == "nan_loss" and len(invalid) >= _NAN_SEEN)
+        for one in ends
+    )
+
+
+def _choose(possible: list[Candidate], status: Status) -> Candidate | None:
+    """The candidate to name, None when the status alone decides."""
+    if status.decides:
+        # Only the scheduler's own words say better what a stop or a limit was about.
+        possible = [
+            one
+            for one in possible
+            if one.cause in _SCHEDULED and one.traceback is None and status.signal is not None
+        ]
+    elif status.signal in _STOPPING:
+        possible = [one for one in possible if one.cause in _SCHEDULED or one.tier == 0]
+    best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
+    if best is None or status.cause is None:
+        return best
+    if best.tier > Tier.STATUS:
+        return None
+    return best
+
+
+def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) -> Resolution:
+    captured: dict[str, str] = {}
+    for one in reversed(chosen.observations):
+        captured.update(one.details)
+    details = typed(captured)
+    if chosen.traceback is not None:
+        details.update(_exception_details(chosen.traceback))
+    confidence = _GROUND_CONFIDENCE[chosen.ground]
+    confidence = min(confidence, _TIER_CONFIDENCE.get(chosen.tier, 1.0))
+    if status.disposition is Disposition.UNKNOWN:
+        confidence *= 0.9
+    elif status.disposition is Disposition.COMPLETED:
+        confidence *= 0.7
+    again = [
+        one
+        for reading in readings
+        for one in reading.observations
+        if one.cause == chosen.cause
+        and one.role in (Role.ROOT, Role.CONFIRMATION)
+        and one not in chosen.observations
+    ]
+    return Resolution(
+        cause=chosen.cause,
+        disposition=_disposition(chosen.cause, status),
+        confidence=round(confidence, 2),
+        status=status,
+        evidence=(*chosen.observations, *again[-2:]),
+        traceback=chosen.traceback,
+        rank=chosen.rank,
+        details=derive(chosen.cause, details),
+    )
+
+
+def _exception_details(found: Traceback) -> dict[str, Any]:
+    details: dict[str, Any] = {"exception": found.name, "message": found.message}
+    if found.frames:
+        frame = found.frames[-1]
+        details |= {"file": frame.file, "line": frame.line, "function": frame.function}
+    return details
+
+
+def _disposition(cause: str, status: Status) -> Disposition:
+    if status.disposition in (Disposition.COMPLETED, Disposition.NOT_STARTED):
+        return status.disposition
+    return _SCHEDULED.get(cause, status.disposition)
+
+
+def _from_status(status: Status, facts: ExitFacts) -> Resolution:
+    cause, confidence = status.cause, 0.9
+    if status.disposition in (Disposition.COMPLETED, Disposition.RUNNING, Disposition.UNKNOWN):
+        cause, confidence = "none", 0.9 if status.disposition is Disposition.COMPLETED else 0.0
+    elif cause is None or (cause == "killed_unknown" and facts.log_disk_full):
+        cause = "disk_full" if facts.log_disk_full else "runtime_error"
+        confidence = 0.6 if facts.log_disk_full else 0.3
+    elif status.disposition is Disposition.NOT_STARTED:
+        confidence = 0.98
+    elif status.probable:
+        confidence = 0.7
+    details: dict[str, Any] = {}
+    if status.signal is not None:
+        details["signal_name"] = signal_name(status.signal)
+    return Resolution(cause, status.disposition, confidence, status, details=details)
+
+
+def _completed(
+    resolution: Resolution,
+    everything: list[Candidate],
+    possible: list[Candidate],
+    readings: Sequence[Reading],
+) -> Resolution:
+    """*resolution* with what else was seen, and why it is not the cause."""
+    secondary: dict[str, str] = {}
+    for one in everything:
+        if one.cause == resolution.cause or one.cause in secondary:
+            continue
+        secondary[one.cause] = _because(one, possible, resolution)
+    return Resolution(
+        cause=resolution.cause,
+        disposition=resolution.disposition,
+        confidence=resolution.confidence,
+        status=resolution.status,
+        evidence=resolution.evidence,
+        traceback=resolution.traceback,
+        rank=resolution.rank,
+        details=resolution.details,
+        secondary=tuple(secondary.items()),
+        ruled_out=_ruled_out(resolution, readings),
+        trained=any(reading.trained_from is not None for reading in readings),
+    )
+
+
+def _because(one: Candidate, possible: list[Candidate], resolution: Resolution) -> str:
+    where = f"{one.file} line {one.place.line}"
+    if one.went_on:
+        return f"{where}: training went on after it"
+    if one not in possible:
+        return f"{where}: handled, or far from the end"
+    if resolution.status.decides:
+        return f"{where}: seen in the log, but it is not what ended the run"
+    if one.tier in (Tier.COMMUNICATION, Tier.CASCADE):
+        return f"{where}: other ranks report this when one of them has failed"
+    return f"{where}: less telling, or later than the cause"
+
+
+def _ruled_out(resolution: Resolution, readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
+    """Families that the evidence excludes; silence of a source excludes nothing."""
+    status = resolution.status
+    by_itself = status.disposition in (Disposition.FAILED, Disposition.COMPLETED)
+    workers = any(one.cause in SIGNALLED for reading in readings for one in reading.observations)
+    if by_itself and status.signal is None and not workers:
+        return (("A2", f"no signal: {status.said}"),)
+    return ()

@@ -1,0 +1,264 @@
+"""Rules as data: one TOML file per cause.
+
+A rule says what a cause is (family, attribution, retry), in which words it is told, and by which
+patterns it is seen.  This module only reads and validates; matching is in
+:mod:`gpualert_common.classify.program`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gpualert_common.classify.causes import CAUSES, FAMILIES
+from gpualert_common.classify.toml_table import REQUIRED, Table
+from gpualert_common.errors import RuleError
+from gpualert_common.model import Attribution, Retry, Role
+
+RULES_DIR_VARIABLE = "GPUALERT_RULES_DIR"
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_SAMPLES = "\n[samples."
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One thing a cause is seen by, on one line of a log.
+
+    ``re`` is RE2 syntax over the line without its prefixes and escape sequences; ``^`` is the
+    start of that line.  ``literal`` is a string that every match contains, if there is one.  Named
+    groups of ``re`` become details of the verdict; a name ending in ``_bytes`` is a size.
+    """
+
+    cause: str
+    name: str
+    role: Role
+    re: str
+    literal: str | None = None
+
+    @property
+    def id(self) -> str:
+        """``cause/name``, unique over all rules."""
+        return f"{self.cause}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Lines that a pattern must hit, and lines near to them that it must not."""
+
+    hits: tuple[str, ...]
+    near_misses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is told of a cause.  Alternatives: the first whose placeholders are all known is taken.
+
+    ``when`` are the details for which these words hold; empty for the words that always hold.
+    """
+
+    headline: tuple[str, ...]
+    implies: tuple[str, ...]
+    cannot_decide: tuple[str, ...]
+    do: tuple[str, ...]
+    when: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A cause and everything that is known of it.
+
+    ``id`` is the cause's name.  ``order`` settles which cause a line names when several match: the
+    lowest.  ``exceptions`` are Python types that mean this cause when the message says nothing
+    better; ``signals`` and ``exit_codes`` the statuses that mean it when the log says nothing.
+    ``cases`` are words for certain details and go before ``words``.
+    """
+
+    id: str
+    order: int
+    family: str | None
+    fault_class: str | None
+    attribution: Attribution
+    retry: Retry
+    words: Words
+    cases: tuple[Words, ...]
+    patterns: tuple[Pattern, ...]
+    exceptions: tuple[str, ...]
+    signals: tuple[int, ...]
+    exit_codes: tuple[int, ...]
+    sources: tuple[str, ...]
+    since: str
+    file: str
+    samples: Mapping[str, Samples]
+
+
+@dataclass(frozen=True, eq=False)
+class RuleSet:
+    """All rules, in their order.  ``directory`` is where they were read from."""
+
+    rules: tuple[Rule, ...]
+    directory: Path
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @cached_property
+    def by_cause(self) -> Mapping[str, Rule]:
+        """The rule of each cause that has one."""
+        return {rule.id: rule for rule in self}
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns of all rules, in the order of the rules."""
+        return tuple(pattern for rule in self for pattern in rule.patterns)
+
+
+def rules_directory() -> Path:
+    """The directory that rules are read from when none is named.
+
+    ``GPUALERT_RULES_DIR`` first; then the copy in the installed package; then ``rules/`` beside
+    the package (an editable install, or a bare checkout).  The directory need not exist.
+    """
+    named = os.environ.get(RULES_DIR_VARIABLE)
+    if named:
+        return Path(named)
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "_rules"
+    return installed if installed.is_dir() else package.parent / "rules"
+
+
+def load_rules(
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    samples: bool = False,
+    broken: list[RuleError] | None = None,
+) -> RuleSet:
+    """The rules of all ``*.toml`` files in *directory*, ordered.
+
+    Sample lines are left out unless *samples*: they are most of the text, and only checks and
+    documentation need them.  A file that is wrong raises :class:`RuleError`; with *broken* given
+    the error is appended there instead and the other files are used, so that a run never loses
+    its verdict to one bad file.  Patterns are compiled later, by the scanner.
+    """
+    place = rules_directory() if directory is None else Path(directory)
+    problems: list[RuleError] = []
+    found: dict[str, Rule] = {}
+    orders: dict[int, str] = {}
+    files = sorted(place.glob("*.toml")) if place.is_dir() else []
+    if not files:
+        problems.append(RuleError(str(place), "*.toml", "no rule files in this directory"))
+    for file in files:
+        try:
+            rule = _read_rule(file, samples)
+            if rule.id in found:
+                raise RuleError(file.name, "id", f"also in {found[rule.id].file}")
+            if rule.order in orders:
+                raise RuleError(file.name, "order", f"{rule.order} also in {orders[rule.order]}")
+        except RuleError as error:
+            problems.append(error)
+        else:
+            found[rule.id] = rule
+            orders[rule.order] = rule.file
+    if problems and broken is None:
+        raise problems[0]
+    if broken is not None:
+        broken.extend(problems)
+    return RuleSet(tuple(sorted(found.values(), key=lambda rule: rule.order)), place)
+
+
+def _read_rule(file: Path, samples: bool) -> Rule:
+    try:
+        text = file.read_text(encoding="utf-8")
+        if not samples:
+            # Parsing TOML is the whole cost of loading, and sample lines most of the TOML.
+            text = text.partition(_SAMPLES)[0] + "\n"
+        table = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RuleError(file.name, "file", f"cannot be read: {error}") from error
+    top = Table(table, file.name, "")
+    cause = top.choice("id", CAUSES)
+    if cause != file.stem:
+        raise RuleError(file.name, "id", f"is {cause!r}, the file is named {file.stem!r}")
+    patterns = [_read_pattern(entry, cause) for entry in top.tables("patterns")]
+    names = [pattern.name for pattern in patterns]
+    for name in names:
+        if names.count(name) > 1:
+            raise RuleError(file.name, f"patterns.{name}.name", "is not unique in this file")
+    verdict = top.table("verdict")
+    rule = Rule(
+        id=cause,
+        order=top.integer("order"),
+        family=top.choice("family", FAMILIES, None),
+        fault_class=top.text("fault_class", None),
+        attribution=Attribution(top.choice("attribution", tuple(Attribution))),
+        retry=Retry(top.choice("retry", tuple(Retry))),
+        cases=tuple(_read_case(entry) for entry in verdict.tables("cases")),
+        words=_read_words(verdict, ()),
+        patterns=tuple(patterns),
+        exceptions=top.texts("exceptions", ()),
+        signals=top.integers("signals"),
+        exit_codes=top.integers("exit_codes"),
+        sources=top.texts("sources"),
+        since=top.text("since"),
+        file=file.name,
+        samples=_read_samples(top.table("samples", {}), names),
+    )
+    if not _VERSION.fullmatch(rule.since):
+        raise RuleError(file.name, "since", f"{rule.since!r} is not a version like 0.1.0")
+    top.done()
+    return rule
+
+
+def _read_pattern(entry: Table, cause: str) -> Pattern:
+    pattern = Pattern(
+        cause=cause,
+        name=entry.text("name"),
+        role=Role(entry.choice("role", tuple(Role))),
+        re=entry.text("re"),
+        literal=entry.text("literal", None),
+    )
+    if not _NAME.fullmatch(pattern.name):
+        raise RuleError(entry.file, f"{entry.path}name", f"{pattern.name!r}: use a-z, 0-9 and _")
+    entry.done()
+    return pattern
+
+
+def _read_words(verdict: Table, when: tuple[tuple[str, str], ...]) -> Words:
+    optional = () if when else REQUIRED
+    words = Words(
+        headline=verdict.texts("headline", optional),
+        implies=verdict.texts("implies", optional),
+        cannot_decide=verdict.texts("cannot_decide", ()),
+        do=verdict.texts("do", optional),
+        when=when,
+    )
+    verdict.done()
+    return words
+
+
+def _read_case(entry: Table) -> Words:
+    when = entry.table("when")
+    conditions = tuple((key, when.text(key)) for key in when.left())
+    if not conditions:
+        raise RuleError(entry.file, f"{entry.path}when", "names no detail")
+    return _read_words(entry, conditions)
+
+
+def _read_samples(table: Table, names: list[str]) -> dict[str, Samples]:
+    samples = {}
+    for name in table.left():
+        if name not in names:
+            raise RuleError(table.file, f"{table.path}{name}", "no pattern has this name")
+        entry = table.table(name)
+        samples[name] = Samples(entry.texts("hits"), entry.texts("near_misses"))
+        entry.done()
+    return samples

@@ -1,0 +1,40 @@
+"""The 15-way label of the paper (GPUAlert, 2026), for comparison with its own classifier."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpualert_common.classify.resolve import Resolution
+
+_SAME: Final = frozenset(
+    {
+        *("cuda_oom", "cuda_runtime", "segfault", "file_not_found", "permission"),
+        *("missing_module", "div_zero", "device_mismatch", "nan_loss", "oom_killer"),
+        *("traceback", "assertion", "runtime_error"),
+    }
+)
+_RENAMED: Final = {"host_oom": "ram_oom", "collective": "nccl"}
+_EXCEPTIONS: Final = {
+    "RuntimeError": "runtime_error",
+    "AssertionError": "assertion",
+    "FileNotFoundError": "file_not_found",
+    "PermissionError": "permission",
+    "ImportError": "missing_module",
+    "ModuleNotFoundError": "missing_module",
+    "ZeroDivisionError": "div_zero",
+    "MemoryError": "ram_oom",
+}
+
+CLASSES: Final = _SAME | frozenset(_RENAMED.values())
+"""The paper's labels."""
+
+
+def paper_class(resolution: Resolution) -> str | None:
+    """The paper's label: the cause where it is one, else that of the exception, else None."""
+    if resolution.cause in _RENAMED:
+        return _RENAMED[resolution.cause]
+    if resolution.cause in _SAME:
+        return resolution.cause
+    if resolution.traceback is None:
+        return None
+    return _EXCEPTIONS.get(resolution.traceback.name, "traceback")

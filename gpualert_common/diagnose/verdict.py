@@ -1,0 +1,221 @@
+"""The verdict: what the evidence shows, what it implies, what it cannot decide, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpualert_common.classify.resolve import Resolution, resolve
+from gpualert_common.classify.rules import Rule, RuleSet, Words
+from gpualert_common.classify.scan import Observation, Reading
+from gpualert_common.classify.status import signal_name
+from gpualert_common.classify.tracebacks import Traceback
+from gpualert_common.diagnose.paper import paper_class
+from gpualert_common.diagnose.words import all_filled, first_filled, words_for
+from gpualert_common.model import (
+    Attribution,
+    Claim,
+    Disposition,
+    ExitFacts,
+    Retry,
+    Role,
+    Verdict,
+    Where,
+)
+
+_MOST_CLAIMS = 8
+_EXCERPT_CHARS = 300
+_STATUS_HIDDEN = (
+    "the exit status is 0, yet the log ends in a failure: "
+    "a pipe or a script may have hidden the status of the training"
+)
+
+
+def conclude(
+    *,
+    run_id: str | None,
+    attempt: int,
+    host: str | None,
+    log_path: str | None,
+    readings: Sequence[Reading],
+    facts: ExitFacts,
+    rules: RuleSet,
+    running: bool = False,
+) -> Verdict:
+    """The verdict on a run from what was read of its logs and how it ended.
+
+    Always a verdict: for a run that never started, one that is still *running*, one whose status
+    is unknown (never called a success), and with rules missing.  Every claim cites its source.
+    """
+    resolution = resolve(readings, facts, rules, running=running)
+    rule = rules.by_cause.get(resolution.cause) or _bare_rule(resolution.cause)
+    known = _known(resolution, facts)
+    words = words_for(rule, known)
+    failed = rule.family != "G1" or resolution.disposition is Disposition.COMPLETED
+    return Verdict(
+        run_id=run_id,
+        attempt=attempt,
+        host=host,
+        log_path=log_path,
+        exit_code=facts.code,
+        signal=_signal(facts, resolution),
+        disposition=resolution.disposition,
+        family=_family(rule, resolution) if failed else None,
+        cause=resolution.cause,
+        fault_class=rule.fault_class,
+        paper_class=paper_class(resolution),
+        attribution=rule.attribution if failed else Attribution.UNKNOWN,
+        confidence=resolution.confidence,
+        retry=rule.retry,
+        headline=first_filled(words.headline, known) or resolution.cause.replace("_", " "),
+        details=resolution.details,
+        shows=_claims(resolution, facts, readings),
+        implies=first_filled(words.implies, known) or "",
+        cannot_decide=all_filled(words.cannot_decide, known),
+        do=all_filled(words.do, known),
+        ruled_out=tuple({"family": f, "because": why} for f, why in resolution.ruled_out),
+        secondary=tuple({"cause": c, "because": why} for c, why in resolution.secondary),
+        warnings=_warnings(resolution, facts, readings),
+        sources=_sources(facts, readings, running=running),
+    )
+
+
+def _bare_rule(cause: str) -> Rule:
+    """What is said of a cause that no rule describes (its file is broken, or absent)."""
+    return Rule(
+        id=cause,
+        order=0,
+        family="G1" if cause == "none" else None,
+        fault_class=None,
+        attribution=Attribution.UNKNOWN,
+        retry=Retry.NO if cause == "none" else Retry.SAME,
+        words=Words(
+            headline=(cause.replace("_", " "),),
+            implies=(),
+            cannot_decide=("what this cause implies: its rule file could not be read",),
+            do=("run `gpualert rules check`",),
+        ),
+        cases=(),
+        patterns=(),
+        exceptions=(),
+        signals=(),
+        exit_codes=(),
+        sources=(),
+        since="0.1.0",
+        file="",
+        samples={},
+    )
+
+
+def _known(resolution: Resolution, facts: ExitFacts) -> dict[str, Any]:
+    """What placeholders and cases may refer to."""
+    return {
+        "disposition": resolution.disposition.value,
+        "exit_code": facts.code,
+        "rank": resolution.rank,
+        "status": resolution.status.said,
+        "start_error": facts.start_error[1] if facts.start_error else None,
+        **resolution.details,
+    }
+
+
+def _family(rule: Rule, resolution: Resolution) -> str | None:
+    """A1 is for a run that died before training began; later the cause has no family."""
+    return None if rule.family == "A1" and resolution.trained else rule.family
+
+
+def _signal(facts: ExitFacts, resolution: Resolution) -> str | None:
+    if facts.code is not None and facts.code < 0:
+        return signal_name(-facts.code)
+    if resolution.status.signal is not None and resolution.status.probable:
+        return signal_name(resolution.status.signal)
+    return None
+
+
+def _claims(
+    resolution: Resolution, facts: ExitFacts, readings: Sequence[Reading]
+) -> tuple[Claim, ...]:
+    claims = [Claim(resolution.status.said, "exit_status")]
+    found = resolution.traceback
+    if found is not None:
+        claims.append(_exception_claim(found, resolution.rank))
+    claims += [
+        _line_claim(one, readings)
+        for one in resolution.evidence
+        if found is None or (one.file, one.place) != (found.file, found.end)
+    ]
+    for reading in readings:
+        claims += [
+            _line_claim(one, readings)
+            for one in reading.observations
+            if "child_exitcode" in one.details and one not in resolution.evidence
+        ][:1]
+    if facts.log_disk_full:
+        claims.append(Claim("the disk of the log had no space left", "log_writer"))
+    return tuple(claims[:_MOST_CLAIMS])
+
+
+def _exception_claim(found: Traceback, rank: int | None) -> Claim:
+    where = Where(found.file, found.end.line, found.end.offset)
+    at = ""
+    if found.frames:
+        frame = found.frames[-1]
+        at = f" in {frame.function or 'the module'} ({frame.file}:{frame.line})"
+    excerpt = f"{found.type}: {found.message}" if found.message else found.type
+    return Claim(f"{found.name} was raised{at}", "log", where, excerpt[:_EXCERPT_CHARS], rank)
+
+
+_ROLE_WORDS = {
+    Role.ROOT: "the log says so",
+    Role.CONFIRMATION: "the log confirms it",
+    Role.CASCADE: "the log reports what followed",
+    Role.BENIGN: "the log mentions it",
+}
+
+
+def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
+    count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
+    times = f", {count} times" if count > 1 else ""
+    what = one.pattern.name.replace("_", " ")
+    where = Where(one.file, one.place.line, one.place.offset)
+    return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)
+
+
+def _warnings(
+    resolution: Resolution, facts: ExitFacts, readings: Sequence[Reading]
+) -> tuple[dict[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    if resolution.disposition is Disposition.COMPLETED and resolution.cause != "none":
+        found.append(("exit_status", _STATUS_HIDDEN))
+    if facts.log_disk_full:
+        found.append(("log_incomplete", "the disk of the log was full: its end may be missing"))
+    if facts.survivors:
+        found.append(("survivors", f"{facts.survivors} processes of the run outlived it"))
+    for reading in readings:
+        lost = sum(end - start for start, end in reading.unscanned)
+        if lost:
+            found.append(("unscanned", f"{lost} bytes of {reading.file} were not read"))
+    return tuple({"kind": kind, "text": text} for kind, text in found)
+
+
+def _sources(
+    facts: ExitFacts, readings: Sequence[Reading], *, running: bool
+) -> tuple[dict[str, Any], ...]:
+    sources: list[dict[str, Any]] = [
+        {
+            "name": "log",
+            "available": True,
+            "file": reading.file,
+            "bytes_read": reading.size - sum(end - start for start, end in reading.unscanned),
+            "unscanned": [list(span) for span in reading.unscanned],
+        }
+        for reading in readings
+    ]
+    if not readings:
+        sources.append({"name": "log", "available": False, "why": "no log was read"})
+    if facts.code is not None or not facts.started:
+        sources.append({"name": "exit_status", "available": True})
+    else:
+        why = "the run has not ended" if running else "nobody was there to read it"
+        sources.append({"name": "exit_status", "available": False, "why": why})
+    return tuple(sources)

@@ -1,0 +1,185 @@
+"""What every row needs: the two tools as a user would install them, scratch space, and callers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+HOME = ROOT / ".bench"
+PEER = "gpualert==0.1.6"
+"""The paper's tool, as released."""
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """A tool in an environment of its own."""
+
+    folder: Path
+
+    @property
+    def python(self) -> str:
+        """Path of its interpreter."""
+        return str(self.folder / "bin" / "python")
+
+    @property
+    def program(self) -> str:
+        """Path of its command ``gpualert``."""
+        return str(self.folder / "bin" / "gpualert")
+
+
+def install_ours() -> Install:
+    """This tree as a wheel, compiled, in .bench/ours; made anew each time."""
+    install = _environment("ours")
+    # Built anew from whatever the tree holds now: the version number says nothing about that.
+    _install(install, "--reinstall-package", "gpualert-common", str(ROOT))
+    return install
+
+
+def install_peer() -> Install:
+    """The paper's tool in .bench/peer, from the package registry."""
+    install = _environment("peer")
+    _install(install, PEER)
+    return install
+
+
+def _environment(name: str) -> Install:
+    install = Install(HOME / name)
+    if not Path(install.python).exists():
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", install.folder], check=True)
+    return install
+
+
+def _install(install: Install, *packages: str) -> None:
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--compile-bytecode"]
+    subprocess.run([*command, "--python", install.python, *packages], check=True)
+
+
+@dataclass(slots=True)
+class Bench:
+    """One benchmark run.  ``peer`` is None when it was left out; ``quick`` only tries the rows."""
+
+    ours: Install
+    peer: Install | None
+    scratch: Path
+    notes: Path
+    quick: bool
+
+    def amount(self, full: int, quick: int) -> int:
+        """How much or how often: the real thing, or just enough to see that it works."""
+        return quick if self.quick else full
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables for everything that is measured: all it keeps is kept in the scratch folder."""
+        kept = {name: value for name, value in os.environ.items() if not _is_setting(name)}
+        return {
+            **kept,
+            "HOME": str(self.scratch),
+            "XDG_CONFIG_HOME": str(self.scratch / "config"),
+            "GPUALERT_STATE_DIR": str(self.scratch / "state"),
+        }
+
+    def child(self, *arguments: str | int, status: int = 0) -> list[str]:
+        """The command line of child.py; it reports to :meth:`child_report`."""
+        report = str(self.notes / "child.json")
+        program = [self.ours.python, "-I", "-S", str(HERE / "child.py")]
+        return [*program, report, str(status), *map(str, arguments)]
+
+    def child_report(self) -> dict[str, Any]:
+        """What the last child said about itself."""
+        return _read_json(self.notes / "child.json")
+
+    def meter(self, *command: str, stdout: int = subprocess.DEVNULL) -> dict[str, Any]:
+        """Run a program to its end and return what meter.py says about it."""
+        report = self.notes / "meter.json"
+        program = [self.ours.python, "-I", "-S", str(HERE / "meter.py"), str(report)]
+        subprocess.run(
+            [*program, *command],
+            cwd=self.scratch,
+            env=self.environment,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        return _read_json(report)
+
+    def settle(self) -> None:
+        """Remove what was logged and let the disk come to rest: nobody pays for another."""
+        for path in self.scratch.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        os.sync()
+
+
+class Worker:
+    """An interpreter that runs commands in the ways of worker.py.  A context manager."""
+
+    def __init__(self, bench: Bench, install: Install) -> None:
+        self._process = subprocess.Popen(
+            [install.python, HERE / "worker.py"],
+            cwd=bench.scratch,
+            env=bench.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.communicate()
+
+    def call(self, way: str, command: list[str], times: int = 1) -> dict[str, Any]:
+        """Run the command ``times`` times in that way; returns what worker.py answers."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        request = json.dumps({"way": way, "command": command, "times": times})
+        self._process.stdin.write(request.encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the worker died of {way} {command}")
+        return dict(json.loads(answer))
+
+
+@contextmanager
+def prepared(*, quick: bool, with_peer: bool) -> Iterator[Bench]:
+    """A benchmark run with both tools installed; its scratch space is removed at the end.
+
+    The scratch space is beside the sources, on a real disk; /tmp may be memory.
+    """
+    HOME.mkdir(exist_ok=True)
+    ours = install_ours()
+    peer = install_peer() if with_peer else None
+    memory = Path("/dev/shm")  # noqa: S108 - a report of the child must not wait for the disk
+    with (
+        tempfile.TemporaryDirectory(dir=HOME) as scratch,
+        tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else HOME) as notes,
+    ):
+        yield Bench(ours, peer, Path(scratch), Path(notes), quick)
+
+
+def _is_setting(name: str) -> bool:
+    return name.startswith(("GPUALERT_", "XDG_", "PYTHON"))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text()))

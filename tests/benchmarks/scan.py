@@ -1,0 +1,75 @@
+"""An old log, read whole with all rules, beside ripgrep with the same patterns."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import time
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks.bench import ROOT, Bench
+from tests.benchmarks.child import LINE, TRACEBACK
+from tests.benchmarks.measure import Row, interleave
+
+MB = 1_000_000
+SEED = 20261120
+
+
+def measure(bench: Bench) -> Row:
+    """MB/s of `gpualert classify`, start and verdict included, and of ripgrep where there is one."""
+    row = Row("6. an old log of 1 GB, all rules")
+    size = bench.amount(1000, 4) * MB
+    log = bench.scratch / "old.log"
+    _write_log(log, size)
+    patterns = bench.notes / "patterns"
+    patterns.write_text("\n".join(_patterns()) + "\n")
+    classify = [bench.ours.program, "classify", "--json", "--exit-code", "1", str(log)]
+    ways = {"gpualert classify": _speed(bench, classify, size)}
+    ripgrep = shutil.which("rg")
+    if ripgrep is not None:
+        count = [ripgrep, "--count", "--text", "--no-unicode", "--file", str(patterns), str(log)]
+        ways["ripgrep"] = _speed(bench, count, size)
+    for name, speeds in interleave(ways, bench.amount(3, 1)).items():
+        row.add(name, speeds, "MB/s")
+    if ripgrep is not None:
+        ours, theirs = row.entries["gpualert classify"].median, row.entries["ripgrep"].median
+        row.promise("0.5 x ripgrep", ours, theirs / 2, "MB/s", at_least=True)
+    else:
+        row.notes.append("there is no rg on this machine to compare with")
+    return row
+
+
+def _write_log(path: Path, size: int) -> None:
+    """A megabyte of lines of which no two are alike, again and again, and a failure at the end."""
+    draw = random.Random(SEED)
+    lines = [
+        LINE.replace(b"120450", b"%06d" % number).replace(b"2.3417", b"%.4f" % draw.uniform(1, 9))
+        for number in range(MB // len(LINE))
+    ]
+    block = b"".join(lines)
+    with path.open("wb") as log:
+        for _ in range(size // len(block)):
+            log.write(block)
+        log.write(TRACEBACK)
+
+
+def _patterns() -> list[str]:
+    rules = [tomllib.loads(path.read_text()) for path in sorted((ROOT / "rules").glob("*.toml"))]
+    found = [pattern["re"] for rule in rules for pattern in rule.get("patterns", ())]
+    # Without their names, which ripgrep wants to be unique over all patterns.
+    return [re.sub(r"\(\?P<\w+>", "(", pattern) for pattern in found]
+
+
+def _speed(bench: Bench, command: list[str], size: int) -> Callable[[], float]:
+    environment = bench.environment
+
+    def run() -> float:
+        began = time.perf_counter()
+        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+        return size / MB / (time.perf_counter() - began)
+
+    return run

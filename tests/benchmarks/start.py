@@ -1,0 +1,64 @@
+"""How long the child waits for ``gpualert run`` to start it."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.measure import Row, interleave
+
+Delay = tuple[float, float]
+"""Milliseconds from our start to the child's stamp, and to our end."""
+
+
+def measure(bench: Bench) -> Row:
+    """From the start of the program to the child's stamp, less what the stamp itself takes."""
+    row = Row("2. the program, from its start to the child's start")
+    stamp = bench.notes / "stamp"
+    # `date` is in every system and starts in a millisecond, which is subtracted below.
+    child = ["/bin/sh", "-c", 'date +%s%N > "$0"', str(stamp)]
+    python = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
+    commands = {
+        "the child alone": child,
+        "bare interpreter": [bench.ours.python, "-c", python, *child],
+        "gpualert run": [bench.ours.program, "run", "--", *child],
+    }
+    if bench.peer is not None:
+        commands["peer's gpualert run"] = [
+            *(bench.peer.program, "run", "--no-notify", "--"),
+            *child,
+        ]
+    ways = {name: _timed(bench, command, stamp) for name, command in commands.items()}
+    interleave(ways, 1)
+    found = interleave(ways, bench.amount(40, 2))
+    alone = row.add("the child alone", [delay[0] for delay in found["the child alone"]], "ms")
+    for name in list(commands)[1:]:
+        row.add(name, [delay[0] - alone.median for delay in found[name]], "ms")
+        row.add(f"{name}, to its end", [delay[1] for delay in found[name]], "ms")
+    if bench.peer is not None:
+        bound = row.entries["peer's gpualert run"].median / 4
+        row.promise("1/4 of peer's", row.entries["gpualert run"].median, bound, "ms")
+    row.notes.append("the child alone is `sh -c 'date > FILE'`; the others are less its median")
+    return row
+
+
+def _timed(bench: Bench, command: list[str], stamp: Path) -> Callable[[], Delay]:
+    environment = bench.environment
+
+    def run() -> Delay:
+        began_ns = time.time_ns()
+        subprocess.run(
+            command,
+            cwd=bench.scratch,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        ended_ns = time.time_ns()
+        return (int(stamp.read_text()) - began_ns) / 1e6, (ended_ns - began_ns) / 1e6
+
+    return run

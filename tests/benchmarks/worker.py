@@ -1,0 +1,91 @@
+"""Runs commands in ways that live in one interpreter, and says what each run cost it.
+
+Reads one request a line, {"way": ..., "command": [...], "times": n}, and answers each with a line:
+{"walls_s": [...], "cpu_s": ..., "returned_ns": ..., "peak_bytes": ..., "cause": ...}.  The CPU is
+this process's own, without its children's; the peak is its resident set's over its whole life; the
+cause is that of the last verdict, where the way gives one.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+SCRATCH_LOG = "direct.log"
+
+
+def by_posix_spawn(command: list[str]) -> None:
+    """The least that starts a process and waits for it."""
+    os.waitpid(os.posix_spawn(command[0], command, os.environ), 0)
+
+
+def by_subprocess(command: list[str]) -> None:
+    """What people write."""
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def to_file(command: list[str]) -> None:
+    """``cmd > file 2>&1``."""
+    with open(SCRATCH_LOG, "wb") as log:
+        subprocess.run(command, stdout=log, stderr=log)
+
+
+def by_ours(command: list[str]) -> object:
+    """``gpualert_common.run`` with every sync."""
+    from gpualert_common import run
+
+    return run(command)
+
+
+def by_ours_unsynced(command: list[str]) -> object:
+    """``gpualert_common.run`` with syncing off."""
+    from gpualert_common import run
+
+    return run(command, sync=False)
+
+
+def by_peer(command: list[str]) -> None:
+    """``run_job`` of the paper's tool."""
+    from gpualert.launcher import run_job
+
+    run_job(command)
+
+
+WAYS: dict[str, Callable[[list[str]], object]] = {
+    function.__name__: function
+    for function in (by_posix_spawn, by_subprocess, to_file, by_ours, by_ours_unsynced, by_peer)
+}
+
+
+def peak_bytes() -> int:
+    """The largest resident set of this process since it was executed."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return int(fields["VmHWM"].split()[0]) * 1024
+
+
+def answer(way: str, command: list[str], times: int) -> dict[str, object]:
+    """Run the command that often, and say what it cost."""
+    walls = []
+    result: object = None
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    for _ in range(times):
+        began = time.perf_counter()
+        result = WAYS[way](command)
+        walls.append(time.perf_counter() - began)
+    returned = time.monotonic_ns()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "walls_s": walls,
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "returned_ns": returned,
+        "peak_bytes": peak_bytes(),
+        "cause": getattr(getattr(result, "verdict", None), "cause", None),
+    }
+
+
+for request in sys.stdin:
+    print(json.dumps(answer(**json.loads(request))), flush=True)

@@ -1,0 +1,195 @@
+"""The scanner: the same reading however a log arrives, in bounded memory."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from gpualert_common.classify import Scanner, load_rules, scan_file
+from gpualert_common.classify.lines import LINE_CAP, canonical, normalise
+from gpualert_common.classify.program import Program, compile_pattern, program_of
+from gpualert_common.classify.scan import EXCERPT_CHARS, TAIL_BYTES, Reading
+from gpualert_common.classify.tracebacks import MANY
+
+
+RULES = load_rules(samples=True)
+SAMPLES = [
+    sample
+    for rule in RULES
+    for entry in rule.samples.values()
+    for sample in (*entry.hits, *entry.near_misses)
+]
+FRAGMENTS = st.sampled_from(
+    [
+        *SAMPLES,
+        "Traceback (most recent call last):",
+        '  File "train.py", line 3, in main',
+        "    loss = model(x)",
+        "During handling of the above exception, another exception occurred:",
+        "ValueError: no",
+        "step 12 loss 0.3",
+        " 12%|#  | 12/100 [00:01<00:09, 9.1it/s]",
+        "\x1b[31mERROR\x1b[0m",
+        "",
+        "x" * (LINE_CAP + 17),
+    ]
+)
+ENDS = st.sampled_from(["\n", "\r", "\r\n", "\n\n"])
+PREFIXES = st.sampled_from(["", "", "[rank0]: ", "[rank1]: ", "\x1b[33m"])
+LOGS = st.lists(st.tuples(PREFIXES, FRAGMENTS, ENDS), max_size=40).map(
+    lambda lines: "".join(map("".join, lines)).encode()
+)
+
+
+def read(data: bytes, cuts: list[int]) -> Reading:
+    """The reading of *data* fed in pieces that end at *cuts*."""
+    scanner = Scanner(RULES, "a.log")
+    borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    for begin, end in zip(borders, borders[1:], strict=False):
+        scanner.feed(data[begin:end], begin)
+    return scanner.finish()
+
+
+@settings(deadline=None)
+@given(LOGS, st.lists(st.integers(0, 1 << 20), max_size=8))
+def test_cuts_do_not_matter(log: bytes, cuts: list[int]) -> None:
+    """A log gives the same reading in one piece and in any pieces."""
+    assert read(log, cuts) == read(log, [])
+
+
+@settings(deadline=None, max_examples=20)
+@given(LOGS)
+def test_byte_by_byte(log: bytes) -> None:
+    """A log that arrives byte by byte gives the same reading."""
+    log = log[:3000]
+    assert read(log, list(range(len(log)))) == read(log, [])
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=2000), st.lists(st.integers(0, 2000), max_size=4))
+@example(b"\xff\x00Traceback (most recent call last):\n\xfeKilled\n", [3])
+def test_no_bytes_make_it_fail(log: bytes, cuts: list[int]) -> None:
+    """Whatever a program writes is read, to its last byte."""
+    assert read(log, cuts).size == len(log)
+
+
+@settings(deadline=None)
+@given(LOGS)
+def test_automaton_agrees_with_each_pattern(log: bytes) -> None:
+    """What the automaton lets through is what each pattern finds line by line."""
+    assume(b"Traceback" not in log)  # lines quoted in a traceback are not searched
+    expected: dict[str, int] = {}
+    reading = read(log, [])
+    for piece in re.split(rb"[\r\n]", log):
+        for at in range(0, max(len(piece), 1), LINE_CAP):
+            text = normalise(canonical(piece[at : at + LINE_CAP])).text
+            hits = [one for one in RULES.patterns if compile_pattern(one).search(text)]
+            benign = [one for one in hits if one.role == "benign"]
+            for one in benign or hits:
+                expected[one.id] = expected.get(one.id, 0) + 1
+    assert reading.counts == expected
+
+
+def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the automaton gives no answer the patterns are searched one by one."""
+    program = Program(RULES.patterns)
+
+    class Exhausted:
+        def Match(self, text: bytes) -> None:  # noqa: N802 - the binding's name
+            return None
+
+    monkeypatch.setattr(program, "_set", Exhausted())
+    text = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    found = [probe.expression for probe in program.probes_in(text)]
+    assert found == [probe.expression for probe in program_of(RULES).probes_in(text)]
+
+
+def test_places(tmp_path: Path) -> None:
+    """An observation's offset and line are where an editor finds it."""
+    log = tmp_path / "a.log"
+    log.write_bytes(
+        b"bar 1\rbar 2\r\n\x1b[31mone\x1b[0m\nModuleNotFoundError: No module named 'x'\n"
+    )
+    reading = scan_file(log, RULES)
+    (found,) = reading.observations
+    assert found.place.line == 3
+    assert log.read_bytes()[found.place.offset :].startswith(b"ModuleNotFound")
+
+
+def test_a_gap_is_told() -> None:
+    """Bytes that were never fed are named, and what stands around them is read."""
+    scanner = Scanner(RULES, "a.log")
+    scanner.feed(b"ZeroDivisionError: division by zero\nhalf a li", 0)
+    scanner.feed(b"ne\nOSError: [Errno 28] No space left on device: '/s/x'\n", 1000)
+    reading = scanner.finish()
+    assert reading.unscanned == ((45, 1000),)
+    assert [one.cause for one in reading.observations] == ["div_zero", "disk_full"]
+
+
+def test_bytes_fed_twice_count_once() -> None:
+    """A caller that repeats bytes changes nothing."""
+    line = b"ZeroDivisionError: division by zero\n"
+    scanner = Scanner(RULES, "a.log")
+    scanner.feed(line, 0)
+    scanner.feed(line, 0)
+    assert scanner.finish().counts == {"div_zero/python": 1}
+
+
+def test_first_and_last_of_many() -> None:
+    """Of a pattern seen very often the first and the very last are kept, and that it was often."""
+    lines = [b"step %d loss: nan\n" % step for step in range(MANY * 3)]
+    log = b"".join(lines)
+    reading = read(log, [5000, 70000])
+    assert reading.counts == {"nan_loss/logged_loss": MANY}
+    numbers = [one.place.line for one in reading.observations]
+    assert numbers == [1, 2, 3, 4, *range(MANY * 3 - 3, MANY * 3 + 1)]
+    assert reading == read(log, [])
+
+
+def test_tracebacks_beyond_counting() -> None:
+    """The last traceback is found behind however many others."""
+    one = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: %d\n'
+    reading = read(b"".join(one % number for number in range(MANY + 500)), [777, 99999])
+    assert reading.traceback_count == MANY
+    assert reading.tracebacks[-1].message == str(MANY + 499)
+
+
+def test_memory_stays_flat_without_line_ends() -> None:
+    """64 MiB without a newline, hits included, need little more memory than a piece of it."""
+    piece = (b"y" * 1000 + b"Fatal Python error: Aborted " + b"z" * 1000) * 512
+    scanner = Scanner(RULES, "a.log")
+    scanner.feed(piece, 0)
+    tracemalloc.start()
+    for number in range(1, 64):
+        scanner.feed(piece, number * len(piece))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12 << 20
+    assert scanner.finish().counts["segfault/faulthandler"] == MANY
+
+
+def test_excerpts_are_bounded() -> None:
+    """The excerpt of a very long line shows the match and is short."""
+    reading = read(b"a" * 5000 + b" Fatal Python error: Aborted " + b"b" * 5000 + b"\n", [])
+    (found,) = reading.observations
+    assert len(found.excerpt) <= EXCERPT_CHARS
+    assert "Fatal Python error: Aborted" in found.excerpt
+
+
+def test_the_last_line_needs_no_end() -> None:
+    """A failure in an unfinished last line is seen."""
+    assert read(b"ok\nFatal Python error: Aborted", []).lines == 2
+    assert read(b"ok\nFatal Python error: Aborted", []).counts == {"segfault/faulthandler": 1}
+
+
+def test_the_tail_is_the_end_of_the_log() -> None:
+    """However it arrives, the last part of the log is kept for judging what came last."""
+    log = bytes(range(65, 91)) * 10_000
+    reading = read(log, [100, 200_000, 259_990])
+    assert reading.tail == log[-TAIL_BYTES:]
+    assert reading.tail_offset == len(log) - TAIL_BYTES

@@ -1,0 +1,262 @@
+"""Whatever breaks beside it, the status of the run is the child's.
+
+Each fault is put into the program by replacing one of its functions before it starts, or into
+the world around it; then three runs end in three ways.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.supervised import PROGRAM, Lab, breaking, python, shell, until
+
+ENDINGS = {
+    "succeeds": (shell("echo fine; exit 0"), 0, 0),
+    "fails": (shell("echo RuntimeError: no; sleep 0.3; echo more; exit 3"), 3, 3),
+    "is killed": (shell("echo bad; sleep 0.3; kill -9 $$"), 137, -9),
+}
+
+JUDGE = "from gpualert_common.judge import Judge\n"
+RAISES = "def broken(*a, **k): raise RuntimeError('broken on purpose')\n"
+LOOPS = "def broken(*a, **k):\n    while True: pass\n"
+SLEEPS = "import time\ndef broken(*a, **k): time.sleep(1000)\n"
+DIES = "import os\ndef broken(*a, **k): os.kill(os.getpid(), 11)\n"
+LEAVES = "def broken(*a, **k): raise SystemExit(99)\n"
+NO_SPACE = "def broken(*a, **k): raise OSError(28, 'No space left on device')\n"
+
+BREAKS = {
+    "classifier cannot be imported": "import sys\nsys.modules['gpualert_common.judge'] = None\n",
+    "classifier raises when made": JUDGE + RAISES + "Judge.__init__ = broken\n",
+    "classifier raises on a line": JUDGE + RAISES + "Judge.feed = broken\n",
+    "classifier raises at the end": JUDGE + RAISES + "Judge.conclude = broken\n",
+    "classifier exits the interpreter": JUDGE + LEAVES + "Judge.conclude = broken\n",
+    "classifier returns no JSON": JUDGE + "Judge.conclude = lambda *a: {'schema': object()}\n",
+    "classifier runs out of stack": JUDGE + "Judge.conclude = lambda s, *a: s.conclude(*a)\n",
+    "event cannot be written": "from gpualert_common.record import Record\n"
+    + NO_SPACE
+    + "Record.append_event = broken\n",
+    "event writer raises": "from gpualert_common.record import Record\n"
+    + RAISES
+    + "Record.append_event = broken\n",
+    "exit record cannot be written": "from gpualert_common.record import Record\n"
+    "def broken(self, name, *a, real=Record.write_json, **k):\n"
+    "    if name != 'spec.json': raise OSError(28, 'No space left on device')\n"
+    "    real(self, name, *a, **k)\n"
+    "Record.write_json = broken\n",
+    "requests cannot be read": "from gpualert_common.record import Record\n"
+    + RAISES
+    + "Record.take_requests = broken\n",
+    "log cannot be looked at": "from gpualert_common.supervise.logfile import LogFile\n"
+    + RAISES
+    + "LogFile.tampering = broken\n",
+    "log cannot be read": "from gpualert_common.supervise.logfile import LogFile\n"
+    + RAISES
+    + "LogFile.read = broken\n",
+    "scribe raises": "from gpualert_common.supervise.scribe import Scribe\n"
+    + RAISES
+    + "Scribe._run = broken\n",
+    "scribe cannot be made": "import gpualert_common.supervise as supervise\n"
+    + RAISES
+    + "supervise.Scribe = broken\n",
+    "no pipe for the scribe": "from gpualert_common.supervise import link\n"
+    "def broken(): raise OSError(24, 'Too many open files')\n"
+    "link.pair = broken\n",
+}
+
+BREAKS_SLOWLY = {
+    "classifier loops on a line": JUDGE + LOOPS + "Judge.feed = broken\n",
+    "classifier loops at the end": JUDGE + LOOPS + "Judge.conclude = broken\n",
+    "classifier hangs on a line": JUDGE + SLEEPS + "Judge.feed = broken\n",
+    "classifier hangs at the end": JUDGE + SLEEPS + "Judge.conclude = broken\n",
+}
+
+BREAKS_OF_THE_PROGRAM = {
+    "classifier kills its process": JUDGE + DIES + "Judge.feed = broken\n",
+    "classifier kills its process at the end": JUDGE + DIES + "Judge.conclude = broken\n",
+    "no process for the scribe": "import os\n"
+    "def broken(): raise OSError(11, 'Resource temporarily unavailable')\n"
+    "os.fork = broken\n",
+    "closing words raise": "import gpualert_common.report as report\n"
+    + RAISES
+    + "report.short = broken\n",
+    "forwarding raises": "from gpualert_common.supervise.forward import Forwarder\n"
+    + RAISES
+    + "Forwarder._run = broken\n",
+}
+
+
+def statuses(lab: Lab, program: tuple[str, ...]) -> dict[str, int]:
+    """What ``program`` exits with for each ending, all run at once."""
+    runs = {}
+    for name, (command, _code, _api_code) in ENDINGS.items():
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        runs[name] = lab.start((*program, *command), **quiet)
+    return {name: process.wait(60) for name, process in runs.items()}
+
+
+EXPECTED = {name: code for name, (_command, code, _api_code) in ENDINGS.items()}
+
+
+@pytest.mark.parametrize("fault", [*BREAKS, *BREAKS_SLOWLY, *BREAKS_OF_THE_PROGRAM])
+def test_program_with_a_broken_part(lab: Lab, fault: str) -> None:
+    """The program exits with the child's status when this part of it is broken."""
+    code = {**BREAKS, **BREAKS_SLOWLY, **BREAKS_OF_THE_PROGRAM}[fault]
+    assert statuses(lab, (*breaking(code), "run", "--")) == EXPECTED
+    until(lab.is_empty, "nothing to be left of the run, nor of what broke")
+
+
+@pytest.mark.parametrize("fault", BREAKS)
+def test_api_with_a_broken_part(lab: Lab, fault: str) -> None:
+    """``run()`` returns the child's status, and no exception, when this part is broken."""
+    code = f"{BREAKS[fault]}\n" + (
+        "import os, sys\n"
+        "from gpualert_common import run\n"
+        "code = run(sys.argv[1:]).exit_code\n"
+        "os._exit(code % 256 if code >= 0 else 128 - code)\n"
+    )
+    assert statuses(lab, python(code)) == EXPECTED
+
+
+def test_api_when_the_classifier_never_returns(lab: Lab) -> None:
+    """A classifier that never returns costs the verdict and a few seconds, not the run."""
+    code = f"{BREAKS_SLOWLY['classifier loops at the end']}\n" + (
+        "import os\n"
+        "from gpualert_common import run\n"
+        "result = run(['sh', '-c', 'echo line; sleep 0.3; exit 3'])\n"
+        "os._exit(77 if (result.exit_code, result.verdict) == (3, None) else 1)\n"
+    )
+    assert lab.call(python(code), timeout=20).returncode == 77
+
+
+def test_verdict_is_told_as_missing(lab: Lab) -> None:
+    """When the classifier fails the program says so, and the record says how."""
+    program = breaking(JUDGE + RAISES + "Judge.feed = broken\n")
+    done = lab.call((*program, "run", "--", *shell("echo line; exit 3")))
+    assert b"no verdict: the classifier failed" in done.stderr
+    event = lab.record().event("classifier_failed")
+    assert event is not None
+    assert "broken on purpose" in event["problem"]
+
+
+def test_recover_gives_the_verdict_that_a_broken_classifier_owed(lab: Lab) -> None:
+    """``recover`` judges a run whose classifier failed, without touching its status."""
+    program = breaking(JUDGE + RAISES + "Judge.feed = broken\n")
+    lab.call((*program, "run", "--", *shell("echo line; exit 3")))
+    (outcome,) = lab.json("recover")["records"]
+    assert outcome["outcome"] == "recovered"
+    shown = lab.json("show")
+    assert shown["exit"]["code"] == 3
+    assert shown["verdict"]["cause"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff not TOML [", b"", b"id = 3\nunknown = true\n"],
+    ids=["bytes", "empty", "keys"],
+)
+def test_broken_rule_file(lab: Lab, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """A rule file that is broken costs that rule and is named in the verdict, no more."""
+    shipped = Path(__file__).parents[2] / "rules"
+    rules = lab.home / "rules"
+    shutil.copytree(shipped, rules)
+    (rules / "broken.toml").write_bytes(content)
+    monkeypatch.setenv("GPUALERT_RULES_DIR", str(rules))
+    assert statuses(lab, (*PROGRAM, "run", "--")) == EXPECTED
+    (warning,) = lab.json("show")["verdict"]["warnings"]
+    assert "broken.toml" in warning["text"]
+
+
+def test_no_rules_at_all(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any rule the statuses are the child's."""
+    monkeypatch.setenv("GPUALERT_RULES_DIR", str(lab.home / "nowhere"))
+    assert statuses(lab, (*PROGRAM, "run", "--")) == EXPECTED
+
+
+# -- the world around it -----------------------------------------------------------------------
+
+
+def test_record_removed_under_a_short_run(lab: Lab) -> None:
+    """A child that removes its own record still has its status, its log and its ending."""
+    done = lab.run(*shell("echo before; rm -r $GPUALERT_STATE_DIR; echo after; exit 3"))
+    assert done.returncode == 3
+    assert lab.log() == b"before\nafter\n"
+    assert lab.record().spec["command"][0] == "sh"
+    assert lab.record().event("record_removed")
+
+
+def test_record_removed_under_a_long_run(lab: Lab) -> None:
+    """A record removed in mid-run is made anew at the end: launch record, whole log, ending."""
+    child = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; exit 3")
+    run = lab.launch(*child)
+    run.says(b"before\n")
+    shutil.rmtree(run.record.path)
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+    shown = lab.json("show", run.record.run_id)
+    assert (shown["state"], shown["exit_code"]) == ("ended", 3)
+    assert lab.log("output.log") == b"before\nafter\n"
+    assert shown["verdict"]["log_path"] == str(lab.records()[0] / "output.log")
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"], ids=str)
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_closed_descriptors(lab: Lab, closing: str, ending: str) -> None:
+    """Closed standard descriptors change no status and get nothing of ours into the log."""
+    command, code, _api_code = ENDINGS[ending]
+    done = lab.call(("sh", "-c", f'"$@" {closing}', "sh", *PROGRAM, "run", "--", *command))
+    assert done.returncode == code
+    logs = b"".join(path.read_bytes() for path in sorted(lab.records()[0].glob("*.log")))
+    assert b"gpualert" not in logs
+
+
+def test_errors_never_go_to_stdout(lab: Lab) -> None:
+    """With stderr closed an error of ours is lost; it does not turn up on stdout."""
+    done = lab.call(("sh", "-c", '"$@" 2>&-', "sh", *PROGRAM, "run", "--cwd", "nowhere", "--", "x"))
+    assert (done.returncode, done.stdout) == (125, b"")
+
+
+def test_full_output_device(lab: Lab) -> None:
+    """A stdout that takes nothing (/dev/full) changes no status and no log."""
+    with open("/dev/full", "wb") as full:
+        process = lab.start((*PROGRAM, "run", "--", *shell("seq 1000; exit 3")), stdout=full)
+        assert process.wait(60) == 3
+    assert lab.log().endswith(b"\n1000\n")
+
+
+def test_reader_that_goes_away(lab: Lab) -> None:
+    """When the reader of our stdout leaves, the child goes on to its own end."""
+    command = (*PROGRAM, "run", "--", *shell("seq 200000; echo $? > status; exit 3"))
+    script = '"$@" | head -1; exit ${PIPESTATUS[0]}'
+    done = lab.call(("bash", "-c", script, "bash", *command))
+    assert (done.returncode, done.stdout) == (3, b"1\n")
+    assert (lab.home / "status").read_text() == "0\n"
+    assert lab.log().endswith(b"\n200000\n")
+
+
+def test_reader_that_stalls(lab: Lab) -> None:
+    """A reader that takes nothing more holds neither the child nor, for long, the status."""
+    child = shell("seq 200000; touch written; exit 3")
+    process = lab.start((*PROGRAM, "run", "--", *child), stdout=subprocess.PIPE)
+    until((lab.home / "written").exists, "the child to be done in spite of the reader")
+    assert process.poll() is None, "the reader is given some time for the rest"
+    assert process.wait(30) == 3
+    stalled = lab.record().event("reader_stalled")
+    assert stalled is not None
+    assert stalled["left_bytes"] > 0
+
+
+@pytest.mark.parametrize("limit", range(5, 26, 3))
+def test_few_descriptors(lab: Lab, limit: int) -> None:
+    """Too few descriptors launch nothing (125); with just enough the status is the child's."""
+    child = shell("touch launched; exit 3")
+    done = lab.call(
+        ("sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *PROGRAM, "run", "--", *child)
+    )
+    if (lab.home / "launched").exists():
+        assert done.returncode == 3
+    else:
+        assert done.returncode in (1, 125), done.stderr

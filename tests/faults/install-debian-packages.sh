@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs what the end-to-end tests use besides Python packages.  Needs root on Debian.
+set -euo pipefail
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo "make e2e needs root: it mounts filesystems, makes cgroups and installs Debian packages" >&2
+    exit 1
+fi
+
+packages=(
+    cron            # runs without a terminal
+    e2fsprogs       # a filesystem of our own to fill and to freeze
+    jq              # a reader behind a pipe
+    procps          # ps, pkill by parent
+    util-linux      # fsfreeze, setsid, script (a terminal that closes half-way)
+)
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null \
+        | grep -qx installed || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+command -v apt-get >/dev/null || {
+    echo "make e2e installs with apt-get, which is not here; missing: ${missing[*]}" >&2
+    exit 1
+}
+export DEBIAN_FRONTEND=noninteractive
+apt-get update --quiet=2
+apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}"

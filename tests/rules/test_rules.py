@@ -1,0 +1,179 @@
+"""Every rule file: in order, and seen by its own samples.  The failing id is the file to open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.classify import Rule, check_rules, load_rules, resolve
+from gpualert_common.classify.causes import CAUSES
+from gpualert_common.classify.details import parse_size
+from gpualert_common.classify.program import program_of
+from gpualert_common.diagnose.paper import CLASSES, paper_class
+from gpualert_common.errors import RuleError
+from gpualert_common.model import ExitFacts
+
+RULES = load_rules(samples=True)
+GOOD = """
+id = "div_zero"
+order = 1
+family = "A1"
+attribution = "job"
+retry = "after_fix"
+since = "0.1.0"
+sources = ["x"]
+[verdict]
+headline = "Division by zero"
+implies = "x"
+do = ["y"]
+[[patterns]]
+name = "python"
+role = "root"
+literal = "ZeroDivisionError"
+re = '''ZeroDivisionError: (?P<what>\\w+)'''
+[samples.python]
+hits = ["ZeroDivisionError: division by zero"]
+near_misses = ["except ZeroDivisionError"]
+"""
+
+
+def problems_of(tmp_path: Path, text: str, name: str = "div_zero") -> list[RuleError]:
+    """What the check says of a directory with this one file."""
+    (tmp_path / f"{name}.toml").write_text(text)
+    return check_rules(tmp_path)
+
+
+def test_all_in_order() -> None:
+    """The check finds nothing wrong with the rules of this repository."""
+    assert [str(problem) for problem in check_rules()] == []
+
+
+@pytest.mark.parametrize("rule", RULES.rules, ids=[rule.file for rule in RULES])
+def test_words_are_complete(rule: Rule) -> None:
+    """A rule's cause is in the list and its words are complete."""
+    assert rule.id in CAUSES
+    assert rule.words.headline
+    assert rule.words.implies
+    assert rule.words.do
+
+
+def test_the_papers_causes_are_all_there() -> None:
+    """Each of the paper's classes has the rule that stands for it."""
+    renamed = {"ram_oom": "host_oom", "nccl": "collective"}
+    assert {renamed.get(name, name) for name in CLASSES} <= RULES.by_cause.keys()
+
+
+def test_patterns_are_all_in_the_automaton() -> None:
+    """No pattern is left out when the rules are made ready."""
+    names = {
+        pattern.id for probe in program_of(RULES).probes for pattern, _ in probe.patterns
+    }
+    assert names == {pattern.id for pattern in RULES.patterns}
+
+
+def test_a_good_file_has_no_problems(tmp_path: Path) -> None:
+    """The smallest complete rule is in order."""
+    assert problems_of(tmp_path, GOOD) == []
+
+
+_BROKEN = [
+    ("unknown key", ("order = 1", "order = 1\nweight = 2"), "weight"),
+    ("wrong type", ("order = 1", 'order = "1"'), "order"),
+    ("a boolean is no integer", ("order = 1", "order = true"), "order"),
+    ("missing key", ("order = 1\n", ""), "order"),
+    ("unknown cause", ('id = "div_zero"', 'id = "division"'), "id"),
+    ("unknown family", ('"A1"', '"A9"'), "family"),
+    ("unknown role", ('role = "root"', 'role = "cause"'), "patterns[0].role"),
+    ("not a version", ('since = "0.1.0"', 'since = "soon"'), "since"),
+    ("not TOML", ("order = 1", "order = = 1"), "file"),
+    ("unknown key of a pattern", ('role = "root"', 'role = "root"\nflags = "i"'), "patterns[0].flags"),
+    ("lookahead", ("ZeroDivisionError: (", "(?=Zero)ZeroDivisionError: ("), "patterns.python.re"),
+    ("unbalanced", ("ZeroDivisionError: (", "ZeroDivisionError: (("), "patterns.python.re"),
+    ("no near miss", ('["except ZeroDivisionError"]', "[]"), "samples.python"),
+    ("a hit that does not", ("ZeroDivisionError: division by zero", "nothing"), "patterns.python.literal"),
+    ("a near miss that hits", ("except ZeroDivisionError", "ZeroDivisionError: x"), "samples.python.near_misses"),
+    ("samples of no pattern", ("[samples.python]", "[samples.other]"), "samples.other"),
+    ("unknown placeholder", ('"Division by zero"', '["Division by {nothing}", "x"]'), "verdict.headline"),
+    ("broken placeholder", ('"Division by zero"', '"Division by {zero"'), "verdict.headline"),
+    ("no plain headline", ('"Division by zero"', '"Division by {what}"'), "verdict.headline"),
+]
+
+
+@pytest.mark.parametrize(("change", "key"), [row[1:] for row in _BROKEN], ids=[row[0] for row in _BROKEN])
+def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], key: str) -> None:
+    """A mistake is reported with its file and key."""
+    assert change[0] in GOOD
+    problems = problems_of(tmp_path, GOOD.replace(*change, 1))
+    assert ("div_zero.toml", key) in [(problem.file, problem.key) for problem in problems]
+
+
+def test_the_file_is_named_after_its_cause(tmp_path: Path) -> None:
+    """A file under another name is refused."""
+    assert problems_of(tmp_path, GOOD, "zero")[0].key == "id"
+
+
+def test_two_rules_of_one_order(tmp_path: Path) -> None:
+    """Two rules never share an order, so that precedence is never left to chance."""
+    (tmp_path / "assertion.toml").write_text(GOOD.replace("div_zero", "assertion"))
+    assert [problem.key for problem in problems_of(tmp_path, GOOD)] == ["order"]
+
+
+def test_loading_is_strict_by_default(tmp_path: Path) -> None:
+    """A broken file raises where nothing else was asked for."""
+    (tmp_path / "div_zero.toml").write_text("order = ")
+    with pytest.raises(RuleError, match=r"div_zero\.toml: file"):
+        load_rules(tmp_path)
+
+
+def test_a_live_run_survives_a_broken_file(tmp_path: Path) -> None:
+    """With somewhere to put the problems the other files are used."""
+    (tmp_path / "assertion.toml").write_text("order = ")
+    (tmp_path / "div_zero.toml").write_text(GOOD)
+    broken: list[RuleError] = []
+    assert [rule.id for rule in load_rules(tmp_path, broken=broken)] == ["div_zero"]
+    assert [error.file for error in broken] == ["assertion.toml"]
+
+
+def test_a_live_run_survives_without_rules(tmp_path: Path) -> None:
+    """Without any rule there is a problem to tell and still a resolution."""
+    broken: list[RuleError] = []
+    rules = load_rules(tmp_path, broken=broken)
+    assert broken
+    assert resolve([], ExitFacts(1), rules).cause == "runtime_error"
+
+
+def test_the_directory_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPUALERT_RULES_DIR says where rules are read from."""
+    (tmp_path / "div_zero.toml").write_text(GOOD)
+    monkeypatch.setenv("GPUALERT_RULES_DIR", str(tmp_path))
+    assert load_rules().directory == tmp_path
+
+
+def test_samples_are_left_out_of_a_run() -> None:
+    """Loading for a run reads the same rules without their samples."""
+    assert load_rules().patterns == RULES.patterns
+    assert all(not rule.samples for rule in load_rules())
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("91.60 GiB", 98354751078),
+        ("16.00 MiB", 16 << 20),
+        ("512 bytes", 512),
+        ("4096", 4096),
+        ("2.5GB", 2_500_000_000),
+        ("1..2 GiB", None),
+        ("many", None),
+    ],
+)
+def test_sizes(text: str, size: int | None) -> None:
+    """Sizes as programs print them are read as bytes."""
+    assert parse_size(text) == size
+
+
+def test_paper_class_of_an_exception() -> None:
+    """A cause the paper does not know is told by the class of its exception, if there is one."""
+    assert paper_class(resolve([], ExitFacts(-9), RULES)) is None
+    assert paper_class(resolve([], ExitFacts(-11), RULES)) == "segfault"
