@@ -7,6 +7,7 @@ PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 TORCH ?=
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 export UV_CACHE_DIR ?= $(CURDIR)/.cache/uv
 export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
@@ -59,11 +60,11 @@ demo: $(VENV)/.ready $(if $(TORCH),$(VENV)/.torch)  ## four trainings and their 
 	$(PY) examples/demo.py $(if $(TORCH),--torch)
 
 bench: $(VENV)/.ready  ## the speed of ours beside its limit and the paper's tool
-	$(PY) -m pytest -m bench -s $(PYTEST_ARGS)
+	$(PY) -m tests.benchmarks --json .bench/figures.json $(BENCH_ARGS)
 
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

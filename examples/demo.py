@@ -90,7 +90,7 @@ def stories(state: Path, *, with_torch: bool) -> list[Story]:
             "one that dies of a real error in the second layer of its model",
             [*numpy, "--layers", "2x64", "48x64", "64x3"],
             1,
-            "traceback",
+            "shape_mismatch",
         ),
         Story(
             "one that is killed from outside",
@@ -108,7 +108,7 @@ def stories(state: Path, *, with_torch: bool) -> list[Story]:
                 "a transformer whose heads do not fit its width",
                 [*torch, "--set", "head_width=24"],
                 1,
-                "runtime_error",
+                "shape_mismatch",
             ),
         ]
     return told

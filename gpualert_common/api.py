@@ -30,13 +30,17 @@ class RunResult:
     stderr's where the streams are apart.  ``record`` stays readable.
     """
 
-    __slots__ = ("_verdict", "exit_code", "log_path", "record")
+    __slots__ = ("_verdict", "exit_code", "record")
 
     def __init__(self, supervised: Supervised) -> None:
         self.record: Record = supervised.record
         self.exit_code = supervised.ending.exit_code
-        self.log_path = self.record.log_path(self.record.logs[-1])
         self._verdict = supervised.verdict
+
+    @property
+    def log_path(self) -> str:
+        """Path of the log in the record."""
+        return self.record.log_path(self.record.logs[-1])
 
     @property
     def verdict(self) -> Verdict | None:

@@ -169,7 +169,8 @@ def _setting(name: str, value: object, origin: str) -> Setting:
     try:
         return Setting(KEYS[name].parse(value), origin)
     except ValueError as error:
-        raise ConfigError(f"{origin}: {name}: {error}") from None
+        where = f"--{name.replace('_', '-')}" if origin == "flag" else f"{origin}: {name}"
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _read_file(path: str) -> dict[str, object]:

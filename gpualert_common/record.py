@@ -44,6 +44,9 @@ EVENTS = "events.jsonl"
 INDEX = "output.idx"
 CONTROL = "control"
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+"""Made once: ``json.dumps`` with an argument makes an encoder each time."""
+
 _STATE_AFTER = {"launched": "running", "stopping": "stopping"}
 
 _MAX_EVENTS_BYTES = 8 << 20
@@ -98,8 +101,11 @@ class Record:
                 os.close(fd)
         self._dir_fd = self._lock_fd = -1
 
+    def __del__(self) -> None:
+        self.close()
+
     def disown(self) -> None:
-        """In a forked helper: drop the inherited hold without letting go of the parent's."""
+        """Drop this process's hold; a process that it was inherited from, or by, keeps its own."""
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
@@ -113,7 +119,7 @@ class Record:
 
     def restore(self, spec: dict[str, Any]) -> None:
         """Make the directory anew where somebody removed it under a live run."""
-        os.makedirs(self.path, 0o700, exist_ok=True)
+        make_directory(self.path)
         os.close(self._dir_fd)
         self._dir_fd = _open_directory(self.path)
         if self.read_json(SPEC) is None:
@@ -154,7 +160,7 @@ class Record:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(temporary, flags, 0o600, dir_fd=self._dir_fd)
         try:
-            _write_all(fd, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            _write_all(fd, _encode(value).encode("utf-8", "replace") + b"\n")
             if sync and self._sync:
                 os.fsync(fd)
         finally:
@@ -241,7 +247,7 @@ class Record:
     def append_event(self, event: str, at: float | None = None, **fields: Any) -> None:
         """Append one event.  ``at`` is in seconds since the epoch; None means now."""
         value = {"at": time.time() if at is None else at, "event": event, **fields}
-        self.append(EVENTS, json.dumps(value, ensure_ascii=False))
+        self.append(EVENTS, _encode(value))
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The events so far, in order; a last line that is still being written is left out."""
@@ -354,6 +360,22 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "end_survivors": spec.end_survivors,
         **facts,
     }
+
+
+def make_directory(path: str) -> None:
+    """Make ``path`` and what is missing above it for the owner alone.  Raises OSError."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        if os.path.dirname(path) in (path, ""):
+            raise
+        make_directory(os.path.dirname(path))
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass  # another run was quicker
 
 
 def _open_directory(path: str) -> int:

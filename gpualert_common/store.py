@@ -13,12 +13,14 @@ RUNS = "runs"
 
 def new_run_id() -> str:
     """A name that sorts by time (UTC) and that no other run has."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(4).hex()}"
+    seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+    day = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
+    return f"{day}-{nanoseconds // 1000:06d}-{os.urandom(2).hex()}"
 
 
 def places(state_dir: str | None = None) -> list[str]:
     """The state directories to try, best first: configured, per user, temporary."""
-    found = [os.path.abspath(os.path.expanduser(state_dir))] if state_dir else []
+    found = [_absolute(os.path.expanduser(state_dir))] if state_dir else []
     base = os.environ.get("XDG_STATE_HOME")
     if base and os.path.isabs(base):
         found.append(os.path.join(base, "gpualert"))
@@ -29,8 +31,15 @@ def places(state_dir: str | None = None) -> list[str]:
         if os.path.isabs(home):
             found.append(os.path.join(home, ".local", "state", "gpualert"))
     temporary = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - the last resort of the contract
-    found.append(os.path.join(os.path.abspath(temporary), f"gpualert-{os.geteuid()}"))
+    found.append(os.path.join(_absolute(temporary), f"gpualert-{os.geteuid()}"))
     return list(dict.fromkeys(found))
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        return path  # the working directory was deleted: nothing is there, and the next is tried
 
 
 def records(state_dir: str | None = None) -> list[Record]:

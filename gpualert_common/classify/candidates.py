@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from gpualert_common.classify.causes import COMMUNICATION, GENERIC, SIGNALLED
+from gpualert_common.classify.causes import COMMUNICATION, GENERIC, LASTING, SIGNALLED
 from gpualert_common.classify.lines import Place
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import PROGRESS, Observation, Reading
@@ -21,6 +21,9 @@ _LAST_WORD_LINES = 3
 
 _NEAR_END_LINES = 300
 """How far from the end a line without a traceback is still taken for what ended the run."""
+
+_NEARBY_LINES = 40
+"""How far from an exception that ended a process such a line may have to do with it."""
 
 _PROGRESS_STEPS = 3
 """Different step numbers after a failure that show that training went on."""
@@ -129,6 +132,24 @@ def surviving(found: Sequence[Candidate]) -> list[Candidate]:
     ]
 
 
+def near_failure(found: Sequence[Candidate]) -> list[Candidate]:
+    """*found* without lines that stand too far from what ended the run to explain it.
+
+    That is the exceptions among *found*; without any, the end of the log.
+    """
+    raised = [one for one in found if one.traceback is not None]
+
+    def near(one: Candidate) -> bool:
+        if one.traceback is not None or one.cause in LASTING or one.tier is Tier.CONFIRMED:
+            return one.near_end
+        return (one.near_end and not raised) or any(
+            one.file == other.file and one.place.line - other.place.line >= -_NEARBY_LINES
+            for other in raised
+        )
+
+    return [one for one in found if near(one)]
+
+
 def _process(one: Candidate) -> tuple[str, str, bool]:
     stream = one.head.stream if one.head is not None else ""
     return one.file, stream, one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
@@ -188,6 +209,9 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
         return []
     ground = Ground.CONFIRMATION if one.role is Role.CONFIRMATION else Ground.LINE
     tier = Tier.CASCADE if one.role is Role.CASCADE else _tier(one.cause, ground)
+    last = one
+    if one.cause in LASTING:
+        last = [other for other in reading.observations if other.cause == one.cause][-1]
     return [
         Candidate(
             cause=one.cause,
@@ -199,9 +223,9 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
             observations=(one,),
             traceback=head,
             head=head,
-            went_on=went_on(reading, one.place.offset),
-            near_end=head is not None or is_near_end(reading, one.place),
-            last_word=is_last_word(reading, one.place),
+            went_on=went_on(reading, last.place.offset),
+            near_end=head is not None or is_near_end(reading, last.place),
+            last_word=is_last_word(reading, last.place),
         )
     ]
 

@@ -68,5 +68,8 @@ GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
 COMMUNICATION = frozenset({"collective", "rendezvous"})
 """Causes that other ranks report when one of them is gone; a root only when nothing else is."""
 
+LASTING = frozenset({"nan_loss"})
+"""Causes that are a state: training that goes on in it has not recovered."""
+
 SIGNALLED = frozenset({"killed_unknown", "segfault", "cancelled"})
 """Causes that name the signal, not what led to it."""

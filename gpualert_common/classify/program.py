@@ -8,7 +8,7 @@ lines looked up, normalised and confirmed by the pattern's own expression.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -19,12 +19,14 @@ from gpualert_common.classify.tracebacks import MARKERS, PROCESS_HEADER
 
 _SET_MEMORY_BYTES = 64 << 20
 _ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
+_NAME = re.compile(r"\(\?P<\w+>")
 
 
 def _options(max_mem: int = 8 << 20) -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = max_mem
+    options.never_nl = True  # no match across lines, whatever a class excludes
     options.log_errors = False
     return options
 
@@ -57,22 +59,43 @@ class Probe:
         self._regex: Any = None
 
     def line_starts(self, text: bytes) -> Iterator[int]:
-        """Start of every line of *text* in which the probe begins to match, ascending."""
-        at = self._find(text, 0)
+        """Start of every line of *text* that may hold a match, ascending."""
+        find = self._finder(text)
+        at = find(text, 0)
         while at >= 0:
             yield text.rfind(b"\n", 0, at) + 1
             end = text.find(b"\n", at)
             if end < 0:
                 return
-            at = self._find(text, end + 1)
+            at = find(text, end + 1)
 
-    def _find(self, text: bytes, start: int) -> int:
-        if self.literal is not None:
-            return text.find(self.literal, start)
+    def _finder(self, text: bytes) -> Callable[[bytes, int], int]:
+        if self.literal is not None and not (self.patterns and _is_plain(text)):
+            return self._find_literal
         if self._regex is None:
-            self._regex = latin1_regex(self.expression)
+            loose = [_loose(pattern) for pattern, _ in self.patterns]
+            self._regex = latin1_regex(b"|".join(loose) or self.expression)
+        return self._find_match
+
+    def _find_literal(self, text: bytes, start: int) -> int:
+        return text.find(self.literal or b"", start)
+
+    def _find_match(self, text: bytes, start: int) -> int:
         match = self._regex.search(text, start)
         return match.start() if match else -1
+
+
+def _is_plain(text: bytes) -> bool:
+    """True when bytes are characters, so that an expression means the same on both."""
+    return text.isascii() and b"\0" not in text
+
+
+def _loose(pattern: Pattern) -> bytes:
+    """The expression of *pattern* for lines as they stand in the log.
+
+    Behind a prefix, or with blanks at its end, a line is not where anchors expect it.
+    """
+    return b"(?:%s)" % _NAME.sub("(?:", _ANCHOR.sub("", pattern.re)).encode()
 
 
 class Program:
@@ -101,19 +124,14 @@ def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
     for marker in MARKERS:
         literal = marker.encode()
         probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
-    header = b"(?m)" + PROCESS_HEADER.encode()
-    probes[header] = Probe(None, header)
+    probes[PROCESS_HEADER] = Probe(None, PROCESS_HEADER)
     for pattern in patterns:
         try:
             regex = compile_pattern(pattern)
         except re2.error:
             continue  # check_rules names it; a live run goes on with the rest
         wanted = pattern.literal.encode() if pattern.literal is not None else None
-        if wanted is not None:
-            expression = re2.escape(wanted)
-        else:
-            # Behind a prefix, or with blanks at its end, a line is not where anchors expect it.
-            expression = _ANCHOR.sub("", pattern.re).encode()
+        expression = re2.escape(wanted) if wanted is not None else _loose(pattern)
         probe = probes.setdefault(expression, Probe(wanted, expression))
         probe.patterns.append((pattern, regex))
     return list(probes.values())

@@ -17,9 +17,10 @@ from gpualert_common.classify.candidates import (
     Tier,
     candidates,
     is_last_word,
+    near_failure,
     surviving,
 )
-from gpualert_common.classify.causes import SIGNALLED
+from gpualert_common.classify.causes import LASTING, SIGNALLED
 from gpualert_common.classify.details import derive, typed
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Observation, Reading
@@ -33,8 +34,8 @@ _SCHEDULED = {
     "cancelled": Disposition.CANCELLED,
 }
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_NAN_SEEN = 3
-"""A value that is NaN this often up to the end is no hiccup."""
+_LASTING_SEEN = 3
+"""A state told this often up to the end is no hiccup."""
 
 _GROUND_CONFIDENCE = {
     Ground.CONFIRMATION: 0.97,
@@ -109,7 +110,7 @@ def _possible(
     """Those of *everything* that can have ended the run."""
     if status.disposition is Disposition.RUNNING:
         return []
-    near = [one for one in surviving(everything) if one.near_end]
+    near = near_failure(surviving(everything))
     if status.disposition is not Disposition.COMPLETED:
         return near
     return near if _broke_off(near, readings) else []
@@ -119,19 +120,19 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     """True when a log ends in a failure although the exit status is 0.
 
     The failure of the first command of a pipe, a script that carries on after a kill, values that
-    are NaN to the end.
+    are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
+    lasting = [one for one in alive if one.cause in LASTING]
+    if len(lasting) >= _LASTING_SEEN and any(one.last_word for one in lasting):
+        return True
+    if sum(reading.size > 0 for reading in readings) > 1:
+        return False
     for reading in readings:
         reports = [one for one in reading.observations if "child_exitcode" in one.details]
         if any(is_last_word(reading, one.place) for one in reports):
             return True
-    ends = [one for one in alive if one.last_word]
-    invalid = [one for one in alive if one.cause == "nan_loss"]
     return any(
-        one.traceback is not None
-        or one.cause in SIGNALLED
-        or (one.cause == "nan_loss" and len(invalid) >= _NAN_SEEN)
-        for one in ends
+        one.last_word and (one.traceback is not None or one.cause in SIGNALLED) for one in alive
     )
 
 
@@ -189,8 +190,8 @@ def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) ->
 
 def _exception_details(found: Traceback) -> dict[str, Any]:
     details: dict[str, Any] = {"exception": found.name, "message": found.message}
-    if found.frames:
-        frame = found.frames[-1]
+    frame = found.place_in_program
+    if frame is not None:
         details |= {"file": frame.file, "line": frame.line, "function": frame.function}
     return details
 

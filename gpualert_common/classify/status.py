@@ -89,6 +89,9 @@ def read_status(
     if child_code is not None and child_code < 0:
         said = f"{_ended(facts.code)}; the launcher reports {signal_name(-child_code)} of a worker"
         return _signalled(-child_code, rules, said, probable=True)
+    if child_code is not None:
+        said = f"{_ended(facts.code)}; the launcher reports status {child_code} of a worker"
+        return Status(Disposition.FAILED, "runtime_error", said)
     cause = next((rule.id for rule in rules if facts.code in rule.exit_codes), None)
     return Status(Disposition.FAILED, cause, _ended(facts.code))
 

@@ -26,7 +26,7 @@ MARKERS = (
 """Every line the parser wants to see while nothing is open contains one of these or matches
 :data:`PROCESS_HEADER`."""
 
-PROCESS_HEADER = r"Process \S+-\d+:\s*$"
+PROCESS_HEADER = rb"Process \S+-\d+:"
 
 _HEADER = re.compile(r"^(?P<before>.*?)Traceback \(most recent call last\):?")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
@@ -39,6 +39,11 @@ _TELLING = re.compile(
     r"|^(?:error|gaierror|herror|timeout|Empty|Full|BadZipFile|RemoteTraceback|Abort|CancelledError)$"
 )
 _LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
+
+_INSTALLED = re.compile(
+    r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[\d.]*/|^<frozen |^<__array_"
+)
+"""Files of libraries: where an exception is raised, but seldom where its cause stands."""
 
 _LAST_FRAMES = 8
 _OPEN_STREAMS = 64
@@ -84,8 +89,9 @@ class Frame:
 class Traceback:
     """One traceback: from ``start`` (its header) to ``end`` (the line with type and message).
 
-    ``frames`` are the last few, innermost last.  ``previous`` is the exception before it in the
-    chain, related by ``link``.
+    ``frames`` are the last few, innermost last; ``place_in_program`` is the innermost frame in a
+    file that is not a library's, or the innermost of all.  ``previous`` is the exception before it
+    in the chain, related by ``link``.
     """
 
     type: str
@@ -99,6 +105,7 @@ class Traceback:
     context: Context = Context.MAIN
     link: Link = Link.NONE
     previous: Traceback | None = None
+    place_in_program: Frame | None = None
 
     @property
     def name(self) -> str:
@@ -121,6 +128,7 @@ class _Open:
     context: Context
     link: Link
     frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=_LAST_FRAMES))
+    own: Frame | None = None
     in_body: bool = False
     body: int = 0
     foreign: int = 0
@@ -219,6 +227,8 @@ class TracebackParser:
             return False
         if frame := _FRAME.match(text):
             state.frames.append(Frame(frame[1], int(frame[2]), frame[3] or ""))
+            if not _INSTALLED.search(frame[1]):
+                state.own = state.frames[-1]
             state.in_body = True
         elif len(text) - len(body) > state.indent:
             state.in_body = True
@@ -264,6 +274,7 @@ class TracebackParser:
             context=state.context,
             link=state.link if previous is not None else Link.NONE,
             previous=previous,
+            place_in_program=state.own or (state.frames[-1] if state.frames else None),
         )
         stream.last = found
         self.count += 1

@@ -13,20 +13,38 @@ from gpualert_common.spec import EXIT_NOT_PREPARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
 EXIT_NEGATIVE = 1
 EXIT_USAGE = 2
 
-_RUN_HELP = "a run id, the start of one, the path of a record, or: last (default)"
+
+class _Parser(argparse.ArgumentParser):
+    """No guessing of abbreviated options, and ``run`` says with 125 that nothing was launched."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_abbrev=False, **kwargs)
+        self.usage_status = EXIT_USAGE
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(self.usage_status, f"{self.prog}: error: {message}\n")
+
+
+_RUN_HELP = "a run id, the start of one, the path of a record, or: last"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     _open_standard_descriptors()
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    options = build_parser().parse_args(argv)
+    parser = build_parser()
+    options, unknown = parser.parse_known_args(argv)
     failure = EXIT_NOT_PREPARED if options.command_name == "run" else EXIT_USAGE
+    if unknown:
+        parser.usage_status = failure
+        parser.error(f"unknown arguments for {options.command_name}: {' '.join(unknown)}")
     try:
         return int(options.action(options))
     except BrokenPipeError:
@@ -40,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> _Parser:
     """The parser of the whole program."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="gpualert",
         description="Supervise a training command, keep its log, say why it ended.",
     )
@@ -59,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
 _Commands = argparse._SubParsersAction  # noqa: SLF001 - argparse names it nowhere else
 
 
-def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_run(commands: _Commands[_Parser]) -> None:
     parser = commands.add_parser(
         "run",
         help="run a command under supervision",
@@ -67,6 +85,7 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
         description="Run CMD with its log on the disk before it starts, end with its status, and "
         "say why it failed. stdout and stderr are the command's; our own words go to stderr.",
     )
+    parser.usage_status = EXIT_NOT_PREPARED
     parser.add_argument("--state-dir", metavar="DIR", help="keep the record here")
     parser.add_argument("--timeout", metavar="DURATION", help="end the run after this (30s, 10m)")
     parser.add_argument(
@@ -98,7 +117,7 @@ def _add_run(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.set_defaults(action=_run)
 
 
-def _add_classify(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_classify(commands: _Commands[_Parser]) -> None:
     parser = commands.add_parser(
         "classify",
         help="say why a run failed, from an old log",
@@ -115,7 +134,7 @@ def _add_classify(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.set_defaults(action=_classify)
 
 
-def _add_records(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_records(commands: _Commands[_Parser]) -> None:
     runs = commands.add_parser("runs", help="list the runs on this machine")
     runs.set_defaults(action=_records("runs"))
     show = commands.add_parser("show", help="show a run and its verdict")
@@ -129,7 +148,8 @@ def _add_records(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     for name, parser in (("show", show), ("follow", follow), ("stop", stop), ("recover", recover)):
         default = None if name == "recover" else "last"
-        parser.add_argument("run", nargs="?", default=default, metavar="RUN", help=_RUN_HELP)
+        text = _RUN_HELP + ("; default: all" if name == "recover" else "; default: last")
+        parser.add_argument("run", nargs="?", default=default, metavar="RUN", help=text)
         parser.set_defaults(action=_records(name))
     for parser in (runs, show, stop, recover):
         _add_json(parser)
@@ -137,7 +157,7 @@ def _add_records(commands: _Commands[argparse.ArgumentParser]) -> None:
         parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
 
 
-def _add_rules(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_rules(commands: _Commands[_Parser]) -> None:
     parser = commands.add_parser("rules", help="list, show or check the rules for causes")
     actions = parser.add_subparsers(dest="rules_action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list the rules in their order")
@@ -150,7 +170,7 @@ def _add_rules(commands: _Commands[argparse.ArgumentParser]) -> None:
     parser.set_defaults(action=_rules)
 
 
-def _add_config(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_config(commands: _Commands[_Parser]) -> None:
     parser = commands.add_parser("config", help="show the settings")
     actions = parser.add_subparsers(dest="config_action", metavar="ACTION", required=True)
     show = actions.add_parser("show", help="each setting and where it came from")
@@ -174,7 +194,7 @@ def _classify(options: argparse.Namespace) -> int:
     return classify.classify(options)
 
 
-def _records(name: str) -> object:
+def _records(name: str) -> Callable[[argparse.Namespace], int]:
     def action(options: argparse.Namespace) -> int:
         from gpualert_common.cli import records
 
@@ -213,7 +233,7 @@ def _open_standard_descriptors() -> None:
         fd = os.dup(fd)
     os.close(fd)
     if sys.stderr is None:  # print() would take stdout instead
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole process
 
 
 def _discard_stdout() -> None:

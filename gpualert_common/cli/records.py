@@ -175,7 +175,7 @@ def _row(row: dict[str, Any]) -> str:
         return f"{row['run_id']}  damaged   {row['problem']}"
     code = "-" if row["exit_code"] is None else str(row["exit_code"])
     told = row["cause"] or ""
-    command = shlex.join(row["command"])
+    command = " ".join(shlex.join(row["command"]).split())
     return (
         f"{row['run_id']}  {_time(row['started_at'])}  {row['state']:8} {code:>4}  {told:18} "
         f"{row['name'] or command[:60]}"

@@ -158,8 +158,8 @@ def _claims(
 def _exception_claim(found: Traceback, rank: int | None) -> Claim:
     where = Where(found.file, found.end.line, found.end.offset)
     at = ""
-    if found.frames:
-        frame = found.frames[-1]
+    frame = found.place_in_program
+    if frame is not None:
         at = f" in {frame.function or 'the module'} ({frame.file}:{frame.line})"
     excerpt = f"{found.type}: {found.message}" if found.message else found.type
     return Claim(f"{found.name} was raised{at}", "log", where, excerpt[:_EXCERPT_CHARS], rank)

@@ -26,7 +26,7 @@ def all_filled(templates: Iterable[str], known: Mapping[str, Any]) -> tuple[str,
     """Those of *templates* whose placeholders are all known, filled."""
     shown = {name: _shown(name, value) for name, value in known.items() if value is not None}
     return tuple(
-        _FORMATTER.vformat(template, (), shown)
+        _FORMATTER.vformat(template, (), shown) if "{" in template else template
         for template in templates
         if placeholders(template) <= shown.keys()
     )

@@ -13,7 +13,7 @@ from gpualert_common.supervise.logfile import LogFile
 from gpualert_common.supervise.prepare import Prepared, prepare
 from gpualert_common.supervise.scribe import Outlook, Scribe, ended
 from gpualert_common.supervise.signals import Inbox
-from gpualert_common.supervise.tree import Tree, mark
+from gpualert_common.supervise.tree import Tree, mark, own_children
 from gpualert_common.supervise.watch import Watch
 
 TYPE_CHECKING = False
@@ -66,6 +66,7 @@ def supervise(
     finally:
         verdict = helper.verdict
         helper.close()
+        record.disown()
     return Supervised(record, ending, verdict)
 
 
@@ -76,6 +77,7 @@ def _launch_and_watch(
     env = spawn.environment(spec, record.run_id)
     copiers: list[int] = []
     outputs = _outputs(spec, prepared, copiers)
+    others = copiers if inbox is None else own_children()
     try:
         child = spawn.spawn(spec, env, outputs[0], outputs[-1])
     except spawn.NotStartedError as error:
@@ -98,7 +100,7 @@ def _launch_and_watch(
     if inbox is not None:
         inbox.arm()
     adopts = inbox is not None and libc.become_subreaper()
-    tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=copiers)
+    tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=others)
     watch = Watch(child, spec, tree, helper, inbox, copiers)
     watch.run()
     return watch.ending

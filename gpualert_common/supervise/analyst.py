@@ -72,6 +72,7 @@ class Analyst:
 
     def _run(self) -> None:
         try:
+            self._get_evidence()  # its imports take longer than a verdict is given at the end
             self._follow()
             if self._end is not None:
                 ending, facts = self._end

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MAX_BACKLOG_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
 
 
 class Link:
@@ -50,12 +51,14 @@ class Link:
         """The messages that have arrived; empty when there are none."""
         while not self.closed:
             try:
-                data = os.read(self.read_fd, 1 << 16)
+                data = os.read(self.read_fd, _READ_BYTES)
             except BlockingIOError:
                 break
             if not data:
                 self.closed = True
             self._incoming += data
+            if len(data) < _READ_BYTES:
+                break  # that was all; the end of it shows at the next call
         *lines, self._incoming = self._incoming.split(b"\n")
         return [json.loads(line) for line in lines]
 

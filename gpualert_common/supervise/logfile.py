@@ -26,6 +26,9 @@ class LogFile:
         self._fate = ""
         self.rescued_path: str | None = None
 
+    def __del__(self) -> None:
+        os.close(self.fd)
+
     @property
     def size(self) -> int:
         """Bytes in the log now."""

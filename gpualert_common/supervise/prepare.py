@@ -11,7 +11,7 @@ import time
 
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError
-from gpualert_common.record import SPEC, Record, describe
+from gpualert_common.record import SPEC, Record, describe, make_directory
 from gpualert_common.supervise import libc
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
     try:
         record = Record.create(path, sync=spec.sync)
     except FileNotFoundError:
-        os.makedirs(runs, 0o700, exist_ok=True)
+        make_directory(runs)
         record = Record.create(path, sync=spec.sync)
     log_fds: list[int] = []
     try:

@@ -109,9 +109,9 @@ class Scribe:
     def _run(self) -> None:
         for forwarder in self._forwarders:
             forwarder.start()
+        self._print(self._outlook.greeting)
         self._read_link()
         if self._ended is None:
-            self._print(self._outlook.greeting)
             if self._analyst is not None:
                 self._analyst.start()
             self._follow()
@@ -183,6 +183,7 @@ class Scribe:
         if self._outlook.say is not None:
             self._print(self._outlook.say(self.verdict, ending))
         self._link.send({"kind": "done"})
+        self._release_reserve()
 
     def _record_exit(self, ending: Ending) -> None:
         assert self._ended is not None
@@ -223,7 +224,12 @@ class Scribe:
                 self._note("log_dropped", log=log.name, size_bytes=dropped)
             if log.removed:
                 self._rescue(log)
-            elif not self._ended["survivors"] and self._launch_record["reserved_bytes"]:
+
+    def _release_reserve(self) -> None:
+        """Last, since nobody waits for it; not while survivors may still write."""
+        assert self._ended is not None
+        if self._launch_record["reserved_bytes"] and not self._ended["survivors"]:
+            for log in self._logs:
                 log.release_reserve()
 
     def _rescue(self, log: LogFile) -> None:

@@ -84,7 +84,7 @@ class Inbox:
 
 def _sender(code: int, pid: int, uid: int) -> dict[str, Any]:
     if code == _FROM_KERNEL or pid == 0:
-        return {"pid": 0, "uid": uid, "command": "kernel"}
+        return {"pid": 0, "uid": uid, "command": "the terminal"}
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
             command = file.read().strip()

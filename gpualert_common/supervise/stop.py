@@ -3,16 +3,17 @@
 ============  ===========================================================  =========================
 phase         what has been done                                           it ends when
 ============  ===========================================================  =========================
-asked         the signal, then CONT, to the leader (through shells)        none of the asked lives,
-                                                                           or the grace is over
+asked         the signal, then CONT, to the leader (through shells);       the tree is empty, or
+              once it is gone TERM to those whose parent is gone, again    the grace is over
+              and again
 last call     TERM, then CONT, to the whole tree                           the tree is empty, or
                                                                            LAST_CALL_S after grace
 killing       KILL to the whole tree, again and again                      the tree is empty, or
                                                                            KILLING_S later
 ============  ===========================================================  =========================
 
-The tree gets its TERM only when nobody is left who was asked: a TERM to data-loader workers would
-cost the checkpoint that their parent is saving.  Time is handed in, so that tests own the clock.
+Nobody is asked while its parent lives and may be using it: a TERM to data-loader workers would cost
+the checkpoint that their parent is saving.  Time is handed in, so that tests own the clock.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Stop:
     def __init__(self, tree: Tree, number: int, grace_s: float, now: float) -> None:
         self._tree = tree
         self._phase = "asked"
-        self._asked = tree.through_shells()
+        self._asked = tree.asked_first()
         self._grace_ends = now + grace_s
         self._killing_ends = 0.0
         self.over = False
@@ -57,10 +58,10 @@ class Stop:
 
     def advance(self, now: float) -> None:
         """Do what is due; sets ``due``, and in the end ``over`` and who was ``left``."""
+        if self._phase == "asked" and now < self._grace_ends and self._someone_is_asked():
+            self.due = min(now + _RESCAN_S, self._grace_ends)
+            return
         if self._phase == "asked":
-            if any(process.alive for process in self._asked) and now < self._grace_ends:
-                self.due = min(now + _RESCAN_S, self._grace_ends)
-                return
             self._phase = "last call"
             self._signal_tree(signal.SIGTERM, signal.SIGCONT)
         if self._phase == "last call" and now >= self._grace_ends + LAST_CALL_S:
@@ -81,6 +82,19 @@ class Stop:
                 return self.left
             time.sleep(max(0.0, self.due - time.monotonic()))
 
+    def _someone_is_asked(self) -> bool:
+        """True while those who were asked live; when they are gone, the next are asked."""
+        if not any(process.alive for process in self._asked):
+            self._forget_asked()
+            self._asked = self._tree.asked_first()
+            self.ask(signal.SIGTERM)
+        return bool(self._asked)
+
+    def _forget_asked(self) -> None:
+        for process in self._asked:
+            process.close()
+        self._asked = []
+
     def _signal_tree(self, *numbers: int) -> list[tuple[int, int]]:
         """Send the signals, if any, to everybody; returns who was there."""
         reached = []
@@ -94,6 +108,4 @@ class Stop:
     def _finish(self, left: list[tuple[int, int]]) -> None:
         self.over = True
         self.left = left
-        for process in self._asked:
-            process.close()
-        self._asked = []
+        self._forget_asked()

@@ -31,6 +31,14 @@ def mark(run_id: str) -> str:
     return _MARK + run_id.replace("-", "_")
 
 
+def own_children() -> list[int]:
+    """The children of this process: before launch, those it had before it became gpualert.
+
+    A script that starts a sidecar and then becomes ``gpualert run`` by exec leaves it such a child.
+    """
+    return [int(pid) for pid in _read(f"/proc/self/task/{os.getpid()}/children").split()]
+
+
 class Process:
     """One live process, pinned by a pidfd."""
 
@@ -115,8 +123,8 @@ class Tree:
 
     ``leader`` is None when it is long gone and its number may be anybody's: then only the mark
     counts.  Once ``leader_reaped`` is set, a process of its number is not it any more.
-    ``adopts`` says that orphans of the run become our children; ``exclude`` are helpers of
-    ours that must never count.
+    ``adopts`` says that orphans of the run become our children; ``exclude`` are children of
+    ours, helpers and others', that must never count.
     """
 
     def __init__(
@@ -156,26 +164,29 @@ class Tree:
                 process.close()
         return found
 
-    def through_shells(self) -> list[Process]:
-        """Whom a stop asks first: the leader and, when it is a shell, its children.
+    def asked_first(self) -> list[Process]:
+        """Whom a stop asks: the leader or, once it is gone, those whose parent is gone.
 
-        A shell that dies of a signal does not pass it on, so its children are asked too, and
-        theirs where a child is a shell itself.  The caller closes the pidfds.
+        A shell that dies of a signal does not pass it on, so the children of a shell are asked
+        with it, and theirs where a child is a shell itself.  The caller closes the pidfds.
         """
-        if self.leader is None:
-            return self.members()
-        if self.leader_reaped:
-            return []
-        asked = [self.leader]
-        if is_shell(self.leader):
-            stats = self._stats()
-            pending = [self.leader]
-            while pending:
-                shell = pending.pop()
-                children = [pid for pid, status in stats.items() if status.parent == shell]
-                asked += children
-                pending += [pid for pid in children if is_shell(pid)]
+        leader = None if self.leader is None or self.leader_reaped else Process.open(self.leader)
+        stats = self._stats()
+        if leader is not None:
+            asked = [leader.pid]
+            leader.close()
+        else:
+            asked = self._roots(stats)
+        for pid in asked:  # grows while we look
+            if is_shell(pid):
+                asked += [child for child, status in stats.items() if status.parent == pid]
         return [process for pid in asked if (process := Process.open(pid)) is not None]
+
+    def _roots(self, stats: dict[int, Stat]) -> list[int]:
+        members = {process.pid: process for process in self.members()}
+        for process in members.values():
+            process.close()
+        return [pid for pid in members if pid in stats and stats[pid].parent not in members]
 
     def _stats(self) -> dict[int, Stat]:
         stats: dict[int, Stat] = {}

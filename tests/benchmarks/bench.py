@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -137,7 +137,7 @@ class Worker:
             stdout=subprocess.PIPE,
         )
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -150,7 +150,8 @@ class Worker:
 
     def call(self, way: str, command: list[str], times: int = 1) -> dict[str, Any]:
         """Run the command ``times`` times in that way; returns what worker.py answers."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         request = json.dumps({"way": way, "command": command, "times": times})
         self._process.stdin.write(request.encode() + b"\n")
         self._process.stdin.flush()
@@ -169,7 +170,7 @@ def prepared(*, quick: bool, with_peer: bool) -> Iterator[Bench]:
     HOME.mkdir(exist_ok=True)
     ours = install_ours()
     peer = install_peer() if with_peer else None
-    memory = Path("/dev/shm")  # noqa: S108 - a report of the child must not wait for the disk
+    memory = Path("/dev/shm")  # a report of the child must not wait for the disk
     with (
         tempfile.TemporaryDirectory(dir=HOME) as scratch,
         tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else HOME) as notes,

@@ -38,7 +38,7 @@ def measure_flat_out(bench: Bench) -> Row:
         size = bench.amount(200_000_000, 1_000_000)
         peer = _timed(bench, bench.peer, "by_peer", bench.child("blocks", size))
         row.add("peer's run_job(), 200 MB", [peer()], "ms")
-        row.notes.append("peer's includes what still stood in its pipes; it reads a tail of 50 lines")
+        row.notes.append("peer's: with what still stood in its pipes; it reads a tail of 50 lines")
     return row
 
 

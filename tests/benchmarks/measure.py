@@ -82,7 +82,8 @@ def interleave(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, li
     found: dict[str, list[T]] = {name: [] for name in ways}
     for turn in range(rounds):
         names = list(ways)
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
             found[name].append(ways[name]())
     return found
 

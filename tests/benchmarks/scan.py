@@ -20,7 +20,7 @@ SEED = 20261120
 
 
 def measure(bench: Bench) -> Row:
-    """MB/s of `gpualert classify`, start and verdict included, and of ripgrep where there is one."""
+    """MB/s of `gpualert classify`, start and verdict included, and of ripgrep if there is one."""
     row = Row("6. an old log of 1 GB, all rules")
     size = bench.amount(1000, 4) * MB
     log = bench.scratch / "old.log"

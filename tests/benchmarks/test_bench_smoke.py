@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 def test_every_row_is_produced(tmp_path: Path) -> None:
     """In quick mode and without the paper's tool, each row has its figures, here and in JSON."""
     report = tmp_path / "figures.json"
-    command = [sys.executable, "-m", "tests.benchmarks", "--quick", "--no-peer", "--json", report]
+    command: list[str | Path] = [sys.executable, "-m", "tests.benchmarks", "--quick", "--no-peer"]
+    command += ["--json", report]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = json.loads(report.read_text())["rows"]

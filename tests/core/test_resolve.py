@@ -121,8 +121,10 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
     "crashed under a shell": (STEPS, 139, "segfault"),
     "crashed at exit after an error": (RAISE + "KeyError: 'x'\n", -11, "traceback"),
     "aborted after a CUDA error": (
-        "terminate called after throwing an instance of 'c10::Error'\n"
-        "  what():  CUDA error: an illegal memory access was encountered\n",
+        (
+            "terminate called after throwing an instance of 'c10::Error'\n"
+            "  what():  CUDA error: an illegal memory access was encountered\n"
+        ),
         -6,
         "cuda_runtime",
     ),
@@ -145,37 +147,58 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
     "direct cause": (
         RAISE + "FileNotFoundError: [Errno 2] No such file or directory: '/x'\n\n"
         "The above exception was the direct cause of the following exception:\n\n"
-        + RAISE + "RuntimeError: cannot load\n",
+        + RAISE
+        + "RuntimeError: cannot load\n",
         1,
         "file_not_found",
     ),
     "a look-up that was tried and done without": (
         RAISE + "KeyError: 'x'\n\n"
         "During handling of the above exception, another exception occurred:\n\n"
-        + RAISE + "AssertionError: unknown option\n",
+        + RAISE
+        + "AssertionError: unknown option\n",
         1,
         "assertion",
     ),
     "the real message comes last": (
         RAISE + "ModuleNotFoundError: No module named 'fast'\n\n"
-        "During handling of the above exception, another exception occurred:\n\n"
-        + RAISE + OOM,
+        "During handling of the above exception, another exception occurred:\n\n" + RAISE + OOM,
         1,
         "cuda_oom",
     ),
     "behind a pipe": (STEPS + RAISE + "KeyError: 'x'\n", 0, "traceback"),
-    "killed and swallowed": (STEPS + "run.sh: line 3: 77 Killed                  python x\n", 0, "killed_unknown"),
-    "NaN to the end": (STEPS + "".join(f"step {n} loss: nan\n" for n in range(40, 60)), 0, "nan_loss"),
+    "killed and swallowed": (
+        STEPS + "run.sh: line 3: 77 Killed                  python x\n",
+        0,
+        "killed_unknown",
+    ),
+    "NaN to the end": (
+        STEPS + "".join(f"step {n} loss: nan\n" for n in range(40, 60)),
+        0,
+        "nan_loss",
+    ),
     "one NaN": (STEPS + "step 40 loss: nan\n" + STEPS, 0, "none"),
     "quiet success": ("", 0, "none"),
-    "a warning that sounds bad": (STEPS + "Exception ignored in: <f>\n" + RAISE + "OSError: x\n", 0, "none"),
+    "a warning that sounds bad": (
+        STEPS + "Exception ignored in: <f>\n" + RAISE + "OSError: x\n",
+        0,
+        "none",
+    ),
     "silent failure": ("", 1, "runtime_error"),
-    "no such command in a shell": ("bash: line 1: trian: command not found\n", 127, "command_not_found"),
+    "no such command in a shell": (
+        "bash: line 1: trian: command not found\n",
+        127,
+        "command_not_found",
+    ),
     "no such command, silent": ("", 127, "command_not_found"),
     "not executable in a shell": ("bash: line 1: ./a.sh: Permission denied\n", 126, "permission"),
     "an old log without status": (STEPS + RAISE + OOM, None, "cuda_oom"),
     "an old log that ended well": (STEPS, None, "none"),
-    "bar redrawn after the error": (RAISE + OOM + " 12%|#  | 12/100 [00:01<00:09]\r", 1, "cuda_oom"),
+    "bar redrawn after the error": (
+        RAISE + OOM + " 12%|#  | 12/100 [00:01<00:09]\r",
+        1,
+        "cuda_oom",
+    ),
     "CUDA error with its advice": (
         RAISE + "torch.AcceleratorError: CUDA error: device-side assert triggered\n"
         "CUDA kernel errors might be asynchronously reported at some other API call.\n"
@@ -192,12 +215,15 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         "cuda_oom",
     ),
     "a thread's failure before its queue ran dry": (
-        "Exception in thread Thread-3:\n" + RAISE
-        + "FileNotFoundError: [Errno 2] No such file or directory: 'x'\n" + RAISE + "_queue.Empty\n",
+        "Exception in thread Thread-3:\n"
+        + RAISE
+        + "FileNotFoundError: [Errno 2] No such file or directory: 'x'\n"
+        + RAISE
+        + "_queue.Empty\n",
         1,
         "file_not_found",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LOGS)
@@ -245,8 +271,10 @@ def test_oversize_request() -> None:
         ("of which 1.00 GiB is free. Process 7 has 60.00 GiB memory in use.", "co_tenant"),
         ("of which 30.00 GiB is free.", "refused"),
         (
-            "of which 1.00 GiB is free. Of the allocated memory 50.00 GiB is allocated by "
-            "PyTorch, and 25.00 GiB is reserved by PyTorch but unallocated.",
+            (
+                "of which 1.00 GiB is free. Of the allocated memory 50.00 GiB is allocated by "
+                "PyTorch, and 25.00 GiB is reserved by PyTorch but unallocated."
+            ),
             "fragmentation",
         ),
         ("of which 1.00 GiB is free.", "plain"),
@@ -312,6 +340,13 @@ def test_unknown_status_is_no_success() -> None:
     """Without a status and without a failure in the log nothing is claimed."""
     found = judged(STEPS, None)
     assert (found.disposition, found.confidence) == (Disposition.UNKNOWN, 0.0)
+
+
+def test_logs_apart() -> None:
+    """A traceback that ends one log is no failure when another log may have gone on after it."""
+    logs = [reading(STEPS, "stdout.log"), reading(RAISE + OOM, "stderr.log")]
+    assert resolve(logs, ExitFacts(0), RULES).cause == "none"
+    assert resolve(logs, ExitFacts(1), RULES).cause == "cuda_oom"
 
 
 def test_running() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from gpualert_common.classify.lines import LINE_CAP, canonical, normalise
 from gpualert_common.classify.program import Program, compile_pattern, program_of
 from gpualert_common.classify.scan import EXCERPT_CHARS, TAIL_BYTES, Reading
 from gpualert_common.classify.tracebacks import MANY
-
 
 RULES = load_rules(samples=True)
 SAMPLES = [
@@ -50,7 +50,7 @@ def read(data: bytes, cuts: list[int]) -> Reading:
     """The reading of *data* fed in pieces that end at *cuts*."""
     scanner = Scanner(RULES, "a.log")
     borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    for begin, end in zip(borders, borders[1:], strict=False):
+    for begin, end in pairwise(borders):
         scanner.feed(data[begin:end], begin)
     return scanner.finish()
 

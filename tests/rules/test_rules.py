@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.classify import Rule, check_rules, load_rules, resolve
+from gpualert_common.classify import Rule, check_rules, load_rules, resolve, scan_file
 from gpualert_common.classify.causes import CAUSES
 from gpualert_common.classify.details import parse_size
 from gpualert_common.classify.program import program_of
@@ -66,10 +66,22 @@ def test_the_papers_causes_are_all_there() -> None:
 
 def test_patterns_are_all_in_the_automaton() -> None:
     """No pattern is left out when the rules are made ready."""
-    names = {
-        pattern.id for probe in program_of(RULES).probes for pattern, _ in probe.patterns
-    }
+    names = {pattern.id for probe in program_of(RULES).probes for pattern, _ in probe.patterns}
     assert names == {pattern.id for pattern in RULES.patterns}
+
+
+LOGS = sorted((Path(__file__).parent / "logs").glob("*/*.log"))
+
+
+@pytest.mark.parametrize("log", LOGS, ids=[f"{log.parent.name}/{log.name}" for log in LOGS])
+def test_real_log(log: Path) -> None:
+    """A log that PyTorch 2.13 wrote on CPU (its paths shortened) is told by its folder's name.
+
+    The number in the file's name is the exit status.
+    """
+    code = int(log.suffixes[0][1:])
+    found = resolve([scan_file(log, RULES)], ExitFacts(code), RULES)
+    assert found.cause == log.parent.name
 
 
 def test_a_good_file_has_no_problems(tmp_path: Path) -> None:
@@ -87,20 +99,38 @@ _BROKEN = [
     ("unknown role", ('role = "root"', 'role = "cause"'), "patterns[0].role"),
     ("not a version", ('since = "0.1.0"', 'since = "soon"'), "since"),
     ("not TOML", ("order = 1", "order = = 1"), "file"),
-    ("unknown key of a pattern", ('role = "root"', 'role = "root"\nflags = "i"'), "patterns[0].flags"),
+    (
+        "unknown key of a pattern",
+        ('role = "root"', 'role = "root"\nflags = "i"'),
+        "patterns[0].flags",
+    ),
     ("lookahead", ("ZeroDivisionError: (", "(?=Zero)ZeroDivisionError: ("), "patterns.python.re"),
     ("unbalanced", ("ZeroDivisionError: (", "ZeroDivisionError: (("), "patterns.python.re"),
     ("no near miss", ('["except ZeroDivisionError"]', "[]"), "samples.python"),
-    ("a hit that does not", ("ZeroDivisionError: division by zero", "nothing"), "patterns.python.literal"),
-    ("a near miss that hits", ("except ZeroDivisionError", "ZeroDivisionError: x"), "samples.python.near_misses"),
+    (
+        "a hit that does not",
+        ("ZeroDivisionError: division by zero", "nothing"),
+        "patterns.python.literal",
+    ),
+    (
+        "a near miss that hits",
+        ("except ZeroDivisionError", "ZeroDivisionError: x"),
+        "samples.python.near_misses",
+    ),
     ("samples of no pattern", ("[samples.python]", "[samples.other]"), "samples.other"),
-    ("unknown placeholder", ('"Division by zero"', '["Division by {nothing}", "x"]'), "verdict.headline"),
+    (
+        "unknown placeholder",
+        ('"Division by zero"', '["Division by {nothing}", "x"]'),
+        "verdict.headline",
+    ),
     ("broken placeholder", ('"Division by zero"', '"Division by {zero"'), "verdict.headline"),
     ("no plain headline", ('"Division by zero"', '"Division by {what}"'), "verdict.headline"),
 ]
 
 
-@pytest.mark.parametrize(("change", "key"), [row[1:] for row in _BROKEN], ids=[row[0] for row in _BROKEN])
+@pytest.mark.parametrize(
+    ("change", "key"), [row[1:] for row in _BROKEN], ids=[row[0] for row in _BROKEN]
+)
 def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], key: str) -> None:
     """A mistake is reported with its file and key."""
     assert change[0] in GOOD

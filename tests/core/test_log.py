@@ -1,0 +1,222 @@
+"""The log holds the child's bytes, all of them and nothing else, whatever happens to its file."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpualert_common import run
+from tests.supervised import Lab, Supervised, peak_rss_mb, python, shell, status_of, until
+
+RSS_LIMIT_MB = 60
+WAITS = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; exit 3")
+
+
+# -- bytes -------------------------------------------------------------------------------------
+
+BYTES = {
+    "nothing": b"",
+    "no newline": b"end",
+    "NUL": b"a\0b\0\0\n",
+    "invalid UTF-8": b"\xff\xfe\x80 caf\xe9 \xc3\x28\n",
+    "progress bar": b"".join(b"\r%3d%%|###" % step for step in range(100)) + b"\n",
+    "ANSI": b"\x1b[31mred\x1b[0m\x1b]0;title\x07\x1b[2J\n",
+    "only newlines": b"\n" * 10_000,
+    "random": random.Random(7).randbytes(1 << 20),
+    "one long line": b"x" * (5 << 20),
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_log_and_stdout_are_the_bytes_of_the_child(lab: Lab, name: str) -> None:
+    """Log and stdout of the program hold exactly what the child wrote."""
+    (lab.home / "data").write_bytes(BYTES[name])
+    done = lab.run("cat", "data")
+    assert done.returncode == 0
+    assert done.stdout == BYTES[name]
+    assert lab.log() == BYTES[name]
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_log_of_the_api_is_the_bytes_of_the_child(lab: Lab, name: str) -> None:
+    """The API's log holds exactly what the child wrote, and the run is judged."""
+    (lab.home / "data").write_bytes(BYTES[name])
+    result = run(["cat", str(lab.home / "data")])
+    assert Path(result.log_path).read_bytes() == BYTES[name]
+    assert result.verdict is not None
+    assert result.verdict.cause == "none"
+
+
+def ours(run: Supervised) -> list[int]:
+    """The supervisor and its scribe."""
+    children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text()
+    return [run.process.pid, *(int(pid) for pid in children.split() if int(pid) != run.leader)]
+
+
+def test_endless_line_in_flat_memory(lab: Lab) -> None:
+    """50 MB without a newline are in the log, and neither of our processes grew by them."""
+    code = f"head -c {50 << 20} /dev/zero | tr '\\0' x; touch written; " + WAITS[2]
+    run = lab.launch(*shell(code))
+    until((lab.home / "written").exists, "the line to be written")
+    assert len(ours(run)) == 2
+    (lab.home / "go").touch()
+    peaks: dict[int, float] = {}
+    while run.process.poll() is None:
+        for pid in ours(run) if status_of(run.process.pid) else ():
+            try:
+                peaks[pid] = peak_rss_mb(pid)
+            except (OSError, AssertionError):
+                continue
+    assert run.wait() == 3
+    assert len(run.log()) == (50 << 20) + len(b"before\nafter\n")
+    assert len(peaks) == 2
+    assert max(peaks.values()) < RSS_LIMIT_MB
+
+
+def test_stdout_and_stderr_keep_their_order_when_merged(lab: Lab) -> None:
+    """In one log what came first stands first."""
+    code = "import os\nfor n in range(200): os.write(1 + n % 2, b'%d\\n' % n)"
+    lab.gpualert("run", "--streams", "merged", "--", *python(code))
+    assert lab.log("output.log") == b"".join(b"%d\n" % n for n in range(200))
+
+
+# -- what becomes of the file ------------------------------------------------------------------
+
+
+def _delete(run: Supervised) -> None:
+    os.unlink(run.record.log_path("output.log"))
+
+
+def _move(run: Supervised) -> None:
+    os.rename(run.record.log_path("output.log"), run.record.log_path("moved.log"))
+
+
+def _rotate(run: Supervised) -> None:
+    _move(run)
+    Path(run.record.log_path("output.log")).touch()
+
+
+def _truncate(run: Supervised) -> None:
+    os.truncate(run.record.log_path("output.log"), 0)
+
+
+def _move_record(run: Supervised) -> None:
+    shutil.move(run.record.path, run.record.path + ".moved")
+
+
+def _remove_record(run: Supervised) -> None:
+    shutil.rmtree(run.record.path)
+
+
+def tampered(lab: Lab, change: Callable[[Supervised], None], event: str | None) -> Supervised:
+    """A run whose log was changed between its two lines, ended with its status."""
+    run = lab.launch(*WAITS)
+    run.says(b"before\n")
+    index = Path(run.record.path) / "output.idx"
+    until(lambda: index.exists() and index.read_text().endswith(" 7\n"), "the scribe to see it")
+    change(run)
+    if event is not None:
+        run.told(event)
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+    return run
+
+
+def test_deleted_log(lab: Lab) -> None:
+    """A log that is deleted in mid-run is back at the end, whole."""
+    run = tampered(lab, _delete, "log_removed")
+    assert run.log() == b"before\nafter\n"
+    assert run.told("log_rescued")["size_bytes"] == len(run.log())
+    assert lab.json("show")["verdict"]["log_path"] == run.record.log_path("output.log")
+
+
+def test_moved_log(lab: Lab) -> None:
+    """A log that is moved goes on where it was moved to, and the record and verdict say where."""
+    run = tampered(lab, _move, "log_moved")
+    moved = run.record.log_path("moved.log")
+    assert Path(moved).read_bytes() == b"before\nafter\n"
+    assert run.told("log_moved")["path"] == moved
+    assert lab.json("show")["verdict"]["log_path"] == moved
+
+
+def test_rotated_log(lab: Lab) -> None:
+    """A log that is renamed and made anew goes on under its new name; the new file is empty."""
+    run = tampered(lab, _rotate, "log_replaced")
+    moved = run.record.log_path("moved.log")
+    assert Path(moved).read_bytes() == b"before\nafter\n"
+    assert run.log() == b""
+    assert lab.json("show")["verdict"]["log_path"] == moved
+
+
+def test_truncated_log(lab: Lab) -> None:
+    """A log that is truncated goes on at its start, without a hole, and the record says so."""
+    run = tampered(lab, _truncate, "log_truncated")
+    assert run.log() == b"after\n"
+
+
+def test_log_truncated_and_refilled(lab: Lab) -> None:
+    """The verdict of a log that was truncated is made of what came after, at the right line."""
+    code = (
+        "import os, sys, time\n"
+        "print('x' * 10000)\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\n"
+        "print('one')\n"
+        "1 / 0\n"
+    )
+    run = lab.launch(*python(code))
+    run.says(b"xxx\n")
+    _truncate(run)
+    run.told("log_truncated")
+    (lab.home / "go").touch()
+    assert run.wait() == 1
+    verdict = lab.json("show")["verdict"]
+    assert verdict["cause"] == "div_zero"
+    lines = run.log().splitlines()
+    where = [claim["where"] for claim in verdict["shows"] if claim.get("where")]
+    assert b"ZeroDivisionError" in lines[where[0]["line"] - 1]
+
+
+def test_moved_record(lab: Lab) -> None:
+    """A record that is moved in mid-run is completed where it was moved to."""
+    run = tampered(lab, _move_record, None)
+    moved = Path(run.record.path + ".moved")
+    assert (moved / "output.log").read_bytes() == b"before\nafter\n"
+    assert (moved / "exit.json").exists()
+    assert (moved / "verdict.json").exists()
+
+
+def test_removed_record(lab: Lab) -> None:
+    """A record that is removed in mid-run is made anew, with the whole log."""
+    run = tampered(lab, _remove_record, None)
+    assert Path(run.record.log_path("output.log")).read_bytes() == b"before\nafter\n"
+
+
+def test_log_made_read_only(lab: Lab) -> None:
+    """A log whose file is made read-only goes on: the child holds it open."""
+    run = tampered(lab, lambda run: os.chmod(run.record.log_path("output.log"), 0o400), None)
+    assert run.log() == b"before\nafter\n"
+
+
+def test_child_that_writes_into_its_log_by_name(lab: Lab) -> None:
+    """What somebody else appends to the log by its name is in it, between the child's lines."""
+    result = run(shell("echo one; cd $GPUALERT_STATE_DIR/runs/*; echo two >> output.log; echo three"))
+    assert Path(result.log_path).read_bytes() == b"one\ntwo\nthree\n"
+
+
+# -- the index ---------------------------------------------------------------------------------
+
+
+def test_index_tells_when_what_was_written(lab: Lab) -> None:
+    """output.idx gives, for growing times, the bytes that each log had by then."""
+    run = tampered(lab, lambda _run: None, None)
+    rows = [line.split() for line in (Path(run.record.path) / "output.idx").read_text().split("\n")]
+    times = [float(row[0]) for row in rows if row]
+    sizes = [int(row[1]) for row in rows if row]
+    assert times == sorted(times)
+    assert sizes[0] <= len(run.log())
+    assert all(size in (0, len(b"before\n"), len(b"before\nafter\n")) for size in sizes)

@@ -1,0 +1,275 @@
+"""A supervisor killed by SIGKILL: the training ends by itself, and nothing is made up."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from gpualert_common.record import Record
+from tests.supervised import PROGRAM, Lab, Supervised, exit_of, python, shell, until
+
+STEPS = 60
+COUNTER = python(
+    "import sys, time\n"
+    f"for step in range({STEPS}):\n"
+    "    print('step', step)\n"
+    "    time.sleep(0.025)\n"
+)
+WHOLE_LOG = b"".join(b"step %d\n" % step for step in range(STEPS))
+WAITS = shell("echo ready; until [ -e go ]; do sleep 0.01; done; echo done; exit 3")
+
+
+def kill(run: Supervised) -> None:
+    """End the supervisor without a chance to do anything about it."""
+    run.signal(signal.SIGKILL)
+    run.process.wait()
+
+
+@pytest.fixture
+def orphaned(lab: Lab) -> Supervised:
+    """A run whose child waits for the file ``go`` and whose supervisor is dead."""
+    run = lab.launch(*WAITS)
+    run.says(b"ready")
+    kill(run)
+    return run
+
+
+def let_it_end(lab: Lab) -> None:
+    """Let the child of an orphaned run come to its end."""
+    (lab.home / "go").touch()
+    until(lab.is_empty, "the child to end by itself")
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.e2e)])
+def test_killed_at_random_moments(lab: Lab, rounds: int) -> None:
+    """Whenever the supervisor is killed, the training ends with its whole log.
+
+    The record never says success; ``recover`` completes it, and what is left unknown is unknown.
+    """
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _round in range(rounds):
+        kill_ten(lab, sorted(chance.uniform(0, 1.5) for _moment in range(10)))
+        until(lab.is_empty, "every training to end by itself")
+    for path in lab.records():
+        log = (path / "output.log").read_bytes()
+        state = Record.open(str(path)).state
+        assert (state, log) in (("lost", WHOLE_LOG), ("lost", b""), ("ended", WHOLE_LOG))
+    lab.json("recover")
+    for row in lab.json("runs")["runs"]:
+        assert row["state"] == "ended"
+        assert row["exit_code"] in (None, 0)
+        verdict = lab.json("show", row["run_id"])["verdict"]
+        assert verdict["run_id"] == row["run_id"]
+        if row["exit_code"] is None:
+            assert verdict["disposition"] != "completed"
+
+
+def kill_ten(lab: Lab, moments: list[float]) -> None:
+    """Start a run per moment, in seconds, and kill its supervisor then."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    before = len(lab.records())
+    started = [lab.start((*PROGRAM, "run", "-q", "--", *COUNTER), **quiet) for _ in moments]
+    until(lambda: len(lab.records()) == before + len(moments), "every run to have its record")
+    begin = time.monotonic()
+    for process, moment in zip(started, moments, strict=True):
+        time.sleep(max(0.0, begin + moment - time.monotonic()))
+        process.kill()
+        process.wait()
+
+
+def test_log_goes_on_without_the_supervisor(lab: Lab, orphaned: Supervised) -> None:
+    """What the child writes after the supervisor's death is in the log."""
+    let_it_end(lab)
+    assert orphaned.log() == b"ready\ndone\n"
+
+
+def test_child_may_read_and_write_on(lab: Lab) -> None:
+    """No pipe of ours breaks under the child: it writes a lot and ends with its own status."""
+    code = "until [ -e go ]; do sleep 0.01; done; seq 100000; echo >&2 x; echo $? > status"
+    run = lab.launch(*shell(code))
+    kill(run)
+    let_it_end(lab)
+    assert (lab.home / "status").read_text() == "0\n"
+    assert run.log().endswith(b"100000\nx\n")
+
+
+def test_scribe_ends_with_its_supervisor(lab: Lab, orphaned: Supervised) -> None:
+    """Nothing of ours is left when the supervisor is gone; the child is."""
+    until(lambda: all("sh -c" in c or "sleep" in c for c in lab.living().values()), "the scribe")
+    assert orphaned.leader in lab.living()
+
+
+def test_orphaned_run_is_lost(lab: Lab, orphaned: Supervised) -> None:
+    """``runs`` and ``show`` call the run lost, with no status, while and after it runs."""
+    for _look in range(2):
+        (row,) = lab.json("runs")["runs"]
+        assert (row["state"], row["exit_code"], row["disposition"]) == ("lost", None, None)
+        shown = lab.gpualert("show")
+        assert b"state   lost" in shown.stdout
+        assert f"gpualert recover {orphaned.record.run_id}".encode() in shown.stdout
+        let_it_end(lab)
+
+
+def test_recover_while_it_still_runs(lab: Lab, orphaned: Supervised) -> None:
+    """``recover`` of a run that lives on says so and changes nothing."""
+    before = sorted(os.listdir(orphaned.record.path))
+    (row,) = lab.json("recover")["records"]
+    assert row == {"run_id": orphaned.record.run_id, "outcome": "running"}
+    assert sorted(os.listdir(orphaned.record.path)) == before
+    assert orphaned.leader in lab.living()
+    assert not orphaned.record.held
+
+
+def test_recover_after_its_end(lab: Lab, orphaned: Supervised) -> None:
+    """``recover`` completes exit.json and verdict.json; the status stays unknown."""
+    let_it_end(lab)
+    (row,) = lab.json("recover")["records"]
+    assert row["outcome"] == "recovered"
+    assert exit_of(orphaned.record)["code"] is None
+    assert exit_of(orphaned.record)["exit_code"] is None
+    shown = lab.json("show")
+    assert shown["state"] == "ended"
+    assert shown["verdict"]["exit_code"] is None
+    assert shown["verdict"]["disposition"] != "completed"
+
+
+def test_recover_takes_a_run_once(lab: Lab, orphaned: Supervised) -> None:
+    """A second ``recover`` finds nothing to do and leaves everything as it is."""
+    let_it_end(lab)
+    lab.gpualert("recover")
+    before = exit_of(orphaned.record)
+    again = lab.gpualert("recover")
+    assert (again.returncode, again.stderr) == (0, b"nothing to recover\n")
+    assert exit_of(orphaned.record) == before
+
+
+def test_recover_of_a_supervised_run(lab: Lab) -> None:
+    """``recover`` leaves a run alone whose supervisor lives."""
+    run = lab.launch(*WAITS)
+    run.says(b"ready")
+    (row,) = lab.json("recover")["records"]
+    assert row["outcome"] == "supervised"
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+
+
+def test_recover_finds_the_cause_in_the_log(lab: Lab) -> None:
+    """The verdict of a lost run comes from its log."""
+    code = "import time; print('step 1'); time.sleep(0.6); 1 / 0"
+    run = lab.launch(*python(code))
+    run.says(b"step 1")
+    kill(run)
+    until(lab.is_empty, "the child to end")
+    lab.gpualert("recover")
+    assert lab.json("show")["verdict"]["cause"] == "div_zero"
+
+
+def test_recover_of_a_run_killed_in_mid_stop(lab: Lab) -> None:
+    """What the supervisor wrote down before it died, such as the stop, is not forgotten."""
+    code = "trap '' TERM; echo ready; until [ -e go ]; do sleep 0.01; done"
+    run = lab.launch(*shell(code))
+    run.says(b"ready")
+    run.signal(signal.SIGTERM)
+    run.told("stopping")
+    kill(run)
+    let_it_end(lab)
+    lab.gpualert("recover")
+    assert exit_of(run.record)["signal"] == signal.SIGTERM
+    assert exit_of(run.record)["sender"]["pid"] == os.getpid()
+
+
+def test_stop_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
+    """``gpualert stop`` ends a run that nobody supervises, and completes its record."""
+    done = lab.gpualert("stop", "--grace", "5s")
+    assert (done.returncode, done.stdout) == (0, f"{orphaned.record.run_id}  ended\n".encode())
+    assert lab.is_empty()
+    assert exit_of(orphaned.record)["code"] is None
+    assert exit_of(orphaned.record)["signal"] == signal.SIGTERM
+
+
+def test_stop_of_an_orphaned_tree(lab: Lab) -> None:
+    """Its daemons end with it, as far as they carry the run's mark."""
+    run = lab.launch(*shell("(setsid sleep 1000 &); sleep 1000 & echo ready; sleep 1000; true"))
+    run.says(b"ready")
+    kill(run)
+    assert lab.gpualert("stop").returncode == 0
+    until(lab.is_empty, "the tree to end")
+
+
+def test_stop_of_a_lost_run_that_has_ended(lab: Lab, orphaned: Supervised) -> None:
+    """There is nothing to stop where nothing runs, and no process of another is hit."""
+    let_it_end(lab)
+    done = lab.gpualert("stop", orphaned.record.run_id)
+    assert done.returncode == 1
+    assert b"not running" in done.stdout
+
+
+def test_leader_number_is_not_trusted(lab: Lab, orphaned: Supervised) -> None:
+    """A process that happens to have the leader's number is not taken for it."""
+    let_it_end(lab)
+    other = lab.start(("env", "-i", "sleep", "1000"))
+    orphaned.record.append_event("launched", pid=other.pid, start_ticks=1, boot_id="another")
+    assert lab.gpualert("stop", orphaned.record.run_id).returncode == 1
+    assert lab.json("recover")["records"][0]["outcome"] == "recovered"
+    assert other.poll() is None
+    other.kill()
+
+
+def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
+    """``follow`` prints what a lost run has written and does not wait for ever."""
+    done = lab.gpualert("follow", orphaned.record.run_id)
+    assert (done.returncode, done.stdout) == (0, b"ready\n")
+
+
+def test_killed_with_its_scribe(lab: Lab) -> None:
+    """The same when everything of ours is killed at once."""
+    run = lab.launch(*WAITS)
+    run.says(b"ready")
+    ours = [pid for pid, command in lab.living().items() if "gpualert_common" in command]
+    assert len(ours) == 2
+    for pid in ours:
+        os.kill(pid, signal.SIGKILL)
+    run.process.wait()
+    let_it_end(lab)
+    assert lab.json("recover")["records"][0]["outcome"] == "recovered"
+    assert run.log() == b"ready\ndone\n"
+
+
+def test_scribe_killed_alone(lab: Lab) -> None:
+    """A scribe that is killed is replaced at the end: status, record and verdict are whole."""
+    run = lab.launch(*WAITS)
+    run.says(b"ready")
+    (scribe,) = (
+        pid
+        for pid, command in lab.living().items()
+        if "gpualert_common" in command and pid != run.process.pid
+    )
+    os.kill(scribe, signal.SIGKILL)
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+    assert exit_of(run.record)["code"] == 3
+    assert lab.json("show")["verdict"]["exit_code"] == 3
+
+
+def test_scribe_stopped(lab: Lab) -> None:
+    """A scribe that is stopped (as by a stalled disk) delays the status by less than a second."""
+    run = lab.launch(*WAITS)
+    run.says(b"ready")
+    (scribe,) = (
+        pid
+        for pid, command in lab.living().items()
+        if "gpualert_common" in command and pid != run.process.pid
+    )
+    os.kill(scribe, signal.SIGSTOP)
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+    os.kill(scribe, signal.SIGCONT)
+    until(lambda: run.record.read_json("verdict.json"), "the late scribe to finish the record")
+    assert exit_of(run.record)["code"] == 3

@@ -1,0 +1,216 @@
+"""At a terminal: bars move, a terminal that nobody reads or that closes holds nothing up."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.supervised import PROGRAM, Lab, exit_of, python, shell, until
+
+
+class Terminal:
+    """A terminal whose screen the test reads, or does not."""
+
+    def __init__(self) -> None:
+        self.master, self.slave = pty.openpty()
+        self.shown = b""
+
+    def start(self, lab: Lab, *command: str) -> subprocess.Popen[bytes]:
+        """Start a command in a session of its own with this as its controlling terminal."""
+        ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
+        process = lab.start(("setsid", "--ctty", "--wait", *command), **ends)
+        os.close(self.slave)
+        return process
+
+    def read(self) -> None:
+        """Take what is on the screen now."""
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                data = os.read(self.master, 1 << 16)
+            except OSError:  # EIO: nobody has the other end open any more
+                return
+            self.shown += data
+
+    def shows(self, text: bytes) -> None:
+        """Return when this is on the screen."""
+
+        def there() -> bool:
+            self.read()
+            return text in self.shown
+
+        until(there, f"the terminal to show {text!r}")
+
+    def close(self) -> None:
+        """Close the window."""
+        if self.master >= 0:
+            os.close(self.master)
+            self.master = -1
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """A terminal of this test."""
+    opened = Terminal()
+    yield opened
+    opened.close()
+
+
+def run_at(terminal: Terminal, lab: Lab, *command: str) -> subprocess.Popen[bytes]:
+    """``gpualert run -- command`` at that terminal."""
+    return terminal.start(lab, *PROGRAM, "run", "--", *command)
+
+
+BAR = (
+    "import os, sys, time\n"
+    "for step in range(100):\n"
+    "    sys.stderr.write(f'\\r{step:3d}%|###'); sys.stderr.flush()\n"
+    "    if step == 50:\n"
+    "        while not os.path.exists('go'): time.sleep(0.01)\n"
+    "print('\\nend')\n"
+)
+
+
+def test_bar_moves_while_it_runs(lab: Lab, terminal: Terminal) -> None:
+    """A bar that is redrawn by ``\\r`` is seen moving, and arrives as it was written."""
+    process = run_at(terminal, lab, *python(BAR))
+    terminal.shows(b"\r 50%|###")
+    assert b"51%" not in terminal.shown
+    (lab.home / "go").touch()
+    terminal.shows(b"\r 99%|###")
+    terminal.shows(b"gpualert: Completed")
+    assert process.wait(30) == 0
+    assert b"\n" not in terminal.shown.partition(b"\r 99%")[0]
+
+
+def test_one_log_at_a_terminal(lab: Lab, terminal: Terminal) -> None:
+    """At a terminal stdout and stderr share one log, in true order."""
+    run_at(terminal, lab, *shell("echo one; echo two >&2; echo three"))
+    terminal.shows(b"gpualert: Completed")
+    assert lab.log("output.log") == b"one\ntwo\nthree\n"
+
+
+def test_interrupt_key(lab: Lab, terminal: Terminal) -> None:
+    """Ctrl-C reaches the child as one INT, and the run ends with the child's status."""
+    code = "trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.01; done"
+    process = run_at(terminal, lab, *shell(code))
+    terminal.shows(b"ready")
+    os.write(terminal.master, b"\x03")
+    terminal.shows(b"interrupted")
+    assert process.wait(30) == 5
+    assert lab.log("output.log") == b"ready\ninterrupted\n"
+    assert exit_of(lab.record())["signal"] == signal.SIGINT
+    assert exit_of(lab.record())["sender"]["pid"] == 0
+
+
+def test_typed_input_reaches_the_child(lab: Lab, terminal: Terminal) -> None:
+    """The child reads what is typed."""
+    process = run_at(terminal, lab, *shell("echo name?; read name; echo hello $name"))
+    terminal.shows(b"name?")
+    os.write(terminal.master, b"world\n")
+    terminal.shows(b"hello world")
+    assert process.wait(30) == 0
+
+
+def test_terminal_closed_half_way(lab: Lab, terminal: Terminal) -> None:
+    """When the terminal closes the child gets a hang-up and may save; the record tells."""
+    code = "trap 'echo saved; exit 6' HUP; echo ready; while :; do sleep 0.01; done"
+    run_at(terminal, lab, *shell(code))
+    terminal.shows(b"ready")
+    terminal.close()
+    until(lab.is_empty, "the run to end")
+    assert lab.log("output.log") == b"ready\nsaved\n"
+    ending = exit_of(lab.record())
+    assert (ending["code"], ending["signal"]) == (6, signal.SIGHUP)
+
+
+def test_terminal_closed_under_nohup(lab: Lab, terminal: Terminal) -> None:
+    """Under nohup the run goes on when its terminal closes, to its own end."""
+    code = "echo ready; until [ -e go ]; do sleep 0.01; done; echo whole; exit 3"
+    terminal.start(lab, "nohup", *PROGRAM, "run", "--streams", "merged", "--", *shell(code))
+    until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
+    until(lambda: lab.log("output.log") == b"ready\n", "the child")
+    terminal.close()
+    (lab.home / "go").touch()
+    until(lab.is_empty, "the run to end by itself")
+    assert lab.log("output.log") == b"ready\nwhole\n"
+    ending = exit_of(lab.record())
+    assert (ending["code"], ending["signal"]) == (3, None)
+
+
+TQDM = (
+    "import sys, time\n"
+    "begin = time.monotonic()\n"
+    "for step in range(10_000):\n"
+    "    sys.stderr.write(f'\\r{step:6d}/10000 [{\"#\" * 40}] loss=0.123'); sys.stderr.flush()\n"
+    "    while time.monotonic() < begin + step / 5000: time.sleep(0.0001)\n"
+    "open('took', 'w').write(str(time.monotonic() - begin))\n"
+)
+
+
+def test_fast_bar_at_a_terminal_that_nobody_reads(lab: Lab, terminal: Terminal) -> None:
+    """5,000 updates a second for 2 s: the child keeps its pace while the terminal stands still."""
+    process = run_at(terminal, lab, *python(TQDM))
+    until((lab.home / "took").exists, "the child to be done although nobody reads")
+    assert float((lab.home / "took").read_text()) < 4, "twice what its own pace makes"
+    assert lab.log("output.log").count(b"\r") == 10_000
+    terminal.shows(b"gpualert: Completed")
+    assert process.wait(30) == 0
+
+
+def test_terminal_far_behind_skips_to_the_present(lab: Lab, terminal: Terminal) -> None:
+    """A terminal that fell far behind is shown the end and told what it missed."""
+    process = run_at(terminal, lab, *shell("seq 500000; touch done"))
+    until((lab.home / "done").exists, "the child to be done")
+    terminal.shows(b"bytes not shown here; they are in the log]")
+    terminal.shows(b"\n500000\r\n")
+    terminal.shows(b"gpualert: Completed")
+    assert process.wait(30) == 0
+    assert lab.log("output.log").endswith(b"\n500000\n")
+
+
+def test_terminal_stopped_by_its_user(lab: Lab, terminal: Terminal) -> None:
+    """Output held by Ctrl-S holds the terminal only; Ctrl-Q shows what was missed."""
+    code = "echo ready; until [ -e go ]; do sleep 0.01; done; echo more; touch done; exit 3"
+    process = run_at(terminal, lab, *shell(code))
+    terminal.shows(b"ready")
+    os.write(terminal.master, b"\x13")
+    time.sleep(0.05)
+    (lab.home / "go").touch()
+    until((lab.home / "done").exists, "the child to be done")
+    os.write(terminal.master, b"\x11")
+    terminal.shows(b"more")
+    terminal.shows(b"gpualert: ")
+    assert process.wait(30) == 3
+
+
+def test_run_that_is_suspended(lab: Lab, terminal: Terminal) -> None:
+    """Ctrl-Z holds the supervisor and not the child, and the run ends rightly afterwards."""
+    code = "echo ready; until [ -e go ]; do sleep 0.01; done; touch done; exit 3"
+    process = terminal.start(lab, "bash", "-mic", f"{_quoted()} run -- {_shell_words(code)}; exit $?")
+    terminal.shows(b"ready")
+    os.write(terminal.master, b"\x1a")
+    (lab.home / "go").touch()
+    until((lab.home / "done").exists, "the child to be done all the same")
+    terminal.close()
+    process.wait(30)
+    until(lambda: any(lab.state.glob("runs/*/exit.json")), "the record")
+    assert exit_of(lab.record())["code"] == 3
+
+
+def _quoted() -> str:
+    import shlex
+
+    return shlex.join(PROGRAM)
+
+
+def _shell_words(code: str) -> str:
+    import shlex
+
+    return shlex.join(shell(code))
