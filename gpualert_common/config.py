@@ -38,10 +38,7 @@ def parse_duration(value: object) -> float | None:
     """
     if isinstance(value, str) and value.lower() in ("none", ""):
         return None
-    seconds = _parse_quantity(value, _DURATION_UNITS, "a duration such as 30s, 10m or 2h")
-    if not seconds < float("inf"):
-        raise ValueError(f"{value!r} is not a finite duration")
-    return seconds
+    return _parse_quantity(value, _DURATION_UNITS, "a duration such as 30s, 10m or 2h")
 
 
 def parse_size(value: object) -> int:
@@ -58,8 +55,8 @@ def _parse_quantity(value: object, units: Mapping[str, float], what: str) -> flo
         quantity = float(number) * units[text[len(number) :].strip()]
     except (KeyError, ValueError):
         raise ValueError(f"{value!r} is not {what}") from None
-    if not quantity >= 0:
-        raise ValueError(f"{value!r} is negative or not a number")
+    if not 0 <= quantity < float("inf"):
+        raise ValueError(f"{value!r} is negative or not finite")
     return quantity
 
 

@@ -43,6 +43,8 @@ VERDICT = "verdict.json"
 EVENTS = "events.jsonl"
 INDEX = "output.idx"
 CONTROL = "control"
+SPARE = ".spare"
+"""Holds space for the last files of a run, which a log that filled the disk would leave none."""
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 """Made once: ``json.dumps`` with an argument makes an encoder each time."""
@@ -51,6 +53,11 @@ _STATE_AFTER = {"launched": "running", "stopping": "stopping"}
 
 _MAX_EVENTS_BYTES = 8 << 20
 """A run that writes more events than this is telling the same thing again and again."""
+
+
+_TRIES = 20
+_TRY_S = 0.005
+"""Somebody who only looks whether a record is held holds it for some microseconds."""
 
 
 class Record:
@@ -102,7 +109,8 @@ class Record:
         self._dir_fd = self._lock_fd = -1
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "_lock_fd"):  # else an exception of the caller's cut __init__ short
+            self.close()
 
     def disown(self) -> None:
         """Drop this process's hold; a process that it was inherited from, or by, keeps its own."""
@@ -112,6 +120,7 @@ class Record:
 
     def discard(self) -> None:
         """Remove what was begun, when it turned out that the run cannot be prepared here."""
+        self.disown()  # where descriptors ran out, listing needs this one
         for name in os.listdir(self._dir_fd):
             os.unlink(name, dir_fd=self._dir_fd)
         os.rmdir(self.path)
@@ -130,13 +139,16 @@ class Record:
     def take(self) -> bool:
         """Hold this record, if nobody does.  False when its supervisor is alive."""
         fd = _open_directory(self.path)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            return False
-        self._lock_fd = fd
-        return True
+        for _try in range(_TRIES):
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_TRY_S)
+                continue
+            self._lock_fd = fd
+            return True
+        os.close(fd)
+        return False
 
     @property
     def held(self) -> bool:
@@ -163,6 +175,9 @@ class Record:
             _write_all(fd, _encode(value).encode("utf-8", "replace") + b"\n")
             if sync and self._sync:
                 os.fsync(fd)
+        except OSError:
+            self.remove(temporary)
+            raise
         finally:
             os.close(fd)
         os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
@@ -178,7 +193,7 @@ class Record:
         where = os.path.join(self.path, name)
         try:
             value = json.loads(data.decode("utf-8", "replace"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecordError(f"{where}: not valid JSON: {error}") from None
         schema = value.get("schema") if isinstance(value, dict) else None
         if not isinstance(schema, int):
@@ -255,7 +270,7 @@ class Record:
         for line in data[:_MAX_EVENTS_BYTES].split(b"\n")[:-1]:
             try:
                 value = json.loads(line.decode("utf-8", "replace"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 yield value

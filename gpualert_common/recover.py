@@ -11,7 +11,7 @@ import signal
 import time
 
 from gpualert_common.judge import Judge
-from gpualert_common.record import EXIT, VERDICT, Record
+from gpualert_common.record import EXIT, SPARE, VERDICT, Record
 from gpualert_common.spec import Ending
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.tree import Tree, mark, read_stat
@@ -53,6 +53,7 @@ def recover(record: Record) -> str:
         if is_alive(record):
             return "running"
         ending = _last_known(record)
+        record.remove(SPARE)
         record.append_event("recovered", by_pid=os.getpid())
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
     record.write_json(VERDICT, judge(record, ending))
@@ -86,9 +87,8 @@ def stop_unsupervised(record: Record, grace_s: float) -> list[int]:
 
 def _last_known(record: Record) -> Ending:
     """How a lost run ended, as far as it was written down before its supervisor died."""
-    launched = record.event("launched")
-    created_at = float(record.spec.get("created_at") or 0.0)
-    ending = Ending(float(launched["at"]) if launched else created_at)
+    launched = record.event("launched") or {}
+    ending = Ending(launched.get("at") or record.spec.get("created_at") or 0.0)
     exited = record.event("leader_exited")
     if exited is not None:
         ending.code = exited.get("code")

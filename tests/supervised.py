@@ -25,7 +25,7 @@ DEADLINE_S = 30.0
 Found = TypeVar("Found")
 
 
-def until(look: Callable[[], Found], what: str, deadline_s: float = DEADLINE_S) -> Found:
+def until(look: Callable[[], Found | None], what: str, deadline_s: float = DEADLINE_S) -> Found:
     """Return the first true value that ``look`` gives; fail naming ``what`` when none comes."""
     deadline = time.monotonic() + deadline_s
     while not (found := look()):
@@ -49,6 +49,30 @@ def breaking(code: str) -> tuple[str, str, str]:
     return python(
         f"{code}\nimport sys\nfrom gpualert_common.cli.main import main\nsys.exit(main())"
     )
+
+
+LISTENER = """
+import os, signal, sys, time
+names = sys.argv[1].split(",")
+ignored = sys.argv[2].split(",") if sys.argv[2] else []
+def heard(number, frame):
+    print("heard", signal.Signals(number).name, flush=True)
+    if number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        sys.exit(0)
+for name in names:
+    signal.signal(getattr(signal, name), heard)
+for name in ignored:
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+print("ready", flush=True)
+while True:
+    time.sleep(0.02)
+"""
+ALL_SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGUSR1,SIGUSR2,SIGQUIT"
+
+
+def listener(hears: str = ALL_SIGNALS, ignores: str = "") -> tuple[str, ...]:
+    """A child that says which signals reach it, and ends on the first that asks for it."""
+    return (*python(LISTENER), hears, ignores)
 
 
 def status_of(pid: int) -> list[str]:

@@ -160,7 +160,7 @@ def _summary(record: Record) -> dict[str, Any]:
         "command": spec.get("command"),
         "path": record.path,
         "logs": [record.log_path(name) for name in record.logs],
-        "pid": launched["pid"] if launched and ending is None else None,
+        "pid": launched.get("pid") if launched and ending is None else None,
         "started_at": ending.started_at if ending else spec.get("created_at"),
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,

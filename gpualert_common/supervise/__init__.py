@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 
-from gpualert_common.errors import UsageError
+from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.spec import EXIT_NOT_PREPARED, Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.helper import Helper
-from gpualert_common.supervise.logfile import LogFile
 from gpualert_common.supervise.prepare import Prepared, prepare
 from gpualert_common.supervise.scribe import Outlook, Scribe, ended
 from gpualert_common.supervise.signals import Inbox
+from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.tree import Tree, mark, own_children
 from gpualert_common.supervise.watch import Watch
 
@@ -55,14 +56,18 @@ def supervise(
         inbox.install()
     prepared = prepare(spec)
     record = prepared.record
-    logs = [LogFile(name, record.log_path(name), record.open_log(name)) for name in spec.logs]
     helper = Helper(
-        lambda link: Scribe(record, prepared.launch_record, logs, outlook(prepared), link),
+        lambda link: Scribe(record, prepared.launch_record, prepared.logs, outlook(prepared), link),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(record, inbox),
     )
     try:
         ending = _launch_and_watch(spec, prepared, helper, inbox)
+    except GPUAlertError:
+        raise  # nothing was launched
+    except BaseException as error:
+        _end_unwatched(record, helper, error)
+        raise
     finally:
         verdict = helper.verdict
         helper.close()
@@ -126,6 +131,34 @@ def _not_started(error: spawn.NotStartedError) -> Ending:
     ending.started = False
     ending.start_error = (error.number, error.text[:1000])
     return ending
+
+
+def _end_unwatched(record: Record, helper: Helper, error: BaseException) -> None:
+    """End the child that an exception of the caller's came between: launched, not yet watched.
+
+    Its number may not even have reached us, so it is found by its mark.
+    """
+    while not helper.finished:
+        try:
+            tree = Tree(None, mark(record.run_id))
+            ending = Ending(time.time())
+            ending.signal = int(signal.SIGTERM)
+            ending.sender = {"command": type(error).__name__, "pid": os.getpid()}
+            children = [process.pid for process in tree.members()]
+            Stop(tree, signal.SIGTERM, 0.0, time.monotonic()).complete()
+            for pid in children:
+                _reap(pid)
+            ending.ended_at = time.time()
+            helper.finish(ended(ending, []))
+        except BaseException:  # noqa: BLE001 - the child must not outlive its caller
+            continue
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass  # a child of the child's
 
 
 def _become_scribe(record: Record, inbox: Inbox | None) -> None:

@@ -42,6 +42,7 @@ class Helper:
         self._link: link.Link | None = None
         self._scribe: Scribe | None = None
         self.pid: int | None = None
+        self.finished = False
         self.impatient_fd = -1
         self._seen: set[str] = set()
         self._requests: list[dict[str, Any]] = []
@@ -109,7 +110,8 @@ class Helper:
             if self._await("recorded", EXIT_DEADLINE_S):
                 self._await("done", VERDICT_DEADLINE_S + _MARGIN_S, self.impatient_fd)
             if self.fd >= 0 or "done" in self._seen:
-                return
+                break
+        self.finished = True
 
     def _await(self, kind: str, deadline_s: float, impatient_fd: int = -1) -> bool:
         """True when the message came; a scribe that shows progress gets its deadline anew."""

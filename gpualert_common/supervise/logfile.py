@@ -27,7 +27,8 @@ class LogFile:
         self.rescued_path: str | None = None
 
     def __del__(self) -> None:
-        os.close(self.fd)
+        if hasattr(self, "fd"):  # else an exception of the caller's cut __init__ short
+            os.close(self.fd)
 
     @property
     def size(self) -> int:

@@ -5,14 +5,16 @@ Everything here may fail, and then nothing has been launched.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError
-from gpualert_common.record import SPEC, Record, describe, make_directory
+from gpualert_common.record import SPARE, SPEC, Record, describe, make_directory
 from gpualert_common.supervise import libc
+from gpualert_common.supervise.logfile import LogFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,25 +24,29 @@ if TYPE_CHECKING:
 
 _PROBE_BYTES = 64 << 10
 """Written and taken back where space cannot be reserved: more than a filesystem keeps inline."""
+_SPARE_BYTES = 256 << 10
+"""Several times what exit record, verdict and last events take."""
 
 
 class Prepared:
-    """A record that is ready, and the descriptors that the child will write to.
+    """A record that is ready, the descriptors that the child will write to, and logs to read them.
 
     ``tried`` names the places that could not be had before this one.
     """
 
-    __slots__ = ("launch_record", "log_fds", "record", "tried")
+    __slots__ = ("launch_record", "log_fds", "logs", "record", "tried")
 
     def __init__(
         self,
         record: Record,
         log_fds: list[int],
+        logs: list[LogFile],
         launch_record: dict[str, Any],
         tried: list[tuple[str, str]],
     ) -> None:
         self.record = record
         self.log_fds = log_fds
+        self.logs = logs
         self.launch_record = launch_record
         self.tried = tried
 
@@ -76,12 +82,16 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
         make_directory(runs)
         record = Record.create(path, sync=spec.sync)
     log_fds: list[int] = []
+    logs: list[LogFile] = []
     try:
-        _refuse_shared(place)
+        _refuse_strangers(place, chosen=not tried and spec.state_dir is not None)
         reserved = 0
         for name in spec.logs:
             log_fds.append(record.create_log(name))
             reserved = _prove_writable(record, log_fds[-1], spec.log_reserve_bytes)
+            logs.append(LogFile(name, record.log_path(name), record.open_log(name)))
+        if reserved:
+            _keep_spare(record)
         launch_record = describe(
             spec,
             record,
@@ -99,20 +109,27 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
             for fd in log_fds:
                 os.fsync(fd)
             record.sync_directory()
-    except OSError:
+    except BaseException:
         for fd in log_fds:
             os.close(fd)
         record.discard()
         raise
-    return Prepared(record, log_fds, launch_record, tried)
+    return Prepared(record, log_fds, logs, launch_record, tried)
 
 
-def _refuse_shared(place: str) -> None:
-    """Nobody else may be able to put something in our way where we are about to write."""
-    if os.lstat(place).st_uid not in (0, os.geteuid()):
-        status = os.stat(place)
-        if os.path.islink(place) or status.st_mode & stat.S_IWOTH:
-            raise PermissionError(1, "is somebody else's link, or somebody else's and open to all")
+def _refuse_strangers(place: str, *, chosen: bool) -> None:
+    """Nobody else may be able to put something in our way where we are about to write.
+
+    Somebody else's directory is used only where the user chose it and only its owner can write it.
+    """
+    if os.lstat(place).st_uid in (0, os.geteuid()):
+        return
+    if (
+        not chosen
+        or os.path.islink(place)
+        or os.stat(place).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ):
+        raise PermissionError(errno.EPERM, "belongs to somebody else who could tamper with the log")
 
 
 def _prove_writable(record: Record, fd: int, size: int) -> int:
@@ -132,6 +149,14 @@ def _prove_writable(record: Record, fd: int, size: int) -> int:
         os.close(probe)
         record.remove(".probe")
     return 0
+
+
+def _keep_spare(record: Record) -> None:
+    fd = record.create_log(SPARE)
+    try:
+        libc.reserve(fd, _SPARE_BYTES)
+    finally:
+        os.close(fd)
 
 
 def _working_directory() -> str | None:

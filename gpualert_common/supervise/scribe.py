@@ -12,11 +12,12 @@ to the supervisor      request (from ``control/``), recorded, done
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import time
 
-from gpualert_common.record import EXIT, INDEX, VERDICT
+from gpualert_common.record import EXIT, INDEX, SPARE, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.supervise.analyst import Analyst
 from gpualert_common.supervise.drop import count_file
@@ -151,10 +152,14 @@ class Scribe:
             change = log.tampering()
             if change is not None:
                 self._note(**change)
-            if not self._disk_full and log.disk_full:
-                self._disk_full = True
-                self._note("log_disk_full", log=log.name, size_bytes=log.size)
+            if log.disk_full:
+                self._note_full_disk()
         self._add_to_index()
+
+    def _note_full_disk(self) -> None:
+        if not self._disk_full:
+            self._disk_full = True
+            self._note("log_disk_full", sizes_bytes={log.name: log.size for log in self._logs})
 
     def _add_to_index(self) -> None:
         age_s = time.time() - self._launch_record["created_at"]
@@ -188,12 +193,25 @@ class Scribe:
     def _record_exit(self, ending: Ending) -> None:
         assert self._ended is not None
         fields = {**ending.to_json(), "survivors": self._ended["survivors"]}
+        self._store(EXIT, fields, sync=True)
+
+    def _store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
+        """Write a file of the record: into spare space on a full disk, anew if it was removed."""
         try:
-            self._record.write_json(EXIT, fields, sync=True)
-        except FileNotFoundError:
-            self._record.restore(self._launch_record)
-            self._note("record_removed")
-            self._record.write_json(EXIT, fields, sync=True)
+            try:
+                self._record.write_json(name, value, sync=sync)
+            except FileNotFoundError:
+                self._record.restore(self._launch_record)
+                self._note("record_removed")
+                self._record.write_json(name, value, sync=sync)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                self._record.remove(SPARE)
+                self._note_full_disk()
+                self._record.write_json(name, value, sync=sync)
+        except OSError as error:
+            self._note("not_recorded", file=name, problem=error.strerror)
 
     def _conclude(self, ending: Ending) -> dict[str, Any] | None:
         if self._analyst is None or self._ended is None:
@@ -212,7 +230,7 @@ class Scribe:
             lines = traceback.format_exception(error, limit=-3) if error else []
             self._note("classifier_failed", problem="".join(lines))
             return None
-        self._record.write_json(VERDICT, verdict)
+        self._store(VERDICT, verdict)
         return verdict
 
     def _settle_logs(self) -> None:
@@ -228,11 +246,18 @@ class Scribe:
     def _release_reserve(self) -> None:
         """Last, since nobody waits for it; not while survivors may still write."""
         assert self._ended is not None
+        self._record.remove(SPARE)
         if self._launch_record["reserved_bytes"] and not self._ended["survivors"]:
             for log in self._logs:
                 log.release_reserve()
 
     def _rescue(self, log: LogFile) -> None:
+        try:
+            self._copy_back(log)
+        except OSError as error:
+            self._note("log_lost", log=log.name, size_bytes=log.size, problem=error.strerror)
+
+    def _copy_back(self, log: LogFile) -> None:
         name = log.name
         try:
             fd = self._record.create_log(name)

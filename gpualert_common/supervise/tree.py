@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ SHELLS = frozenset(
 )
 
 _MARK = "GPUALERT_MARK_"
+
+_KTHREADD = 2
+"""Parent of the kernel's own threads, which never have an environment."""
+_LOOKS_AT_EXEC = 20
+_EXEC_PAUSE_S = 0.0005
 
 
 def mark(run_id: str) -> str:
@@ -155,7 +161,9 @@ class Tree:
         stats = self._stats()
         related = self._related(stats)
         for pid in stats:
-            process = Process.open(pid) if pid in related or self._is_marked(pid) else None
+            process = (
+                Process.open(pid) if pid in related or self._is_marked(pid, stats[pid]) else None
+            )
             if process is None:
                 continue
             if process.start_ticks == stats[pid].start_ticks:
@@ -222,8 +230,21 @@ class Tree:
             pending = bool(more)
         return related
 
-    def _is_marked(self, pid: int) -> bool:
-        return self._mark in b"\0" + _read(f"/proc/{pid}/environ")
+    def _is_marked(self, pid: int, status: Stat) -> bool:
+        return status.parent != _KTHREADD and self._mark in b"\0" + _environment(pid)
+
+
+def _environment(pid: int) -> bytes:
+    """The environment of a process, waiting for it while the process is executing a program.
+
+    For that moment the kernel shows neither environment nor arguments.
+    """
+    for _look in range(_LOOKS_AT_EXEC):
+        data = _read(f"/proc/{pid}/environ")
+        if data or _read(f"/proc/{pid}/cmdline"):
+            return data
+        time.sleep(_EXEC_PAUSE_S)
+    return b""
 
 
 def _last_pid() -> int:

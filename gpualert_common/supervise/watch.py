@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.tree import Tree
 
 _TICK_S = 1.0
+_BLIND_S = 0.02
+"""How often to look for the exit where no pidfd could be had to tell it."""
 _COPIER_DEADLINE_S = 2.0
 _QUICK_S = 0.005
 """A child that is done by then never needs a scribe beside it, only after it."""
@@ -52,9 +54,10 @@ class Watch:
         self._tree = tree
         self._helper = helper
         self._inbox = inbox
-        self._pidfd = os.pidfd_open(child.pid)
+        self._pidfd = _open_pidfd(child.pid)
         self._poll = select.poll()
-        self._poll.register(self._pidfd, select.POLLIN)
+        if self._pidfd >= 0:
+            self._poll.register(self._pidfd, select.POLLIN)
         if inbox is not None and inbox.fd >= 0:
             self._poll.register(inbox.fd, select.POLLIN)
         self._exited = False
@@ -76,7 +79,8 @@ class Watch:
             self._interrupted(error)
             raise
         finally:
-            os.close(self._pidfd)
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
 
     def _interrupted(self, error: BaseException) -> None:
         number = signal.SIGINT if isinstance(error, KeyboardInterrupt) else signal.SIGTERM
@@ -108,6 +112,8 @@ class Watch:
 
     def _timeout_ms(self) -> float:
         due = [self._next_tick]
+        if self._pidfd < 0:
+            due.append(time.monotonic() + _BLIND_S)
         if self._stop is not None and not self._stop.over:
             due.append(self._stop.due)
         elif self._spec.timeout_s is not None and not self._exited:
@@ -143,9 +149,9 @@ class Watch:
         try:
             pid, status, usage = os.wait4(self._child.pid, os.WNOHANG)
         except ChildProcessError:  # somebody else in this process reaped it
-            if not _is_ready(self._pidfd):
+            if self._pidfd >= 0 and not _is_ready(self._pidfd):
                 return
-            status = libc.reaped_status(self._pidfd)
+            status = libc.reaped_status(self._pidfd) if self._pidfd >= 0 else None
         else:
             if pid == 0:
                 return
@@ -155,7 +161,8 @@ class Watch:
                 "max_rss_bytes": usage.ru_maxrss * 1024,
             }
         self._exited = self._tree.leader_reaped = True
-        self._poll.unregister(self._pidfd)
+        if self._pidfd >= 0:
+            self._poll.unregister(self._pidfd)
         ending.ended_at = time.time()
         if status is not None:
             ending.code = os.waitstatus_to_exitcode(status)
@@ -202,7 +209,12 @@ class Watch:
             if request.get("kind") != "stop":
                 self._tell("request_refused", request=request)
                 continue
-            self._begin_stop(signal.SIGTERM, request.get("sender") or {}, request.get("grace_s"))
+            sender, grace_s = request.get("sender"), request.get("grace_s")
+            self._begin_stop(
+                signal.SIGTERM,
+                sender if isinstance(sender, dict) else {},
+                grace_s if _is_duration(grace_s) else None,
+            )
 
     def _keep_time_limit(self, now: float) -> None:
         limit = self._spec.timeout_s
@@ -223,7 +235,7 @@ class Watch:
             return
         if self.ending.limit is None:
             self.ending.signal, self.ending.sender = number, sender
-        grace_s = self._spec.grace_s if grace_s is None else float(grace_s)
+        grace_s = self._spec.grace_s if grace_s is None else grace_s
         self._tell("stopping", signal=number, sender=sender, grace_s=grace_s)
         self._stop = Stop(self._tree, number, grace_s, time.monotonic())
 
@@ -237,8 +249,9 @@ class Watch:
             self._stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
 
     def _settle(self) -> None:
+        deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.left else self._copiers:
-            _await_exit(pid, _COPIER_DEADLINE_S)
+            _await_exit(pid, max(0.0, deadline - time.monotonic()))
         if self._helper.started or not self._tree.created_none():
             self.survivors = self._living()
         if self._inbox is not None:
@@ -275,6 +288,19 @@ def _await_exit(pid: int, deadline_s: float) -> None:
     poll.register(fd, select.POLLIN)
     poll.poll(deadline_s * 1000)
     os.close(fd)
+
+
+def _open_pidfd(pid: int) -> int:
+    """A pidfd, or -1 when somebody reaped the process already or descriptors ran out."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+def _is_duration(value: Any) -> bool:
+    """True for what a request may name as one: it comes from a file that anybody of us writes."""
+    return isinstance(value, int | float) and 0 <= value < float("inf")
 
 
 def _is_ready(fd: int) -> bool:

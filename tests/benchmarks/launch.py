@@ -23,7 +23,7 @@ LEAST, BASE, PEER_BASE = "os.posix_spawn", "subprocess.run", "subprocess.run bes
 
 
 def measure(bench: Bench) -> Row:
-    """Every way in rounds of small batches; what is added is taken within each round.
+    """Every way in rounds of small batches; what is added, spread over spread.
 
     Synced and unsynced runs have rounds of their own: a sync leaves work behind for whoever comes
     next.
@@ -34,14 +34,11 @@ def measure(bench: Bench) -> Row:
         found = _rounds(bench, name, way)
         for entry in (LEAST, BASE):
             row.entries.setdefault(entry, Spread.of(found[entry], "ms"))
-        row.add(name, found[name], "ms")
-        added = row.add(f"added by {name}", _minus(found[name], found[BASE]), "ms").median
+        added = _added(row, name, found[name], found[BASE])
         if PEER not in found:
             continue
         turn = "syncing off" if name == OURS_UNSYNCED else "synced"
-        row.add(f"{PEER}, beside {turn}", found[PEER], "ms")
-        by_peer = _minus(found[PEER], found[PEER_BASE])
-        bound = row.add(f"added by {PEER}, beside {turn}", by_peer, "ms").median
+        bound = _added(row, f"{PEER}, beside {turn}", found[PEER], found[PEER_BASE])
         if name == OURS_UNSYNCED:
             row.promise("added with syncing off, 1/4 of peer's", added, bound / 4, "ms")
         else:
@@ -74,5 +71,8 @@ def _new_file(bench: Bench) -> float:
     return 1000 * (time.perf_counter() - began)
 
 
-def _minus(figures: list[float], base: list[float]) -> list[float]:
-    return [figure - least for figure, least in zip(figures, base, strict=True)]
+def _added(row: Row, name: str, figures: list[float], base: list[float]) -> float:
+    """Add what ``name`` took, and what that is over ``base``; returns the latter's median."""
+    taken = row.add(name, figures, "ms")
+    row.entries[f"added by {name}"] = taken.minus(Spread.of(base, "ms"))
+    return row.entries[f"added by {name}"].median

@@ -33,6 +33,16 @@ class Spread:
             unit,
         )
 
+    def minus(self, base: Spread) -> Spread:
+        """What this takes more than ``base``: median over median, tenth over tenth."""
+        return Spread(
+            self.median - base.median,
+            self.p10 - base.p10,
+            self.p90 - base.p90,
+            min(self.n, base.n),
+            self.unit,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:

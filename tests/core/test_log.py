@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common import run
-from tests.supervised import Lab, Supervised, peak_rss_mb, python, shell, status_of, until
+from tests.supervised import PROGRAM, Lab, Supervised, peak_rss_mb, python, shell, status_of, until
 
 RSS_LIMIT_MB = 60
 WAITS = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; exit 3")
@@ -58,9 +58,10 @@ def ours(run: Supervised) -> list[int]:
     return [run.process.pid, *(int(pid) for pid in children.split() if int(pid) != run.leader)]
 
 
-def test_endless_line_in_flat_memory(lab: Lab) -> None:
-    """50 MB without a newline are in the log, and neither of our processes grew by them."""
-    code = f"head -c {50 << 20} /dev/zero | tr '\\0' x; touch written; " + WAITS[2]
+@pytest.mark.parametrize("size_mib", [50, pytest.param(300, marks=pytest.mark.e2e)])
+def test_endless_line_in_flat_memory(lab: Lab, size_mib: int) -> None:
+    """A line that does not end is in the log, and neither of our processes grew by it."""
+    code = f"head -c {size_mib << 20} /dev/zero | tr '\\0' x; touch written; " + WAITS[2]
     run = lab.launch(*shell(code))
     until((lab.home / "written").exists, "the line to be written")
     assert len(ours(run)) == 2
@@ -73,7 +74,7 @@ def test_endless_line_in_flat_memory(lab: Lab) -> None:
             except (OSError, AssertionError):
                 continue
     assert run.wait() == 3
-    assert len(run.log()) == (50 << 20) + len(b"before\nafter\n")
+    assert len(run.log()) == (size_mib << 20) + len(b"before\nafter\n")
     assert len(peaks) == 2
     assert max(peaks.values()) < RSS_LIMIT_MB
 
@@ -113,12 +114,20 @@ def _remove_record(run: Supervised) -> None:
     shutil.rmtree(run.record.path)
 
 
+def seen_by_scribe(run: Supervised) -> None:
+    """Return when the scribe knows of what is in the log now."""
+    index = Path(run.record.path) / "output.idx"
+    until(
+        lambda: index.exists() and index.read_text().split()[-1:] == [str(len(run.log()))],
+        "the scribe to see the log",
+    )
+
+
 def tampered(lab: Lab, change: Callable[[Supervised], None], event: str | None) -> Supervised:
     """A run whose log was changed between its two lines, ended with its status."""
     run = lab.launch(*WAITS)
     run.says(b"before\n")
-    index = Path(run.record.path) / "output.idx"
-    until(lambda: index.exists() and index.read_text().endswith(" 7\n"), "the scribe to see it")
+    seen_by_scribe(run)
     change(run)
     if event is not None:
         run.told(event)
@@ -170,6 +179,7 @@ def test_log_truncated_and_refilled(lab: Lab) -> None:
     )
     run = lab.launch(*python(code))
     run.says(b"xxx\n")
+    seen_by_scribe(run)
     _truncate(run)
     run.told("log_truncated")
     (lab.home / "go").touch()
@@ -204,8 +214,57 @@ def test_log_made_read_only(lab: Lab) -> None:
 
 def test_child_that_writes_into_its_log_by_name(lab: Lab) -> None:
     """What somebody else appends to the log by its name is in it, between the child's lines."""
-    result = run(shell("echo one; cd $GPUALERT_STATE_DIR/runs/*; echo two >> output.log; echo three"))
+    result = run(
+        shell("echo one; cd $GPUALERT_STATE_DIR/runs/*; echo two >> output.log; echo three")
+    )
     assert Path(result.log_path).read_bytes() == b"one\ntwo\nthree\n"
+
+
+# -- a log that may be cut --------------------------------------------------------------------
+
+WRITES = shell("seq 300000; echo whole > status; exit 3")
+
+
+def test_log_that_could_be_cut_is_whole(lab: Lab) -> None:
+    """With --log-full drop and room on the disk the log is whole, and nothing is counted."""
+    done = lab.gpualert("run", "--log-full", "drop", "--", *WRITES)
+    assert done.returncode == 3
+    assert done.stdout == b"".join(b"%d\n" % n for n in range(1, 300_001))
+    assert lab.log() == done.stdout
+    assert lab.record().event("log_dropped") is None
+
+
+def test_log_that_is_cut(lab: Lab) -> None:
+    """What the log does not take is dropped and counted; the child does not notice."""
+    command = (*PROGRAM, "run", "--log-full", "drop", "--log-reserve", "0", "--", *WRITES)
+    done = lab.call(("sh", "-c", 'ulimit -f 1000; exec "$@"', "sh", *command))
+    assert done.returncode == 3
+    assert (lab.home / "status").read_text() == "whole\n"
+    whole = sum(len(str(n)) + 1 for n in range(1, 300_001))
+    event = lab.record().event("log_dropped")
+    assert event is not None
+    assert event["size_bytes"] == whole - len(lab.log())
+    assert lab.log() == done.stdout
+
+
+def test_survivor_keeps_a_log_that_may_be_cut(lab: Lab) -> None:
+    """A background process goes on writing after the run, and is not killed by our going."""
+    code = "(until [ -e go ]; do sleep 0.01; done; echo late; echo on > status) & echo hi; exit 3"
+    assert lab.gpualert("run", "--log-full", "drop", "--", *shell(code)).returncode == 3
+    (lab.home / "go").touch()
+    until((lab.home / "status").exists, "the background process to go on")
+    until(lambda: lab.log() == b"hi\nlate\n", "its line")
+
+
+def test_killed_supervisor_with_a_log_that_may_be_cut(lab: Lab) -> None:
+    """The copying outlives the supervisor: the child ends by itself with its whole log."""
+    run = lab.launch(*WAITS, options=("--log-full", "drop"))
+    run.says(b"before\n")
+    run.process.kill()
+    run.process.wait()
+    (lab.home / "go").touch()
+    until(lambda: run.log() == b"before\nafter\n", "the rest of the log")
+    until(lab.is_empty, "the copying to end with the child")
 
 
 # -- the index ---------------------------------------------------------------------------------

@@ -101,7 +101,20 @@ def statuses(lab: Lab, program: tuple[str, ...]) -> dict[str, int]:
 EXPECTED = {name: code for name, (_command, code, _api_code) in ENDINGS.items()}
 
 
-@pytest.mark.parametrize("fault", [*BREAKS, *BREAKS_SLOWLY, *BREAKS_OF_THE_PROGRAM])
+ALSO_SLOW = [
+    pytest.param(fault, marks=pytest.mark.e2e)
+    for fault in ("classifier loops at the end", "classifier hangs on a line")
+]
+FAULTS = [
+    *BREAKS,
+    "classifier loops on a line",
+    "classifier hangs at the end",
+    *ALSO_SLOW,
+    *BREAKS_OF_THE_PROGRAM,
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_program_with_a_broken_part(lab: Lab, fault: str) -> None:
     """The program exits with the child's status when this part of it is broken."""
     code = {**BREAKS, **BREAKS_SLOWLY, **BREAKS_OF_THE_PROGRAM}[fault]

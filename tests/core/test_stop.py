@@ -12,11 +12,14 @@ import pytest
 
 from gpualert_common import recover
 from tests.supervised import (
+    ALL_SIGNALS,
+    LISTENER,
     PROGRAM,
     PYTHON,
     Lab,
     exit_of,
     in_group_or_session,
+    listener,
     python,
     shell,
     until,
@@ -107,30 +110,6 @@ def test_status_after_a_saved_checkpoint(lab: Lab) -> None:
     assert (ending["code"], ending["signal"]) == (0, signal.SIGTERM)
 
 
-LISTENER = """
-import os, signal, sys, time
-names = sys.argv[1].split(",")
-ignored = sys.argv[2].split(",") if sys.argv[2] else []
-def heard(number, frame):
-    print("heard", signal.Signals(number).name, flush=True)
-    if number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        sys.exit(0)
-for name in names:
-    signal.signal(getattr(signal, name), heard)
-for name in ignored:
-    signal.signal(getattr(signal, name), signal.SIG_IGN)
-print("ready", flush=True)
-while True:
-    time.sleep(0.02)
-"""
-ALL = "SIGTERM,SIGINT,SIGHUP,SIGUSR1,SIGUSR2,SIGQUIT"
-
-
-def listener(hears: str = ALL, ignores: str = "") -> tuple[str, ...]:
-    """A child that says which signals reach it, and ends on the first that asks for it."""
-    return (*python(LISTENER), hears, ignores)
-
-
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_signal_that_stops(lab: Lab, name: str) -> None:
     """TERM, INT and HUP reach the child as what they are, and their sender is recorded."""
@@ -166,7 +145,7 @@ def test_user_signal_reaches_the_leader_only(lab: Lab, name: str) -> None:
     """A worker of the training in the same process group does not get the leader's USR1."""
     code = f"""
 import signal, subprocess, sys, time
-worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL!r}, ""])
+worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL_SIGNALS!r}, ""])
 signal.signal(signal.{name}, lambda number, frame: print("leader heard", flush=True))
 while worker.poll() is None:
     time.sleep(0.02)
@@ -262,7 +241,7 @@ def test_worker_gets_no_term_while_the_leader_saves(lab: Lab) -> None:
     """The group is not signalled as long as the leader is at it."""
     code = f"""
 import signal, subprocess, sys, time
-worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL!r}, ""])
+worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL_SIGNALS!r}, ""])
 def save(number, frame):
     time.sleep(0.5)
     print("worker", worker.poll(), flush=True)
@@ -281,7 +260,7 @@ signal.pause()
 def test_worker_is_asked_when_the_leader_is_gone(lab: Lab) -> None:
     """Who is left when the leader has ended gets a TERM of its own, and time to act on it."""
     code = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])"
-    run = lab.launch(*python(code), "-c", LISTENER, ALL, "")
+    run = lab.launch(*python(code), "-c", LISTENER, ALL_SIGNALS, "")
     run.says(b"ready")
     run.signal(signal.SIGTERM)
     run.wait()
@@ -311,11 +290,22 @@ def test_stopped_child_goes_on(lab: Lab) -> None:
     assert run.wait() == 3
 
 
+def test_supervisor_that_is_suspended(lab: Lab) -> None:
+    """While the supervisor is suspended (Ctrl-Z) the child goes on; its status is not lost."""
+    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; touch done; exit 3"))
+    run.says(b"ready")
+    run.signal(signal.SIGSTOP)
+    (lab.home / "go").touch()
+    until((lab.home / "done").exists, "the child to be done all the same")
+    run.signal(signal.SIGCONT)
+    assert run.wait() == 3
+
+
 def test_signal_in_the_first_moment(lab: Lab) -> None:
     """A signal at any moment of the start ends the run, and nothing of it is left."""
     for pause in range(0, 60, 4):
         process = lab.start((*PROGRAM, "run", "--", "sleep", "1000"))
-        until(lambda p=process: b"gpualert" in Path(f"/proc/{p.pid}/cmdline").read_bytes(), "exec")
+        until(lambda: any("gpualert" in line for line in lab.living().values()), "its start")
         signal.sigtimedwait([], pause / 1000)
         process.terminate()
         assert process.wait(30) in (128 + signal.SIGTERM, -signal.SIGTERM)

@@ -1,5 +1,114 @@
-"""What the tests of this folder share."""
+"""Disks and fences of our own, for root: filled, frozen and counted without harm to others."""
 
-from tests.supervised import lab
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.supervised import Lab, lab, until
 
 __all__ = ["lab"]
+
+SMALL_DISK_MIB = 8
+
+
+def _command(*words: str) -> None:
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def _unmount(path: Path) -> None:
+    until(
+        lambda: subprocess.run(["umount", path], capture_output=True).returncode == 0,
+        f"{path} to be unmounted",
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A tmpfs of 8 MiB."""
+    path = tmp_path_factory.mktemp("small-disk")
+    _command("mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK_MIB}m,mode=700", "tmpfs", str(path))
+    yield path
+    _unmount(path)
+
+
+@pytest.fixture
+def real_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An ext4 filesystem of 64 MiB on a loop device, thawed again whatever the test did to it."""
+    path = tmp_path_factory.mktemp("real-disk")
+    image = path.with_suffix(".image")
+    with open(image, "wb") as file:
+        file.truncate(64 << 20)
+    _command("mkfs.ext4", "-q", "-m", "0", str(image))
+    _command("mount", "-o", "loop", str(image), str(path))
+    yield path
+    thaw(path)
+    _unmount(path)
+    image.unlink()
+
+
+def freeze(path: Path) -> None:
+    """Have every write to the filesystem wait."""
+    _command("fsfreeze", "--freeze", str(path))
+
+
+def thaw(path: Path) -> None:
+    """Let the writes go on; a filesystem that is not frozen is left as it is."""
+    subprocess.run(["fsfreeze", "--unfreeze", path], capture_output=True)
+
+
+def _state_on(disk: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    lab.state = disk / "state"
+    monkeypatch.setenv("GPUALERT_STATE_DIR", str(lab.state))
+    return lab
+
+
+@pytest.fixture
+def on_small_disk(small_disk: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A lab whose records are on the small disk."""
+    return _state_on(small_disk, lab, monkeypatch)
+
+
+@pytest.fixture
+def on_real_disk(real_disk: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    """A lab whose records are on the disk that can be frozen."""
+    yield _state_on(real_disk, lab, monkeypatch)
+    thaw(real_disk)
+
+
+class Fence:
+    """A control group that nothing put into it can leave, or none where there are no cgroups."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def around(self, *command: str) -> tuple[str, ...]:
+        """The command, run inside."""
+        if self.path is None:
+            return command
+        return "sh", "-c", f'echo $$ > {self.path}/cgroup.procs; exec "$@"', "sh", *command
+
+    def is_empty(self) -> bool:
+        """True when no process is inside."""
+        return self.path is None or not (self.path / "cgroup.procs").read_text()
+
+
+@pytest.fixture
+def fence() -> Iterator[Fence]:
+    """A control group of this test."""
+    made = None
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _device, mounted, kind, options = line.split()[:4]
+        if kind == "cgroup2" or (kind == "cgroup" and "pids" in options.split(",")):
+            made = Path(mounted) / f"gpualert-test-{os.getpid()}"
+            break
+    if made is not None:
+        made.mkdir()
+    yield Fence(made)
+    if made is not None:
+        until(lambda: not (made / "cgroup.procs").read_text(), "the control group to be empty")
+        made.rmdir()

@@ -1,0 +1,308 @@
+"""``run()`` inside somebody else's process: their exceptions, threads, signals and descriptors."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from gpualert_common import run
+from gpualert_common.errors import GPUAlertError
+from tests.supervised import Lab, exit_of, is_alive, listener, python, shell, until
+
+
+class TaskTimeout(BaseException):
+    """What an engine throws into its task from a signal handler."""
+
+
+@pytest.fixture
+def throws() -> Iterator[Callable[[type[BaseException], float, int], None]]:
+    """Have an exception thrown into the main thread, after seconds, so many times."""
+
+    def arm(error: type[BaseException], after_s: float, times: int = 1) -> None:
+        thrown = 0
+
+        def throw(_number: int, _frame: FrameType | None) -> None:
+            nonlocal thrown
+            thrown += 1
+            if thrown >= times:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            raise error
+
+        signal.signal(signal.SIGALRM, throw)
+        signal.setitimer(signal.ITIMER_REAL, after_s, after_s if times > 1 else 0)
+
+    before = signal.getsignal(signal.SIGALRM)
+    yield arm
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+Throws = Callable[..., None]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TaskTimeout, SystemExit, RuntimeError])
+def test_exception_stops_the_child(lab: Lab, throws: Throws, error: type[BaseException]) -> None:
+    """An exception of the caller's ends the child first, completes the record, and is raised."""
+    throws(error, 0.3)
+    with pytest.raises(error):
+        run(listener())
+    assert lab.is_empty()
+    heard = "SIGINT" if error is KeyboardInterrupt else "SIGTERM"
+    assert lab.log("output.log").decode() == f"ready\nheard {heard}\n"
+    ending = exit_of(lab.record())
+    assert (ending["code"], ending["signal"]) == (0, getattr(signal, heard))
+    assert ending["sender"] == {"command": error.__name__, "pid": os.getpid()}
+
+
+def test_exception_lets_the_child_save(lab: Lab, throws: Throws) -> None:
+    """The child has its grace also when it is an exception that ends it."""
+    throws(TaskTimeout, 0.3)
+    code = "trap 'sleep 0.5; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
+    with pytest.raises(TaskTimeout):
+        run(shell(code))
+    assert lab.log("output.log").endswith(b"saved\n")
+
+
+@pytest.mark.parametrize("times", [2, 3, 5])
+def test_exception_that_comes_again(lab: Lab, throws: Throws, times: int) -> None:
+    """A second exception while the child has its grace ends the grace, not the care."""
+    throws(KeyboardInterrupt, 0.3, times)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(listener("SIGUSR1", "SIGINT,SIGTERM"), grace="1h")
+    assert time.monotonic() - begin < 15
+    assert lab.is_empty()
+    assert exit_of(lab.record())["code"] == -signal.SIGKILL
+
+
+def test_exception_at_any_moment(lab: Lab, throws: Throws) -> None:
+    """Whenever the exception comes from launch on, no child is left behind."""
+    command = shell("exec sleep 1000")
+    run(["true"])  # whatever is imported late is imported now
+    for step in range(40):
+        throws(KeyboardInterrupt, 0.0002 + step * 0.0003)
+        with pytest.raises((KeyboardInterrupt, GPUAlertError)):
+            run(command, sync=False)
+        assert lab.is_empty(), f"left behind by an exception at step {step}"
+
+
+def test_handlers_of_the_caller_are_left_alone(lab: Lab) -> None:
+    """``run()`` touches no signal handler, mask, working directory or environment."""
+    assert lab.is_empty()
+
+    def state() -> object:
+        handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        return handlers, mask, os.getcwd(), dict(os.environ), threading.active_count()
+
+    before = state()
+    run(shell("sleep 0.1"))
+    until(lambda: state() == before, "everything to be as it was")
+
+
+def test_no_descriptor_is_leaked(lab: Lab) -> None:
+    """A run whose result is dropped keeps nothing open."""
+    assert lab.is_empty()
+
+    def open_descriptors() -> int:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    run(["true"])
+    before = open_descriptors()
+    for _run in range(5):
+        run(["true"])
+        run(shell("sleep 0.05"))
+        run(["no-such-program"])
+    until(lambda: open_descriptors() <= before, "the descriptors to be given back", 5)
+
+
+def test_record_is_free_when_the_run_is_over(lab: Lab) -> None:
+    """When ``run()`` has returned nobody holds the record, although the result still reads it."""
+    result = run(["true"])
+    again = type(result.record).open(result.record.path)
+    assert not again.held
+    assert again.take()
+    assert result.record.read_json("exit.json")
+    assert lab.is_empty()
+
+
+def test_in_a_thread(lab: Lab) -> None:
+    """``run()`` works in any thread; the child outlives the thread's tricks with signals."""
+    assert lab.is_empty()
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run, shell("sleep 0.1; exit 3")).result(30).exit_code == 3
+
+
+def test_in_eight_threads_at_once(lab: Lab) -> None:
+    """Eight runs at once do not mix up their statuses, logs or verdicts."""
+    assert lab.is_empty()
+    with ThreadPoolExecutor(8) as pool:
+        runs = [
+            pool.submit(run, shell(f"echo {n}; sleep 0.0{n % 10}; exit {n}")) for n in range(40)
+        ]
+        results = [future.result(60) for future in runs]
+    assert [result.exit_code for result in results] == list(range(40))
+    for number, result in enumerate(results):
+        assert Path(result.log_path).read_text() == f"{number}\n"
+        assert result.verdict is not None
+        assert result.verdict.exit_code == number
+
+
+CALLER = """
+import os, signal, sys, threading
+{before}
+from gpualert_common import run
+for command, expected in [
+    (["sh", "-c", "exit 3"], 3),
+    (["sh", "-c", "sleep 0.1; exit 4"], 4),
+    (["sh", "-c", "sleep 0.05; kill -9 $$"], -9),
+    (["true"], 0),
+] * 5:
+    code = run(command).exit_code
+    assert code in (expected, {allowed}), (command, code)
+os._exit(77)
+"""
+
+
+def test_caller_that_ignores_sigchld(lab: Lab) -> None:
+    """Where the kernel reaps children by itself the status is right or unknown, never wrong."""
+    before = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
+    done = lab.call(python(CALLER.format(before=before, allowed=None)))
+    assert done.returncode == 77, done.stderr.decode()
+
+
+def test_caller_that_reaps_everything(lab: Lab) -> None:
+    """Where another thread reaps our child the status is right or unknown, never wrong."""
+    before = """
+def reap():
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            pass
+threading.Thread(target=reap, daemon=True).start()
+"""
+    done = lab.call(python(CALLER.format(before=before, allowed=None)))
+    assert done.returncode == 77, done.stderr.decode()
+
+
+def test_caller_with_blocked_signals(lab: Lab) -> None:
+    """A caller that blocks every signal gets the right status all the same."""
+    before = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
+    done = lab.call(python(CALLER.format(before=before, allowed=0)))
+    assert done.returncode == 77, done.stderr.decode()
+
+
+def test_caller_without_descriptors_to_spare(lab: Lab) -> None:
+    """With the limit nearly reached a run raises before launch or ends with the right status."""
+    code = (
+        "import os, resource\n"
+        "from gpualert_common import run\n"
+        "from gpualert_common.errors import GPUAlertError\n"
+        "run(['true'])\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))\n"
+        "taken = []\n"
+        "try:\n"
+        "    while True: taken.append(os.open('/dev/null', os.O_RDONLY))\n"
+        "except OSError: pass\n"
+        "for free in range(16):\n"
+        "    if free: os.close(taken.pop())\n"
+        "    try:\n"
+        "        assert run(['sh', '-c', 'sleep 0.02; exit 3']).exit_code == 3, free\n"
+        "    except GPUAlertError as error:\n"
+        "        print(free, error)\n"
+        "os._exit(77)\n"
+    )
+    done = lab.call(python(code))
+    assert done.returncode == 77, done.stdout.decode() + done.stderr.decode()
+    until(lab.is_empty, "nothing to be left")
+
+
+def test_caller_that_was_forked(lab: Lab) -> None:
+    """A child that the caller forked can run, as engines fork their task runners."""
+    code = (
+        "import os\n"
+        "from gpualert_common import run\n"
+        "run(['true'])\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    os._exit(run(['sh', '-c', 'sleep 0.05; exit 3']).exit_code)\n"
+        "os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    assert lab.call(python(code)).returncode == 3
+
+
+def test_caller_that_is_killed(lab: Lab) -> None:
+    """When the caller is killed the child goes on, and the record says lost."""
+    code = "from gpualert_common import run; run(['sh', '-c', 'echo ready; sleep 0.5; echo end'])"
+    caller = lab.start(python(code))
+    until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
+    caller.kill()
+    caller.wait()
+    until(lab.is_empty, "the child to end by itself")
+    assert lab.log("output.log") == b"ready\nend\n"
+    assert lab.record().state == "lost"
+
+
+def test_stop_of_a_run_of_the_api(lab: Lab) -> None:
+    """``gpualert stop`` ends a run of the API too, and tells who asked."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(run, listener())
+        until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
+        until(lambda: lab.log("output.log") == b"ready\n", "the child")
+        assert lab.gpualert("stop").returncode == 0
+        result = future.result(30)
+    assert result.exit_code == 0
+    assert exit_of(result.record)["sender"]["command"] == "gpualert stop"
+
+
+def test_result_of_a_run(lab: Lab) -> None:
+    """A result has the status, the log's path, the record and the verdict."""
+    result = run(
+        shell("echo 'RuntimeError: x' >&2; exit 1"), name="mnist", state_dir=lab.home / "s"
+    )
+    assert result.exit_code == 1
+    assert Path(result.log_path).read_text() == "RuntimeError: x\n"
+    assert Path(result.log_path).is_relative_to(lab.home / "s")
+    assert result.record.spec["name"] == "mnist"
+    assert result.verdict is not None
+    assert result.verdict.run_id == result.record.run_id
+    assert result.verdict.disposition == "failed"
+
+
+def test_environment_and_directory_of_the_child(lab: Lab) -> None:
+    """``env`` replaces the environment, ``cwd`` may be a path object."""
+    result = run(["/bin/sh", "-c", "pwd; echo $ONLY$HOME"], cwd=lab.home, env={"ONLY": "this"})
+    assert Path(result.log_path).read_text() == f"{lab.home}\nthis\n"
+
+
+def test_child_is_a_session_of_its_own(lab: Lab) -> None:
+    """The child leads its own session, out of reach of signals to the caller's group."""
+    assert lab.is_empty()
+    result = run(python("import os; print(os.getpid() == os.getsid(0) == os.getpgrp())"))
+    assert Path(result.log_path).read_text() == "True\n"
+
+
+def test_no_zombie_is_left(lab: Lab) -> None:
+    """When ``run()`` has returned the caller has no child of ours, dead or alive."""
+    assert lab.is_empty()
+    run(shell("sleep 0.1"))
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    assert children == ""
+
+
+def test_leader_is_dead_when_the_run_is_over(lab: Lab) -> None:
+    """A status is given only once the child is dead."""
+    result = run(shell("echo $$; sleep 0.1; exit 3"))
+    assert not is_alive(int(Path(result.log_path).read_text()))
+    assert lab.is_empty()

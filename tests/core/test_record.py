@@ -1,0 +1,440 @@
+"""The record: whole, private, readable by others while it is written, and trusted only if ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.errors import RecordError
+from gpualert_common.record import EXIT, SPEC, VERDICT, Record
+from gpualert_common.spec import Ending
+from tests.supervised import Lab, python, shell, until
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    """A new record, held by this process."""
+    made = Record.create(str(tmp_path / "20261120-000000-000001-abcd"))
+    yield made
+    made.close()
+
+
+def opened(record: Record) -> Record:
+    """The same record as another process would open it."""
+    return Record.open(record.path)
+
+
+# -- what is trusted ---------------------------------------------------------------------------
+
+
+def test_absent_record(tmp_path: Path) -> None:
+    """A path without a record is an error that names it."""
+    with pytest.raises(RecordError, match="no run record here: No such file"):
+        Record.open(str(tmp_path / "none"))
+
+
+def test_path_of_a_file(tmp_path: Path) -> None:
+    """A file is no record."""
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match="Not a directory"):
+        Record.open(str(tmp_path / "file"))
+
+
+def test_link_to_a_record(record: Record, tmp_path: Path) -> None:
+    """A symbolic link is not followed: who made it could point it elsewhere."""
+    (tmp_path / "link").symlink_to(record.path)
+    with pytest.raises(RecordError):
+        Record.open(str(tmp_path / "link"))
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
+def test_record_that_others_can_write(record: Record, mode: int) -> None:
+    """A record that group or others can write is not trusted."""
+    os.chmod(record.path, mode)
+    with pytest.raises(RecordError, match="writable by others"):
+        opened(record)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o755])
+def test_record_that_others_can_read(record: Record, mode: int) -> None:
+    """A record that its owner made readable is still a record."""
+    os.chmod(record.path, mode)
+    assert opened(record).run_id == record.run_id
+
+
+@pytest.mark.parametrize("name", [SPEC, EXIT, VERDICT])
+def test_file_that_is_a_link(record: Record, tmp_path: Path, name: str) -> None:
+    """A link in the place of a file of the record is not followed."""
+    (tmp_path / "elsewhere").write_text('{"schema": 1}')
+    os.symlink(tmp_path / "elsewhere", os.path.join(record.path, name))
+    with pytest.raises(RecordError):
+        opened(record).read_json(name)
+
+
+# -- schemas and damage ------------------------------------------------------------------------
+
+DAMAGED = {
+    "newer": (b'{"schema": 2}', "schema 2 was written by a newer gpualert.*upgrade"),
+    "not JSON": (b'{"schema": 1', "not valid JSON"),
+    "empty": (b"", "not valid JSON"),
+    "a list": (b"[1]", "no schema number"),
+    "a number": (b"7", "no schema number"),
+    "no schema": (b"{}", "no schema number"),
+    "schema as text": (b'{"schema": "1"}', "no schema number"),
+    "schema of nothing": (b'{"schema": null}', "no schema number"),
+    "not UTF-8": (b"\xff\xfe\x00", "not valid JSON"),
+    "NULs": (b"\0" * 4096, "not valid JSON"),
+    "deep": (b"[" * 100_000, "not valid JSON"),
+}
+
+
+@pytest.mark.parametrize("name", [SPEC, EXIT, VERDICT])
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_damaged_file(record: Record, name: str, damage: str) -> None:
+    """A file that is damaged or of a newer release is an error that names it and says why."""
+    content, words = DAMAGED[damage]
+    (Path(record.path) / name).write_bytes(content)
+    with pytest.raises(RecordError, match=f"(?s){name}.*{words}"):
+        opened(record).read_json(name)
+
+
+@pytest.mark.parametrize("command", ["show", "follow", "stop", "recover"])
+def test_command_refuses_a_newer_record(lab: Lab, command: str) -> None:
+    """A command says that the record is of a newer release, and what to do, in one line."""
+    lab.run("true")
+    (lab.records()[0] / SPEC).write_text('{"schema": 2, "run_id": "x"}')
+    (lab.records()[0] / EXIT).unlink()
+    done = lab.gpualert(command, lab.records()[0].name)
+    words = done.stderr + done.stdout
+    assert done.returncode in (1, 2)
+    assert b"schema 2 was written by a newer gpualert" in words
+    assert b"Traceback" not in words
+
+
+@pytest.mark.parametrize("damage", ["newer", "not JSON", "a list"])
+def test_list_with_a_damaged_record(lab: Lab, damage: str) -> None:
+    """``runs`` lists what it can read and names what it cannot."""
+    lab.run("true")
+    lab.run("true")
+    (lab.records()[0] / SPEC).write_bytes(DAMAGED[damage][0])
+    damaged, sound = lab.json("runs")["runs"]
+    assert (damaged["state"], sound["state"]) == ("damaged", "ended")
+    assert SPEC in damaged["problem"]
+    assert b"damaged" in lab.gpualert("runs").stdout
+
+
+def test_foreign_things_among_the_records(lab: Lab) -> None:
+    """Files, empty directories and links among the records disturb no command."""
+    lab.run("true")
+    runs = lab.state / "runs"
+    (runs / "a file").touch()
+    (runs / "an empty directory").mkdir(0o700)
+    (runs / "open to all").mkdir()
+    (runs / "open to all").chmod(0o777)
+    (runs / "a link").symlink_to("/")
+    rows = lab.json("runs")["runs"]
+    assert [row["state"] for row in rows if "exit_code" in row] == ["ended"]
+    assert lab.gpualert("runs").returncode == 0
+
+
+def test_torn_last_event(record: Record) -> None:
+    """A last line that is half written is left out, and the next event stands on its own."""
+    record.append_event("one")
+    with open(os.path.join(record.path, "events.jsonl"), "ab") as file:
+        file.write(b'{"at": 1, "event": "tw')
+    assert [event["event"] for event in record.events()] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "line", [b"garbage", b"[1]", b"\xff\xfe", b"", b"\0\0", b'{"no": "event"}']
+)
+def test_damaged_event(record: Record, line: bytes) -> None:
+    """A damaged line costs that line; the events around it are read."""
+    record.append_event("one")
+    with open(os.path.join(record.path, "events.jsonl"), "ab") as file:
+        file.write(line + b"\n")
+    record.append_event("two")
+    assert [e["event"] for e in record.events() if "event" in e] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"event": "launched"}',
+        b'{"event": "launched", "pid": "x", "start_ticks": []}',
+        b'{"at": 1}',
+    ],
+    ids=["no-pid", "odd-pid", "no-event"],
+)
+def test_odd_event_disturbs_no_command(lab: Lab, line: bytes) -> None:
+    """Events without the fields they should have disturb neither runs, show nor recover."""
+    lab.run("true")
+    (lab.records()[0] / EXIT).unlink()
+    (lab.records()[0] / "events.jsonl").write_bytes(line + b"\n")
+    assert lab.gpualert("runs").returncode == 0
+    assert lab.gpualert("show").returncode == 0
+    assert lab.json("recover")["records"][0]["outcome"] == "recovered"
+
+
+def test_text_that_is_no_unicode(record: Record) -> None:
+    """Names that are no valid text (surrogates) are written and read without an error."""
+    record.append_event("odd", command="caf\udce9")
+    record.write_json(EXIT, {"schema": 1, "text": "\ud800"})
+    assert [event["event"] for event in record.events()] == ["odd"]
+    assert record.read_json(EXIT) is not None
+
+
+def test_run_of_a_command_that_is_no_unicode(lab: Lab) -> None:
+    """A command with bytes that are no text runs, and its record can be shown."""
+    done = lab.call(
+        (
+            *python(
+                "import os; os.execv(os.sys.executable, [os.sys.executable, '-m',"
+                " 'gpualert_common', 'run', '--', 'echo', b'caf\\xe9'])"
+            ),
+        )
+    )
+    assert done.stdout == b"caf\xe9\n"
+    assert lab.gpualert("show").returncode == 0
+
+
+# -- written whole -----------------------------------------------------------------------------
+
+
+def test_reader_never_sees_half_a_file(record: Record) -> None:
+    """A reader in another process sees the old or the new content, never a mixture."""
+    record.write_json(EXIT, {"schema": 1, "fill": "x" * 100_000, "number": 0})
+    reader = (
+        "import sys\n"
+        "from gpualert_common.record import Record\n"
+        "record = Record.open(sys.argv[1])\n"
+        "seen = set()\n"
+        "print('ready', flush=True)\n"
+        "while 200 not in seen: seen.add(record.read_json('exit.json')['number'])\n"
+        "print(len(seen))\n"
+    )
+    process = subprocess.Popen((*python(reader), record.path), stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    for number in range(201):
+        record.write_json(EXIT, {"schema": 1, "fill": "x" * 100_000, "number": number})
+    assert process.wait(30) == 0
+    process.stdout.close()
+
+
+def test_failed_write_leaves_the_old_file(record: Record) -> None:
+    """When a file cannot be written the one before it stays."""
+    record.write_json(EXIT, {"schema": 1, "number": 1})
+    with pytest.raises(TypeError):
+        record.write_json(EXIT, {"schema": 1, "number": object()})
+    assert record.read_json(EXIT) == {"schema": 1, "number": 1}
+
+
+def test_record_is_readable_while_the_run_goes_on(lab: Lab) -> None:
+    """Another process reads launch record, events and log of a run that is going on."""
+    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
+    run.says(b"ready")
+    shown = lab.json("show")
+    assert (shown["state"], shown["exit"], shown["verdict"]) == ("running", None, None)
+    assert shown["pid"] == run.leader
+    assert shown["spec"]["run_id"] == run.record.run_id
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+    assert lab.json("show")["state"] == "ended"
+
+
+# -- who holds it ------------------------------------------------------------------------------
+
+
+def test_record_is_held_by_its_maker(record: Record) -> None:
+    """Whoever created a record holds it, for every other reader too."""
+    assert record.held
+    other = opened(record)
+    assert other.held
+    assert not other.take()
+
+
+def test_record_is_free_after_its_maker_closed(record: Record) -> None:
+    """When its maker lets go the record can be taken, once."""
+    record.close()
+    one, two = opened(record), opened(record)
+    assert not one.held
+    assert one.take()
+    assert two.held
+    assert not two.take()
+    one.close()
+    assert two.take()
+
+
+def test_hold_outlives_a_forked_helper(record: Record) -> None:
+    """A helper that was forked and disowned the record neither ends the hold nor keeps it."""
+    read_fd, write_fd = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        record.disown()
+        os.write(write_fd, b".")
+        signal_wait()
+    os.read(read_fd, 1)
+    assert opened(record).held
+    record.close()
+    assert not opened(record).held
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    os.close(read_fd)
+    os.close(write_fd)
+
+
+def signal_wait() -> None:
+    """Wait until killed."""
+    import signal
+
+    while True:
+        signal.pause()
+
+
+def test_looking_takes_nothing(record: Record) -> None:
+    """Asking whether a record is held does not keep anybody from taking it."""
+    record.close()
+    one, two = opened(record), opened(record)
+    assert not one.held
+    assert two.take()
+
+
+def test_record_can_be_taken_while_others_look(record: Record) -> None:
+    """Somebody who keeps asking whether a record is held does not make it look held."""
+    record.close()
+    looks = (
+        "import sys\n"
+        "from gpualert_common.record import Record\n"
+        "record = Record.open(sys.argv[1])\n"
+        "print('ready', flush=True)\n"
+        "while True: record.held\n"
+    )
+    others = [
+        subprocess.Popen((*python(looks), record.path), stdout=subprocess.PIPE) for _other in "12"
+    ]
+    try:
+        for other in others:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"ready\n"
+        for _take in range(50):
+            mine = opened(record)
+            assert mine.take()
+            mine.close()
+    finally:
+        for other in others:
+            other.kill()
+            other.communicate()
+
+
+def test_hold_ends_with_the_process(lab: Lab) -> None:
+    """The hold of a process that was killed is gone, without any clean-up."""
+    run = lab.launch("sleep", "1000")
+    assert run.record.held
+    run.process.kill()
+    run.process.wait()
+    until(lambda: not run.record.held, "the hold to be gone")
+    assert run.record.state == "lost"
+
+
+# -- requests ----------------------------------------------------------------------------------
+
+
+def test_request_is_handed_out_once(record: Record) -> None:
+    """A request is taken once, by whoever asks first, in the order of asking."""
+    asker = opened(record)
+    asker.request("stop", grace_s=3.0)
+    asker.request("handover")
+    taken = record.take_requests()
+    assert [request["kind"] for request in taken] == ["stop", "handover"]
+    assert taken[0]["grace_s"] == 3.0
+    assert record.take_requests() == []
+
+
+def test_no_requests(record: Record) -> None:
+    """Without any request there is nothing to take."""
+    assert record.take_requests() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b'{"schema": 9, "kind": "stop"}'])
+def test_request_that_cannot_be_read(record: Record, content: bytes) -> None:
+    """A damaged request is taken away and told, and does not hide the next one."""
+    (Path(record.path) / "control").mkdir(0o700)
+    (Path(record.path) / "control" / "0.bad").write_bytes(content)
+    opened(record).request("stop")
+    assert [request["kind"] for request in record.take_requests()] == ["unreadable", "stop"]
+    assert record.take_requests() == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"grace_s": "soon"},
+        {"grace_s": float("nan")},
+        {"grace_s": 1e300},
+        {"grace_s": []},
+        {"grace_s": -5},
+        {"grace_s": None},
+        {"sender": "me"},
+        {"at": []},
+    ],
+    ids=str,
+)
+def test_odd_stop_request(lab: Lab, fields: dict[str, object]) -> None:
+    """A stop request with odd fields neither kills the supervisor nor is it lost."""
+    run = lab.launch(*shell("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done"))
+    run.says(b"ready")
+    run.record.request("stop", **fields)
+    assert run.wait() == 4
+
+
+@pytest.mark.parametrize("content", [b"not JSON", b'{"schema": 1}', b'{"schema": 1, "kind": "x"}'])
+def test_unknown_request_changes_nothing(lab: Lab, content: bytes) -> None:
+    """A request that is not understood is refused in the record, and the run goes on."""
+    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
+    run.says(b"ready")
+    (Path(run.record.path) / "control").mkdir(0o700)
+    (Path(run.record.path) / "control" / "1.x").write_bytes(content)
+    run.told("request_refused")
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+
+
+# -- endings -----------------------------------------------------------------------------------
+
+ENDINGS: dict[str, tuple[dict[str, object], int | None, int]] = {
+    "code": ({"code": 3}, 3, 3),
+    "signal": ({"code": -15}, -15, 143),
+    "unknown": ({}, None, 125),
+    "limit": ({"code": -15, "limit": "time"}, 124, 124),
+    "limit and success": ({"code": 0, "limit": "time"}, 124, 124),
+    "not found": ({"started": False, "start_error": (2, "x")}, 127, 127),
+    "not executable": ({"started": False, "start_error": (13, "x")}, 126, 126),
+}
+
+
+@pytest.mark.parametrize("case", ENDINGS)
+def test_ending_survives_the_record(record: Record, case: str) -> None:
+    """An ending that was written is read back with the same statuses."""
+    fields, exit_code, shell_code = ENDINGS[case]
+    ending = Ending(1.0, 2.0)
+    for name, value in fields.items():
+        setattr(ending, name, value)
+    record.write_json(EXIT, ending.to_json())
+    read = record.ending
+    assert read is not None
+    assert (read.exit_code, read.shell_code) == (exit_code, shell_code)
+    assert read.to_json() == ending.to_json()
+
+
+def test_ending_with_unknown_fields() -> None:
+    """Fields of a later release of the same schema are passed over."""
+    ending = Ending.from_json({"schema": 1, "code": 3, "weather": "fine"})
+    assert ending.exit_code == 3
+    assert json.loads(json.dumps(ending.to_json()))["code"] == 3

@@ -1,0 +1,93 @@
+"""How a run is found by what somebody types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpualert_common import store
+from gpualert_common.errors import RecordError, UsageError
+from gpualert_common.record import Record
+from tests.supervised import Lab
+
+IDS = (
+    "20261120-101010-000001-aaaa",
+    "20261120-101010-000002-aabb",
+    "20261121-090000-000000-cccc",
+)
+
+
+@pytest.fixture
+def runs(lab: Lab) -> Path:
+    """Three records in the state directory."""
+    directory = lab.state / "runs"
+    directory.mkdir(0o700, parents=True)
+    for run_id in IDS:
+        Record.create(str(directory / run_id)).close()
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        (IDS[0], IDS[0]),
+        ("20261121", IDS[2]),
+        ("20261120-101010-000002", IDS[1]),
+        ("last", IDS[2]),
+    ],
+)
+def test_run_is_found(lab: Lab, runs: Path, typed: str, found: str) -> None:
+    """An id, the start of one, or ``last`` names a run."""
+    assert store.find(typed, str(lab.state)).run_id == found
+    assert store.find(str(runs / found)).run_id == found
+
+
+def test_id_that_starts_another(lab: Lab, runs: Path) -> None:
+    """A whole id names its run, also where a longer one begins with it."""
+    Record.create(str(runs / (IDS[0] + "0"))).close()
+    assert store.find(IDS[0], str(lab.state)).run_id == IDS[0]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("20261120", "names 2 runs: .*give more of the id"),
+        ("2025", "no run '2025' in .*gpualert runs"),
+        ("", "names 3 runs"),
+    ],
+)
+def test_run_is_not_found(lab: Lab, runs: Path, typed: str, words: str) -> None:
+    """What names none or several is an error that says where was looked, or what fits."""
+    assert runs.exists()
+    with pytest.raises(UsageError, match=words):
+        store.find(typed, str(lab.state))
+
+
+def test_no_run_yet(lab: Lab) -> None:
+    """Where there is no run, ``last`` says so."""
+    with pytest.raises(UsageError, match="no run yet"):
+        store.find("last", str(lab.state))
+
+
+def test_path_that_is_no_record(lab: Lab) -> None:
+    """A path that is not there is named."""
+    with pytest.raises(RecordError, match="nowhere"):
+        store.find(str(lab.home / "nowhere"))
+
+
+def test_runs_of_every_place_are_listed(lab: Lab, runs: Path) -> None:
+    """Records in a fallback place are listed with the others, in order of time."""
+    elsewhere = lab.home / "xdg-state" / "gpualert" / "runs"
+    elsewhere.mkdir(0o700, parents=True)
+    Record.create(str(elsewhere / "20261120-200000-000000-dddd")).close()
+    assert runs.exists()
+    names = [record.run_id for record in store.records(str(lab.state))]
+    assert names == [*IDS[:2], "20261120-200000-000000-dddd", IDS[2]]
+
+
+def test_ids_sort_by_time() -> None:
+    """Ids made one after the other sort in that order, and none comes twice."""
+    made = [store.new_run_id() for _run in range(2000)]
+    assert [run_id[:22] for run_id in made] == sorted(run_id[:22] for run_id in made)
+    assert len(set(made)) == len(made)

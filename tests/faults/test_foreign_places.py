@@ -1,0 +1,92 @@
+"""Places that somebody else prepared for us are not used."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.supervised import Lab, shell
+
+pytestmark = pytest.mark.e2e
+
+STRANGER = 4242
+
+
+@pytest.fixture
+def temporary(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The place under TMPDIR that is left when nothing else can be had."""
+    file = lab.script("file", "")
+    monkeypatch.setenv("GPUALERT_STATE_DIR", file)
+    monkeypatch.setenv("XDG_STATE_HOME", file)
+    (lab.home / "tmp").chmod(0o1777)
+    return lab.home / "tmp" / f"gpualert-{os.geteuid()}"
+
+
+def refused(lab: Lab, place: Path) -> None:
+    """Assert that nothing is launched, and that this place is named among those tried."""
+    done = lab.run("touch", str(lab.home / "launched"))
+    assert done.returncode == 125
+    assert f"\n  {place}: ".encode() in done.stderr
+    assert not (lab.home / "launched").exists()
+
+
+def test_own_temporary_place_is_used(lab: Lab, temporary: Path) -> None:
+    """A place that is not there yet is made, and used again by the next run."""
+    assert lab.run(*shell("exit 3")).returncode == 3
+    assert lab.run(*shell("exit 3")).returncode == 3
+    assert len(list(temporary.glob("runs/*/exit.json"))) == 2
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o777, 0o1777])
+def test_place_of_a_stranger(lab: Lab, temporary: Path, mode: int) -> None:
+    """A directory that somebody else made there is not used, whatever its mode."""
+    temporary.mkdir()
+    temporary.chmod(mode)
+    os.chown(temporary, STRANGER, STRANGER)
+    refused(lab, temporary)
+    assert not list(temporary.rglob("*.log"))
+
+
+def test_link_of_a_stranger(lab: Lab, temporary: Path) -> None:
+    """A link that somebody else put there is not followed."""
+    target = lab.home / "target"
+    target.mkdir()
+    temporary.symlink_to(target)
+    os.lchown(temporary, STRANGER, STRANGER)
+    refused(lab, temporary)
+    assert not list(target.rglob("*.log"))
+
+
+def test_configured_place_that_is_open_to_all(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    """A configured directory that belongs to somebody else and is open to all is passed over."""
+    place = lab.home / "open"
+    place.mkdir()
+    place.chmod(0o1777)
+    os.chown(place, STRANGER, STRANGER)
+    monkeypatch.setenv("GPUALERT_STATE_DIR", str(place))
+    done = lab.run(*shell("exit 3"))
+    assert done.returncode == 3
+    assert f"gpualert: no log at {place}: ".encode() in done.stderr
+    assert list(temporary.glob("runs/*/exit.json"))
+
+
+@pytest.mark.parametrize("command", ["show", "follow", "stop", "recover"])
+def test_record_of_a_stranger(lab: Lab, command: str) -> None:
+    """A record that belongs to somebody else is not trusted, by any command."""
+    lab.run("true")
+    (path,) = lab.records()
+    os.chown(path, STRANGER, STRANGER)
+    done = lab.gpualert(command, str(path))
+    assert done.returncode == 2
+    assert f"belongs to user {STRANGER}, not to you".encode() in done.stderr
+
+
+def test_record_of_a_stranger_is_not_listed(lab: Lab) -> None:
+    """Records of others are no runs of ours."""
+    lab.run("true")
+    os.chown(lab.records()[0], STRANGER, STRANGER)
+    assert lab.json("runs")["runs"] == []

@@ -1,0 +1,151 @@
+"""A disk that takes no more writes: the status does not wait for it, the evidence does."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import freeze, thaw
+from tests.supervised import Lab, Supervised, exit_of, is_alive, listener, python, shell, until
+
+pytestmark = pytest.mark.e2e
+
+STATUS_WITHIN_S = 1.0
+WAITS = "echo ready; until [ -e go ]; do sleep 0.01; done; "
+
+
+def seconds_to_end(run: Supervised) -> float:
+    """How long after the child's death the program ended."""
+    until(lambda: not is_alive(run.leader), "the child to end")
+    begin = time.monotonic()
+    run.wait()
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("kill -9 $$", 137), ("kill -11 $$", 139)],
+)
+def test_status_on_a_frozen_disk(
+    on_real_disk: Lab, real_disk: Path, ending: str, status: int
+) -> None:
+    """The status comes within a second; when the disk thaws the record is completed."""
+    lab = on_real_disk
+    run = lab.launch(*shell(WAITS + ending))
+    run.says(b"ready")
+    freeze(real_disk)
+    (lab.home / "go").touch()
+    assert seconds_to_end(run) < STATUS_WITHIN_S
+    assert run.process.returncode == status
+    assert not (Path(run.record.path) / "exit.json").exists()
+    thaw(real_disk)
+    until((Path(run.record.path) / "verdict.json").exists, "the late verdict")
+    assert exit_of(run.record)["code"] == (
+        status if status < 128 or status == 255 else 128 - status
+    )
+
+
+def test_short_run_on_a_disk_that_freezes(on_real_disk: Lab, real_disk: Path) -> None:
+    """A child that freezes the disk of its own log and ends at once has its status."""
+    lab = on_real_disk
+    begin = time.monotonic()
+    assert lab.run("fsfreeze", "--freeze", str(real_disk), stdout=-3, stderr=-3).returncode == 0
+    assert time.monotonic() - begin < 2 * STATUS_WITHIN_S
+    thaw(real_disk)
+
+
+def test_child_that_writes_waits_for_the_disk(on_real_disk: Lab, real_disk: Path) -> None:
+    """A child that writes its log waits until the disk thaws, as without us, and loses nothing."""
+    lab = on_real_disk
+    run = lab.launch(*shell(WAITS + "seq 1000; exit 3"))
+    run.says(b"ready")
+    freeze(real_disk)
+    (lab.home / "go").touch()
+    with pytest.raises(subprocess.TimeoutExpired):
+        run.process.wait(0.5)
+    thaw(real_disk)
+    assert run.wait() == 3
+    assert run.log().endswith(b"\n1000\n")
+
+
+def test_stop_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
+    """A TERM is passed on and a run is ended although the disk takes nothing."""
+    lab = on_real_disk
+    code = "trap 'touch saved; exit 4' TERM; echo ready; while :; do sleep 0.01; done"
+    run = lab.launch(*shell(code))
+    run.says(b"ready")
+    freeze(real_disk)
+    run.signal(signal.SIGTERM)
+    assert seconds_to_end(run) < STATUS_WITHIN_S
+    assert run.process.returncode == 4
+    assert (lab.home / "saved").exists()
+    thaw(real_disk)
+    until((Path(run.record.path) / "exit.json").exists, "the late record")
+    assert exit_of(run.record)["signal"] == signal.SIGTERM
+
+
+def test_signals_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
+    """USR1 reaches the child although it can be recorded only later."""
+    lab = on_real_disk
+    code = "trap 'touch heard' USR1; echo ready; until [ -e go ]; do sleep 0.01; done"
+    run = lab.launch(*shell(code))
+    run.says(b"ready")
+    freeze(real_disk)
+    run.signal(signal.SIGUSR1)
+    until((lab.home / "heard").exists, "the signal")
+    (lab.home / "go").touch()
+    assert run.wait() == 0
+    thaw(real_disk)
+    assert run.told("signal")["signal"] == signal.SIGUSR1
+
+
+def test_time_limit_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
+    """The time limit holds although the disk takes nothing."""
+    lab = on_real_disk
+    run = lab.launch("sleep", "1000", options=("--timeout", "0.5"))
+    freeze(real_disk)
+    assert run.wait() == 124
+    thaw(real_disk)
+
+
+def test_api_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
+    """``run()`` returns within a second of the child's end, without a verdict."""
+    lab = on_real_disk
+    code = (
+        "import sys, time\n"
+        "from gpualert_common import run\n"
+        "result = run(sys.argv[1:])\n"
+        "late = time.time() - float(open('ended').read())\n"
+        "open('told', 'w').write(f'{result.exit_code} {result.verdict} {late}')\n"
+    )
+    child = shell(WAITS + "date +%s.%N > ended; exit 3")
+    lab.start((*python(code), *child))
+    until(lambda: lab.records() and lab.log("output.log") == b"ready\n", "the child")
+    freeze(real_disk)
+    (lab.home / "go").touch()
+    until(lambda: (lab.home / "told").exists() and (lab.home / "told").read_text(), "the result")
+    code_told, verdict, late = (lab.home / "told").read_text().split()
+    assert (code_told, verdict) == ("3", "None")
+    assert float(late) < STATUS_WITHIN_S
+    thaw(real_disk)
+
+
+def test_disk_that_thaws_in_time(on_real_disk: Lab, real_disk: Path) -> None:
+    """A disk that stood still for a while in mid-run leaves no trace in the record."""
+    lab = on_real_disk
+    run = lab.launch(*listener())
+    run.says(b"ready")
+    freeze(real_disk)
+    run.signal(signal.SIGUSR1)
+    time.sleep(1)
+    thaw(real_disk)
+    run.says(b"heard SIGUSR1")
+    run.signal(signal.SIGTERM)
+    assert run.wait() == 0
+    assert lab.json("show")["verdict"]["exit_code"] == 0
+    names = [event["event"] for event in run.record.events()]
+    assert names == ["launched", "signal", "signal", "stopping", "leader_exited"]
