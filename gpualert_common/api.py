@@ -112,7 +112,7 @@ def make_spec(
 ) -> RunSpec:
     """The spec that the settings describe."""
     return RunSpec(
-        [os.fspath(argument) for argument in command],
+        [os.fspath(part) if isinstance(part, os.PathLike) else part for part in command],
         cwd=cwd,
         env=env,
         timeout_s=settings["timeout"].value,

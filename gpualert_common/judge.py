@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any
 
@@ -40,9 +39,8 @@ class Judge:
         self._scanners[log].feed(data, offset)
         self._next[log] = offset + len(data)
 
-    def feed_file(self, path: str) -> None:
-        """Read a whole file under its own name.  Raises OSError."""
-        name = os.path.basename(path)
+    def feed_file(self, path: str, name: str) -> None:
+        """Read a whole file, cited as ``name``.  Raises OSError."""
         offset = 0
         self.feed(name, b"", 0)
         with open(path, "rb", buffering=0) as file:
@@ -50,8 +48,8 @@ class Judge:
                 self.feed(name, data, offset)
                 offset += len(data)
 
-    def conclude(self, ending: Ending, facts: dict[str, Any]) -> dict[str, Any]:
-        """The verdict as its JSON object."""
+    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> dict[str, Any]:
+        """The verdict as its JSON object; of a run that goes on when there is no ending."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
         verdict = conclude(
@@ -60,8 +58,9 @@ class Judge:
             host=self._launch_record.get("host"),
             log_path=facts.get("log_path"),
             readings=self._readings,
-            facts=_exit_facts(ending, facts),
+            facts=_exit_facts(Ending(0.0) if ending is None else ending, facts),
             rules=self._rules,
+            running=ending is None,
         )
         fields = to_json(verdict)
         fields["warnings"] += [

@@ -129,8 +129,9 @@ class Record:
     def restore(self, spec: dict[str, Any]) -> None:
         """Make the directory anew where somebody removed it under a live run."""
         make_directory(self.path)
+        dir_fd = _open_directory(self.path)
         os.close(self._dir_fd)
-        self._dir_fd = _open_directory(self.path)
+        self._dir_fd = dir_fd
         if self.read_json(SPEC) is None:
             self.write_json(SPEC, spec)
 
@@ -276,12 +277,11 @@ class Record:
                 yield value
 
     def event(self, name: str) -> dict[str, Any] | None:
-        """The last event of that name, or None."""
-        found = None
+        """The first event of that name, or None."""
         for value in self.events():
             if value.get("event") == name:
-                found = value
-        return found
+                return value
+        return None
 
     # -- requests --------------------------------------------------------------------------
 
@@ -318,12 +318,22 @@ class Record:
             path = f"{CONTROL}/{name}"
             try:
                 value = self.read_json(path)
+                self.remove(path)
             except RecordError as error:
                 value = {"kind": "unreadable", "problem": str(error)}
-            self.remove(path)
+                self._set_aside(path)
+            except OSError:
+                continue  # a directory, or on a full or failing disk: the others still count
             if value is not None:
                 requests.append({**value, "file": name})
         return requests
+
+    def _set_aside(self, path: str) -> None:
+        hidden = f"{CONTROL}/.{os.path.basename(path)}"
+        try:
+            os.rename(path, hidden, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        except OSError:
+            pass
 
     # -- what it says ----------------------------------------------------------------------
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from typing import Any
 
+from gpualert_common.errors import RecordError
 from gpualert_common.judge import Judge
-from gpualert_common.record import EXIT, SPARE, VERDICT, Record
+from gpualert_common.record import EXIT, SPARE, SPEC, VERDICT, Record
 from gpualert_common.spec import Ending
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark, read_stat
+from gpualert_common.supervise.tree import Tree, boot_id, mark, pid_namespace, read_stat
 
 
 def is_alive(record: Record) -> bool:
@@ -25,6 +27,15 @@ def is_alive(record: Record) -> bool:
     return bool(members)
 
 
+def is_live(record: Record) -> bool:
+    """True while the run goes on, supervised or not; a damaged record has no run."""
+    try:
+        state = record.state
+        return state != "ended" and (state != "lost" or is_alive(record))
+    except RecordError:
+        return False
+
+
 def tree_of(record: Record) -> Tree:
     """The processes of a run, from what its record says of its leader."""
     launched = record.event("launched") or {}
@@ -33,23 +44,41 @@ def tree_of(record: Record) -> Tree:
     same = (
         status is not None
         and status.start_ticks == launched.get("start_ticks")
-        and _boot_id() == launched.get("boot_id")
+        and record.spec.get("boot_id") == boot_id()
     )
     return Tree(pid if same else None, mark(record.run_id))
 
 
-def recover(record: Record) -> str:
+def elsewhere(record: Record) -> str:
+    """Where the processes of a run are, when they cannot be seen from here; empty otherwise.
+
+    That is another host, or another space of process numbers (a container) of the same boot.
+    """
+    spec = record.spec
+    if spec.get("host") != os.uname().nodename:
+        return f"host {spec.get('host')}"
+    if spec.get("boot_id") == boot_id() and spec.get("pid_namespace") != pid_namespace():
+        return "another container of this host"
+    return ""
+
+
+def recover(record: Record, *, force: bool = False) -> str:
     """Finish what a dead supervisor left; returns what was found:
 
     ``complete`` nothing to do, ``supervised`` somebody is at it, ``running`` the processes live on
-    unsupervised, ``recovered`` the record now has its ending and its verdict.
+    unsupervised, ``elsewhere`` they cannot be seen from here (``force``: they are surely gone),
+    ``not launched`` nothing to finish, ``recovered`` the record now has its ending and its verdict.
     """
-    ending = record.ending
-    if ending is not None and record.read_json(VERDICT) is not None:
+    if record.read_json(EXIT) is not None and record.read_json(VERDICT) is not None:
         return "complete"
     if not record.take():
         return "supervised"
+    if record.read_json(SPEC) is None:
+        return "not launched"
+    ending = record.ending  # read only now: until it let go, a supervisor may have written it
     if ending is None:
+        if not force and elsewhere(record):
+            return f"elsewhere: on {elsewhere(record)}"
         if is_alive(record):
             return "running"
         ending = _last_known(record)
@@ -60,14 +89,14 @@ def recover(record: Record) -> str:
     return "recovered"
 
 
-def judge(record: Record, ending: Ending) -> dict[str, object]:
-    """The verdict of a record's logs, read whole."""
+def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
+    """The verdict of a record's logs, read whole; without an ending, of a run that goes on."""
     reader = Judge(record.spec)
     path = None
     for name in record.logs:
         path = record.log_path(name)
         try:
-            reader.feed_file(path)
+            reader.feed_file(path, name)
         except FileNotFoundError:
             continue
     facts = {
@@ -93,17 +122,10 @@ def _last_known(record: Record) -> Ending:
     if exited is not None:
         ending.code = exited.get("code")
         ending.ended_at = exited.get("at")
-    for name in ("stopping", "signal"):
-        event = record.event(name)
-        if event is not None:
-            ending.signal = event.get("signal")
-            ending.sender = event.get("sender")
-            break
+    stopping = record.event("stopping")
+    if stopping is not None:
+        ending.signal = stopping.get("signal")
+        ending.sender = stopping.get("sender")
     if record.event("time_limit") is not None:
         ending.limit = "time"
     return ending
-
-
-def _boot_id() -> str:
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return file.read().strip()

@@ -8,6 +8,10 @@ import time
 from gpualert_common.errors import RecordError, UsageError
 from gpualert_common.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 RUNS = "runs"
 
 
@@ -42,22 +46,27 @@ def _absolute(path: str) -> str:
         return path  # the working directory was deleted: nothing is there, and the next is tried
 
 
-def records(state_dir: str | None = None) -> list[Record]:
-    """Every record of ours in every place, oldest first; the caller closes them."""
-    found: dict[str, Record] = {}
+def paths(state_dir: str | None = None) -> list[str]:
+    """Paths of all records in every place, oldest first; nothing is opened."""
+    found: set[str] = set()
     for place in places(state_dir):
         directory = os.path.join(place, RUNS)
         try:
-            names = os.listdir(directory)
+            found.update(os.path.join(directory, name) for name in os.listdir(directory))
         except OSError:
             continue
-        for name in names:
-            try:
-                record = Record.open(os.path.join(directory, name))
-            except RecordError:
-                continue
-            found[record.path] = record
-    return sorted(found.values(), key=lambda record: record.run_id)
+    return sorted(found, key=os.path.basename)
+
+
+def records(state_dir: str | None = None) -> Iterator[Record]:
+    """Every record that is ours, oldest first, one at a time: each is closed before the next."""
+    for path in paths(state_dir):
+        try:
+            record = Record.open(path)
+        except RecordError:
+            continue
+        yield record
+        record.close()
 
 
 def find(run: str, state_dir: str | None = None) -> Record:
@@ -67,22 +76,29 @@ def find(run: str, state_dir: str | None = None) -> Record:
     """
     if os.sep in run:
         return Record.open(run)
-    chosen: list[Record] = []
-    known = records(state_dir)
+    known = paths(state_dir)
     if run == "last":
-        chosen = known[-1:]
+        chosen = _newest(known)
     else:
-        chosen = [record for record in known if record.run_id == run] or [
-            record for record in known if record.run_id.startswith(run)
+        chosen = [path for path in known if os.path.basename(path) == run] or [
+            path for path in known if os.path.basename(path).startswith(run)
         ]
-    for record in known:
-        if record not in chosen or len(chosen) > 1:
-            record.close()
     if len(chosen) == 1:
-        return chosen[0]
-    where = ", ".join(os.path.join(place, RUNS) for place in places(state_dir))
+        return Record.open(chosen[0])
     if not chosen:
+        where = ", ".join(os.path.join(place, RUNS) for place in places(state_dir))
         what = "no run yet" if run == "last" else f"no run {run!r}"
         raise UsageError(f"{what} in {where}; `gpualert runs` lists them")
-    names = ", ".join(record.run_id for record in chosen[:5])
+    names = ", ".join(os.path.basename(path) for path in chosen[:5])
     raise UsageError(f"{run!r} names {len(chosen)} runs: {names}; give more of the id")
+
+
+def _newest(known: list[str]) -> list[str]:
+    """The newest that is ours; others' in a shared place do not count."""
+    for path in reversed(known):
+        try:
+            Record.open(path).close()
+        except RecordError:
+            continue
+        return [path]
+    return []

@@ -112,6 +112,8 @@ def _stopped(facts: ExitFacts, number: int) -> Status:
     program = command.split()[0].rpartition("/")[2].rstrip(":") if command.split() else ""
     by_scheduler = any(program == name or program.startswith(name + "-") for name in SCHEDULERS)
     who = f"{program} (pid {sender.get('pid')})" if program else "an unknown sender"
+    if sender.get("pid") == 0:
+        who = "the terminal"
     disposition = Disposition.PREEMPTED if by_scheduler else Disposition.CANCELLED
     said = f"{signal_name(number)} from {who} was passed on to the run; {_ended(facts.code)}"
     return Status(disposition, disposition.value, said, signal=number, decides=True)

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from typing import Any
 
 from gpualert_common import report
 from gpualert_common.errors import UsageError
@@ -24,8 +25,8 @@ def classify(options: argparse.Namespace) -> int:
     judge = Judge()
     for log in options.logs:
         _read(judge, log)
-    path = None if options.logs[-1] == "-" else os.path.abspath(options.logs[-1])
-    verdict = judge.conclude(ending, {"log_path": path})
+    verdict = judge.conclude(ending, {})
+    verdict["log_path"] = _told_by(verdict, options.logs)
     if options.json:
         print(json.dumps(verdict, ensure_ascii=False))
     else:
@@ -33,10 +34,17 @@ def classify(options: argparse.Namespace) -> int:
     return 0
 
 
+def _told_by(verdict: dict[str, Any], logs: list[str]) -> str | None:
+    """The log that the verdict rests on: the first that it cites, else the last that was given."""
+    cited = [claim["where"]["file"] for claim in verdict["shows"] if claim.get("where")]
+    log = (cited or logs)[-1 if not cited else 0]
+    return None if log in ("-", "stdin") else os.path.abspath(log)
+
+
 def _read(judge: Judge, log: str) -> None:
     if log != "-":
         try:
-            judge.feed_file(log)
+            judge.feed_file(log, log)
         except OSError as error:
             raise UsageError(f"{log}: {error.strerror}") from None
         return

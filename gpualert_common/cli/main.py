@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import io
 import os
 import sys
 
@@ -38,13 +40,13 @@ _RUN_HELP = "a run id, the start of one, the path of a record, or: last"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     _open_standard_descriptors()
+    _print_anything()
     argv = list(sys.argv[1:] if arguments is None else arguments)
     parser = build_parser()
     options, unknown = parser.parse_known_args(argv)
     failure = EXIT_NOT_PREPARED if options.command_name == "run" else EXIT_USAGE
     if unknown:
-        parser.usage_status = failure
-        parser.error(f"unknown arguments for {options.command_name}: {' '.join(unknown)}")
+        options.parser.error(f"unknown arguments: {' '.join(unknown)}")
     try:
         return int(options.action(options))
     except BrokenPipeError:
@@ -71,6 +73,8 @@ def build_parser() -> _Parser:
     _add_records(commands)
     _add_rules(commands)
     _add_config(commands)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)
     return parser
 
 
@@ -114,7 +118,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
         "-q", "--quiet", action="store_const", const=True, help="say nothing of our own"
     )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD", help=argparse.SUPPRESS)
-    parser.set_defaults(action=_run)
+    parser.set_defaults(action=_lazily("run", "run"))
 
 
 def _add_classify(commands: _Commands[_Parser]) -> None:
@@ -131,12 +135,12 @@ def _add_classify(commands: _Commands[_Parser]) -> None:
         help="status of the run: 0 to 255, or -n when signal n ended it",
     )
     _add_json(parser)
-    parser.set_defaults(action=_classify)
+    parser.set_defaults(action=_lazily("classify", "classify"))
 
 
 def _add_records(commands: _Commands[_Parser]) -> None:
     runs = commands.add_parser("runs", help="list the runs on this machine")
-    runs.set_defaults(action=_records("runs"))
+    runs.set_defaults(action=_lazily("records", "runs"))
     show = commands.add_parser("show", help="show a run and its verdict")
     follow = commands.add_parser("follow", help="print the log of a run as it grows")
     stop = commands.add_parser("stop", help="end a run gracefully")
@@ -146,11 +150,21 @@ def _add_records(commands: _Commands[_Parser]) -> None:
     recover = commands.add_parser(
         "recover", help="finish the records of runs whose supervisor died (all, or one)"
     )
-    for name, parser in (("show", show), ("follow", follow), ("stop", stop), ("recover", recover)):
-        default = None if name == "recover" else "last"
-        text = _RUN_HELP + ("; default: all" if name == "recover" else "; default: last")
+    recover.add_argument(
+        "--force", action="store_true", help="its host or container is gone: finish it from here"
+    )
+    for parser, default, otherwise in (
+        (show, "last", "last"),
+        (follow, "last", "last"),
+        (stop, None, "the one that lives"),
+        (recover, None, "all"),
+    ):
+        text = f"{_RUN_HELP}; default: {otherwise}"
         parser.add_argument("run", nargs="?", default=default, metavar="RUN", help=text)
-        parser.set_defaults(action=_records(name))
+    show.set_defaults(action=_lazily("records", "show"))
+    follow.set_defaults(action=_lazily("records", "follow"))
+    stop.set_defaults(action=_lazily("control", "stop"))
+    recover.set_defaults(action=_lazily("control", "recover"))
     for parser in (runs, show, stop, recover):
         _add_json(parser)
     for parser in (runs, show, follow, stop, recover):
@@ -167,7 +181,7 @@ def _add_rules(commands: _Commands[_Parser]) -> None:
     for action in (listing, show, check):
         action.add_argument("--rules-dir", metavar="DIR", help="rules here, not the shipped ones")
         _add_json(action)
-    parser.set_defaults(action=_rules)
+    parser.set_defaults(action=_lazily("rules", "rules"))
 
 
 def _add_config(commands: _Commands[_Parser]) -> None:
@@ -182,35 +196,22 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on stdout and nothing else")
 
 
-def _run(options: argparse.Namespace) -> int:
-    from gpualert_common.cli import run
+def _lazily(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """A command whose module is imported when it is called for, and no other one."""
 
-    return run.run(options)
-
-
-def _classify(options: argparse.Namespace) -> int:
-    from gpualert_common.cli import classify
-
-    return classify.classify(options)
-
-
-def _records(name: str) -> Callable[[argparse.Namespace], int]:
     def action(options: argparse.Namespace) -> int:
-        from gpualert_common.cli import records
-
-        return int(getattr(records, name)(options))
+        found = importlib.import_module(f"gpualert_common.cli.{module}")
+        return int(getattr(found, function)(options))
 
     return action
 
 
-def _rules(options: argparse.Namespace) -> int:
-    from gpualert_common.cli import rules
-
-    return rules.rules(options)
-
-
 def _show_config(options: argparse.Namespace) -> int:
+    from gpualert_common import store
+
     settings = config.load({})
+    if settings["state_dir"].value is None:
+        settings["state_dir"].value = store.places()[0]
     if options.json:
         import json
 
@@ -234,6 +235,13 @@ def _open_standard_descriptors() -> None:
     os.close(fd)
     if sys.stderr is None:  # print() would take stdout instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole process
+
+
+def _print_anything() -> None:
+    """A name or a log line that the terminal's encoding lacks is shown escaped, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _discard_stdout() -> None:

@@ -1,9 +1,8 @@
-"""``gpualert runs | show | follow | stop | recover``: all from the records alone."""
+"""``gpualert runs | show | follow``: reading records, of live runs and of old ones."""
 
 from __future__ import annotations
 
 import argparse
-import getpass
 import json
 import os
 import shlex
@@ -15,25 +14,23 @@ from gpualert_common import config, report, store
 from gpualert_common import recover as recovery
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import EXIT, VERDICT, Record
-from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
+from gpualert_common.spec import SCHEMA
 
 _POLL_S = 0.1
 _FOLLOW_CHUNK_BYTES = 1 << 16
-_STOP_MARGIN_S = 5.0
+_LIVE = ("starting", "running", "stopping")
 
 
 def runs(options: argparse.Namespace) -> int:
     """List the runs, oldest first."""
     rows = []
-    for record in store.records(_state_dir(options)):
+    for record in store.records(state_dir(options)):
         try:
             rows.append(_summary(record))
         except GPUAlertError as error:
             rows.append({"run_id": record.run_id, "state": "damaged", "problem": str(error)})
-        finally:
-            record.close()
     if options.json:
-        print(json.dumps({"schema": 1, "runs": rows}, ensure_ascii=False))
+        print(json.dumps({"schema": SCHEMA, "runs": rows}))
         return 0
     for row in rows:
         print(_row(row))
@@ -43,27 +40,33 @@ def runs(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Show one run: what was asked, how it ended, and why."""
-    record = store.find(options.run, _state_dir(options))
+    """Show one run: what was asked, how it ended, and why; of a live one, what its log says so far.
+
+    ``--json`` gives the verdict as it was written down, null while there is none.
+    """
+    record = store.find(options.run, state_dir(options))
     verdict = record.read_json(VERDICT)
+    summary = _summary(record)
     if options.json:
         value = {
-            "schema": 1,
-            **_summary(record),
+            "schema": SCHEMA,
+            **summary,
             "spec": record.spec,
             "exit": record.read_json(EXIT),
             "verdict": verdict,
             "events": list(record.events()),
         }
-        print(json.dumps(value, ensure_ascii=False))
+        print(json.dumps(value))
         return 0
-    summary = _summary(record)
-    print(f"run     {record.run_id}" + (f"  ({summary['name']})" if summary["name"] else ""))
-    print(f"command {shlex.join(summary['command'])}")
+    name = f"  ({printable(summary['name'])})" if summary["name"] else ""
+    print(f"run     {record.run_id}{name}")
+    print(f"command {printable(shlex.join(summary['command']))}")
     print(f"state   {summary['state']}, started {_time(summary['started_at'])}")
     print(f"record  {record.path}")
     if summary["state"] == "lost":
         print("its supervisor died; finish the record with: gpualert recover " + record.run_id)
+    elif summary["state"] in _LIVE:
+        verdict = recovery.judge(record, None)
     if verdict is not None:
         print("\n".join(report.full(verdict)))
     return 0
@@ -71,15 +74,16 @@ def show(options: argparse.Namespace) -> int:
 
 def follow(options: argparse.Namespace) -> int:
     """Print the log from its start until the run has ended; Ctrl-C ends only the printing."""
-    record = store.find(options.run, _state_dir(options))
-    names = record.logs
-    fds = [record.open_log(name) for name in names]
+    record = store.find(options.run, state_dir(options))
+    fds = [record.open_log(name) for name in record.logs]
     offsets = [0] * len(fds)
     try:
         while True:
-            ended = record.state in ("ended", "lost")
+            ended = not recovery.is_live(record)
             printed = 0
             for index, fd in enumerate(fds):
+                if os.fstat(fd).st_size < offsets[index]:
+                    offsets[index] = 0  # truncated: it goes on at its start
                 while data := os.pread(fd, _FOLLOW_CHUNK_BYTES, offsets[index]):
                     sys.stdout.buffer.write(data)
                     offsets[index] += len(data)
@@ -93,59 +97,15 @@ def follow(options: argparse.Namespace) -> int:
         return 130
 
 
-def stop(options: argparse.Namespace) -> int:
-    """End a run gracefully and wait until it has ended; 1 when there was nothing to end."""
-    record = store.find(options.run, _state_dir(options))
-    grace_s = record.spec.get("grace_s") or 0.0
-    if options.grace is not None:
-        grace_s = config.load({"grace": options.grace})["grace"].value
-    state = record.state
-    if state == "ended":
-        return _answer(options, record, "already ended", 1)
-    if state == "lost":
-        if not recovery.is_alive(record):
-            return _answer(options, record, "not running; its supervisor died", 1)
-        left = recovery.stop_unsupervised(record, grace_s)
-        recovery.recover(record)
-        return _answer(
-            options, record, f"{len(left)} processes left" if left else "ended", bool(left)
-        )
-    sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
-    record.request("stop", grace_s=grace_s, sender=sender)
-    deadline = time.monotonic() + grace_s + LAST_CALL_S + KILLING_S + _STOP_MARGIN_S
-    while record.state not in ("ended", "lost"):
-        if time.monotonic() > deadline:
-            return _answer(options, record, "asked to stop, but still running", 1)
-        time.sleep(_POLL_S)
-    return _answer(options, record, "ended", 0)
+def state_dir(options: argparse.Namespace) -> str | None:
+    """Where to look first, by flag or configuration."""
+    value: str | None = config.load({"state_dir": options.state_dir})["state_dir"].value
+    return value
 
 
-def recover(options: argparse.Namespace) -> int:
-    """Finish abandoned records: one, or all there are."""
-    state_dir = _state_dir(options)
-    if options.run is not None:
-        found = [store.find(options.run, state_dir)]
-    else:
-        found = store.records(state_dir)
-    rows = []
-    failed = False
-    for record in found:
-        try:
-            outcome = recovery.recover(record)
-        except (GPUAlertError, OSError) as error:
-            failed = True
-            outcome = f"failed: {error}"
-        finally:
-            record.close()
-        if outcome != "complete" or options.run is not None:
-            rows.append({"run_id": record.run_id, "outcome": outcome})
-    if options.json:
-        print(json.dumps({"schema": 1, "records": rows}, ensure_ascii=False))
-    for row in () if options.json else rows:
-        print(f"{row['run_id']}  {row['outcome']}")
-    if not rows and not options.json:
-        print("nothing to recover", file=sys.stderr)
-    return int(failed)
+def printable(text: str) -> str:
+    """``text`` on one line and without control characters, which a terminal would obey."""
+    return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
 
 
 def _summary(record: Record) -> dict[str, Any]:
@@ -172,35 +132,15 @@ def _summary(record: Record) -> dict[str, Any]:
 
 def _row(row: dict[str, Any]) -> str:
     if "problem" in row:
-        return f"{row['run_id']}  damaged   {row['problem']}"
+        return f"{row['run_id']}  damaged   {printable(row['problem'])}"
     code = "-" if row["exit_code"] is None else str(row["exit_code"])
     told = row["cause"] or ""
-    command = " ".join(shlex.join(row["command"]).split())
+    what = printable(row["name"] or shlex.join(row["command"]))
     return (
         f"{row['run_id']}  {_time(row['started_at'])}  {row['state']:8} {code:>4}  {told:18} "
-        f"{row['name'] or command[:60]}"
+        f"{what[:60]}"
     )
-
-
-def _answer(options: argparse.Namespace, record: Record, text: str, status: int) -> int:
-    if options.json:
-        print(json.dumps({"schema": 1, "run_id": record.run_id, "outcome": text}))
-    else:
-        print(f"{record.run_id}  {text}")
-    return int(status)
-
-
-def _state_dir(options: argparse.Namespace) -> str | None:
-    value: str | None = config.load({"state_dir": options.state_dir})["state_dir"].value
-    return value
 
 
 def _time(at: float | None) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else "-"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 
 from gpualert_common import config
@@ -30,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     spec = make_spec(command, settings, cwd=options.cwd, name=options.name, inherit=True)
     quiet = settings["quiet"].value
+    shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
     def outlook(prepared: Prepared) -> Outlook:
         return Outlook(
@@ -38,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
             greeting="" if quiet else _greeting(prepared),
             say=None if quiet else _closing_words(prepared),
             say_fd=_STDERR,
+            shared=shared,
         )
 
     supervised = supervise(spec, outlook, own_process=True)
@@ -45,9 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _streams() -> str:
-    """Merged at a terminal and where both go to one place anyway: apart, their order would go."""
-    if os.isatty(_STDOUT):
-        return "merged"
+    """Merged where both go to one place (a terminal, a file): apart, their order would be lost."""
     out, err = os.fstat(_STDOUT), os.fstat(_STDERR)
     same = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
     return "merged" if same else "apart"

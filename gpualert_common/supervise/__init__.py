@@ -7,7 +7,7 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError, UsageError
-from gpualert_common.spec import EXIT_NOT_PREPARED, Ending
+from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.helper import Helper
 from gpualert_common.supervise.prepare import Prepared, prepare
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
 
-__all__ = ["EXIT_NOT_PREPARED", "Outlook", "Supervised", "supervise"]
+_MOST_INTERRUPTIONS = 100
+"""So many exceptions while one child is ended are no caller's impatience any more."""
+
+__all__ = ["Outlook", "Supervised", "supervise"]
 
 
 class Supervised:
@@ -59,7 +62,7 @@ def supervise(
     helper = Helper(
         lambda link: Scribe(record, prepared.launch_record, prepared.logs, outlook(prepared), link),
         in_process=not own_process,
-        after_fork=lambda: _become_scribe(record, inbox),
+        after_fork=lambda: _become_scribe(inbox),
     )
     try:
         ending = _launch_and_watch(spec, prepared, helper, inbox)
@@ -138,7 +141,9 @@ def _end_unwatched(record: Record, helper: Helper, error: BaseException) -> None
 
     Its number may not even have reached us, so it is found by its mark.
     """
-    while not helper.finished:
+    for _attempt in range(_MOST_INTERRUPTIONS):
+        if helper.finished:
+            return
         try:
             tree = Tree(None, mark(record.run_id))
             ending = Ending(time.time())
@@ -161,7 +166,6 @@ def _reap(pid: int) -> None:
         pass  # a child of the child's
 
 
-def _become_scribe(record: Record, inbox: Inbox | None) -> None:
-    record.disown()
+def _become_scribe(inbox: Inbox | None) -> None:
     if inbox is not None:
         inbox.ignore_in_helper()

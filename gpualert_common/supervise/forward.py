@@ -6,7 +6,9 @@ that falls far behind skips to the present and says so, since a person wants the
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import threading
 import time
 
@@ -17,21 +19,29 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 64 << 10
 TERMINAL_BEHIND_BYTES = 1 << 20
 TERMINAL_KEEPS_BYTES = 64 << 10
+_READER_LEFT = (errno.EPIPE, errno.EIO, errno.EBADF)
+"""The log has everything, and nobody is there to be told."""
 _BUSY_S = 0.02
 _IDLE_S = 0.1
 
 
 class Forwarder:
-    """Copies one log to one descriptor, in a thread of its own that may block in ``write``."""
+    """Copies one log to one descriptor, in a thread of its own that may block in ``write``.
 
-    def __init__(self, log: LogFile, fd: int) -> None:
+    How far it is stands in ``shared[slot]``, which outlives the scribe: another goes on from there.
+    """
+
+    def __init__(self, log: LogFile, fd: int, shared: memoryview, slot: int) -> None:
         self._log = log
         self._fd = fd
         self._terminal = os.isatty(fd)
-        self._offset = 0
+        self._shared = shared
+        self._slot = slot
+        self._last_byte = b"\n"
         self._end: int | None = None
         self._wake = threading.Event()
         self.finished = False
+        self.problem: OSError | None = None
         self.progress_at = time.monotonic()
         self._thread = threading.Thread(target=self._guarded_run, daemon=True)
 
@@ -53,8 +63,9 @@ class Forwarder:
     def _guarded_run(self) -> None:
         try:
             self._run()
-        except OSError:
-            pass  # the reader went away; the log has everything
+        except OSError as error:
+            if error.errno not in _READER_LEFT:
+                self.problem = error
         finally:
             self.finished = True
 
@@ -81,13 +92,33 @@ class Forwarder:
             self._wake.wait(wait_s)
             wait_s = min(_IDLE_S, wait_s * 1.5)
 
+    @property
+    def _offset(self) -> int:
+        return int(self._shared[self._slot])
+
+    @_offset.setter
+    def _offset(self, value: int) -> None:
+        self._shared[self._slot] = value
+
+    @property
+    def in_mid_line(self) -> bool:
+        """True when what was written last did not end a line."""
+        return self._last_byte not in (b"\n", b"\r")
+
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            written = os.write(self._fd, view)
+            try:
+                written = os.write(self._fd, view)
+            except BlockingIOError:  # a parent such as node left its end of the pipe non-blocking
+                poll = select.poll()
+                poll.register(self._fd, select.POLLOUT)
+                poll.poll()
+                continue
             view = view[written:]
             self._offset += written
             self.progress_at = time.monotonic()
+        self._last_byte = data[-1:]
 
     def _skip_to_present(self) -> None:
         behind = self._log.size - self._offset

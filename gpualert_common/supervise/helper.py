@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EXIT_DEADLINE_S = 0.5
 """A disk that has not taken the exit record by then is stalled; the status does not wait for it."""
+_MOST_STARTS = 3
 _MARGIN_S = 1.0
 """For the scribe to say that the classifier missed its deadline."""
 
@@ -44,6 +45,7 @@ class Helper:
         self.pid: int | None = None
         self.finished = False
         self.impatient_fd = -1
+        self._starts = 0
         self._seen: set[str] = set()
         self._requests: list[dict[str, Any]] = []
 
@@ -51,6 +53,11 @@ class Helper:
     def started(self) -> bool:
         """True once there is a scribe, dead or alive."""
         return self._link is not None
+
+    @property
+    def may_start_again(self) -> bool:
+        """False when scribes have died too often of whatever it is that kills them."""
+        return self._starts < _MOST_STARTS
 
     @property
     def fd(self) -> int:
@@ -65,6 +72,7 @@ class Helper:
     def start(self) -> None:
         """Start the scribe; without the means for one the run goes on unrecorded."""
         self.close()
+        self._starts += 1
         try:
             ours, theirs = link.pair()
             if self._in_process:

@@ -73,5 +73,10 @@ def pair() -> tuple[Link, Link]:
     """Two ends that talk to each other.  Raises OSError when descriptors run out."""
     flags = os.O_CLOEXEC | os.O_NONBLOCK
     read_one, write_two = os.pipe2(flags)
-    read_two, write_one = os.pipe2(flags)
+    try:
+        read_two, write_one = os.pipe2(flags)
+    except OSError:
+        os.close(read_one)
+        os.close(write_two)
+        raise
     return Link(read_one, write_one), Link(read_two, write_two)

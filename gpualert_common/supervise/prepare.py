@@ -15,6 +15,7 @@ from gpualert_common.errors import NoDurableLogError
 from gpualert_common.record import SPARE, SPEC, Record, describe, make_directory
 from gpualert_common.supervise import libc
 from gpualert_common.supervise.logfile import LogFile
+from gpualert_common.supervise.tree import boot_id, pid_namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,18 +51,12 @@ class Prepared:
         self.launch_record = launch_record
         self.tried = tried
 
-    def close_logs(self) -> None:
-        """Close our end of the log; the child has its own."""
-        for fd in self.log_fds:
-            os.close(fd)
-        self.log_fds = []
-
 
 def prepare(spec: RunSpec) -> Prepared:
     """A durable place for the run's log, from the first place that can give one.
 
-    When this returns the log file is empty and writable, its space is reserved, and the file, the
-    launch record beside it and the directory are synced.  Raises NoDurableLogError otherwise.
+    When this returns the launch record is written, the log file is empty and writable, its space is
+    reserved, and the file and the directory are synced.  Raises NoDurableLogError otherwise.
     """
     tried: list[tuple[str, str]] = []
     run_id = store.new_run_id()
@@ -84,7 +79,9 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
     log_fds: list[int] = []
     logs: list[LogFile] = []
     try:
-        _refuse_strangers(place, chosen=not tried and spec.state_dir is not None)
+        chosen = not tried and spec.state_dir is not None
+        _refuse_strangers(place, chosen=chosen)
+        _refuse_strangers(runs, chosen=chosen)
         reserved = 0
         for name in spec.logs:
             log_fds.append(record.create_log(name))
@@ -99,6 +96,8 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
             cwd=spec.cwd or _working_directory(),
             host=os.uname().nodename,
             uid=os.geteuid(),
+            boot_id=boot_id(),
+            pid_namespace=pid_namespace(),
             supervisor_pid=os.getpid(),
             environment=sorted(os.environ if spec.env is None else spec.env),
             reserved_bytes=reserved,
@@ -134,13 +133,14 @@ def _refuse_strangers(place: str, *, chosen: bool) -> None:
 
 def _prove_writable(record: Record, fd: int, size: int) -> int:
     """Reserve space for the log, or show that bytes reach the disk.  Returns what is reserved."""
-    try:
-        if size:
+    if size:
+        try:
             libc.reserve(fd, size)
-        return size
-    except OSError as error:
-        if error.errno not in libc.UNSUPPORTED:
-            raise
+        except OSError as error:
+            if error.errno not in libc.UNSUPPORTED:
+                raise
+        else:
+            return size
     probe = record.create_log(".probe")
     try:
         os.write(probe, b"\n" * _PROBE_BYTES)

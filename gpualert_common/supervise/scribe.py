@@ -46,10 +46,12 @@ class Outlook:
     """What a scribe is given besides the record: how to judge, where to show, what to say.
 
     ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
-    descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd``.
+    descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd`` after the
+    ``greeting``.  ``shared`` holds how far each log was forwarded, in memory that a second scribe
+    shares with one that died.
     """
 
-    __slots__ = ("evidence", "forwards", "greeting", "say", "say_fd")
+    __slots__ = ("evidence", "forwards", "greeting", "say", "say_fd", "shared")
 
     def __init__(
         self,
@@ -59,7 +61,9 @@ class Outlook:
         say: Callable[[dict[str, Any] | None, Ending], str] | None = None,
         say_fd: int = 2,
         greeting: str = "",
+        shared: memoryview | None = None,
     ) -> None:
+        self.shared = memoryview(bytearray(16)).cast("Q") if shared is None else shared
         self.evidence = evidence
         self.forwards = forwards or {}
         self.say = say
@@ -90,8 +94,8 @@ class Scribe:
         self._index_sizes: list[int] = []
         self._analyst = Analyst(logs, outlook.evidence) if outlook.evidence else None
         self._forwarders = [
-            Forwarder(log, outlook.forwards[log.name])
-            for log in logs
+            Forwarder(log, outlook.forwards[log.name], outlook.shared, slot)
+            for slot, log in enumerate(logs)
             if log.name in outlook.forwards
         ]
         self.verdict: dict[str, Any] | None = None
@@ -176,17 +180,16 @@ class Scribe:
     # -- at the end ------------------------------------------------------------------------
 
     def _finish(self, ending: Ending) -> None:
-        self._record_exit(ending)
-        self._link.send({"kind": "recorded"})
         for forwarder in self._forwarders:
             forwarder.finish()
+        self._record_exit(ending)
+        self._link.send({"kind": "recorded"})
         if ending.code != 0:
             self._look_at_logs()
         self._settle_logs()
         self.verdict = self._conclude(ending)
         self._drain()
-        if self._outlook.say is not None:
-            self._print(self._outlook.say(self.verdict, ending))
+        self._say(ending)
         self._link.send({"kind": "done"})
         self._release_reserve()
 
@@ -286,6 +289,17 @@ class Scribe:
             time.sleep(0.002)
 
     # -- saying things ---------------------------------------------------------------------
+
+    def _say(self, ending: Ending) -> None:
+        lost = [str(one.problem) for one in self._forwarders if one.problem is not None]
+        if lost:
+            self._note("output_lost", problems=lost)
+        if self._outlook.say is None:
+            return
+        words = self._outlook.say(self.verdict, ending)
+        words += "".join(f"gpualert: output not passed on: {problem}\n" for problem in lost)
+        cut = any(forwarder.in_mid_line for forwarder in self._forwarders)
+        self._print("\n" * cut + words)
 
     def _note(self, event: str, at: float | None = None, **fields: Any) -> None:
         try:

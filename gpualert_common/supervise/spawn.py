@@ -43,10 +43,28 @@ def check(spec: RunSpec) -> None:
     """Refuse what can be seen to be wrong before anything is made.  Raises UsageError."""
     if not spec.command:
         raise UsageError("no command: give one after --, as in: gpualert run -- python train.py")
-    if any("\0" in argument for argument in spec.command):
-        raise UsageError("the command contains a NUL character, which no program can be given")
+    for argument in spec.command:
+        _check_text("the command", argument)
+    for name, value in (spec.env or {}).items():
+        _check_text("an environment variable's name", name)
+        _check_text(f"environment variable {name}", value)
+        if not name or "=" in name:
+            raise UsageError(f"{name!r} cannot be the name of an environment variable")
     if spec.cwd is not None and not os.path.isdir(spec.cwd):
         raise UsageError(f"working directory {spec.cwd!r} does not exist or is not a directory")
+
+
+def _check_text(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise UsageError(f"{what}: {text!r} is not text")
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what}: {text!r} cannot be encoded: {error.reason}") from None
+    if b"\0" in encoded:
+        raise UsageError(
+            f"{what}: {text!r} contains a NUL character, which no program can be given"
+        )
 
 
 def environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:

@@ -7,7 +7,8 @@ asked         the signal, then CONT, to the leader (through shells);       the t
               once it is gone TERM to those whose parent is gone, again    the grace is over
               and again
 last call     TERM, then CONT, to the whole tree                           the tree is empty, or
-                                                                           LAST_CALL_S after grace
+                                                                           LAST_CALL_S (at most the
+                                                                           grace) after it
 killing       KILL to the whole tree, again and again                      the tree is empty, or
                                                                            KILLING_S later
 ============  ===========================================================  =========================
@@ -36,8 +37,13 @@ class Stop:
     def __init__(self, tree: Tree, number: int, grace_s: float, now: float) -> None:
         self._tree = tree
         self._phase = "asked"
-        self._asked = tree.asked_first()
+        try:
+            self._asked = tree.asked_first()
+        except OSError:
+            self._asked = []
+            tree.signal_group(number, signal.SIGCONT)
         self._grace_ends = now + grace_s
+        self._last_call_s = min(LAST_CALL_S, grace_s)
         self._killing_ends = 0.0
         self.over = False
         self.left: list[tuple[int, int]] = []
@@ -51,10 +57,14 @@ class Stop:
         for process in self._asked:
             process.send(signal.SIGCONT)
 
-    def force(self, now: float) -> None:
-        """End the grace at once."""
-        self._grace_ends = min(self._grace_ends, now - LAST_CALL_S)
+    def shorten(self, grace_ends: float, now: float) -> None:
+        """Let the grace end at that time, if that is earlier."""
+        self._grace_ends = min(self._grace_ends, grace_ends)
         self.due = now
+
+    def force(self, now: float) -> None:
+        """End by force at once."""
+        self.shorten(now - self._last_call_s, now)
 
     def advance(self, now: float) -> None:
         """Do what is due; sets ``due``, and in the end ``over`` and who was ``left``."""
@@ -64,7 +74,7 @@ class Stop:
         if self._phase == "asked":
             self._phase = "last call"
             self._signal_tree(signal.SIGTERM, signal.SIGCONT)
-        if self._phase == "last call" and now >= self._grace_ends + LAST_CALL_S:
+        if self._phase == "last call" and now >= self._grace_ends + self._last_call_s:
             self._phase = "killing"
             self._killing_ends = now + KILLING_S
         left = (
@@ -86,7 +96,10 @@ class Stop:
         """True while those who were asked live; when they are gone, the next are asked."""
         if not any(process.alive for process in self._asked):
             self._forget_asked()
-            self._asked = self._tree.asked_first()
+            try:
+                self._asked = self._tree.asked_first()
+            except OSError:
+                return bool(self._tree.signal_group())
             self.ask(signal.SIGTERM)
         return bool(self._asked)
 
@@ -96,9 +109,16 @@ class Stop:
         self._asked = []
 
     def _signal_tree(self, *numbers: int) -> list[tuple[int, int]]:
-        """Send the signals, if any, to everybody; returns who was there."""
+        """Send the signals, if any, to everybody; returns who was there.
+
+        Where nobody can be seen (no descriptor left for /proc), the group is signalled blindly.
+        """
         reached = []
-        for process in self._tree.members():
+        try:
+            members = self._tree.members()
+        except OSError:
+            return self._tree.signal_group(*numbers)
+        for process in members:
             for number in numbers:
                 process.send(number)
             reached.append(process.identity)

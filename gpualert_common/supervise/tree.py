@@ -156,7 +156,10 @@ class Tree:
         return _last_pid() == self.leader
 
     def members(self) -> list[Process]:
-        """Every live process of the run, each with an open pidfd that the caller closes."""
+        """Every live process of the run, each with an open pidfd that the caller closes.
+
+        Raises OSError when nobody can be seen because descriptors ran out.
+        """
         found = []
         stats = self._stats()
         related = self._related(stats)
@@ -171,6 +174,19 @@ class Tree:
             else:
                 process.close()
         return found
+
+    def signal_group(self, *numbers: int) -> list[tuple[int, int]]:
+        """Signal the leader's group without any descriptor; its identity, if it has members."""
+        if self.leader is None:
+            return []
+        try:
+            for number in (*numbers, 0):
+                os.killpg(self.leader, number)
+        except ProcessLookupError:
+            return []
+        except PermissionError:
+            pass
+        return [(self.leader, 0)]
 
     def asked_first(self) -> list[Process]:
         """Whom a stop asks: the leader or, once it is gone, those whose parent is gone.
@@ -198,11 +214,7 @@ class Tree:
 
     def _stats(self) -> dict[int, Stat]:
         stats: dict[int, Stat] = {}
-        try:
-            names = os.listdir("/proc")
-        except OSError:
-            return stats
-        for name in names:
+        for name in os.listdir("/proc"):
             if name.isdigit() and int(name) not in self.exclude:
                 status = read_stat(int(name))
                 if status is not None and status.state not in "ZX":
@@ -245,6 +257,19 @@ def _environment(pid: int) -> bytes:
             return data
         time.sleep(_EXEC_PAUSE_S)
     return b""
+
+
+def boot_id() -> str:
+    """Names the present boot of the machine; empty where the kernel does not tell."""
+    return _read("/proc/sys/kernel/random/boot_id").decode().strip()
+
+
+def pid_namespace() -> str:
+    """Names the space that process numbers of this process are meant in."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _last_pid() -> int:

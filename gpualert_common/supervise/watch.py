@@ -32,6 +32,10 @@ _TICK_S = 1.0
 _BLIND_S = 0.02
 """How often to look for the exit where no pidfd could be had to tell it."""
 _COPIER_DEADLINE_S = 2.0
+_MOST_INTERRUPTIONS = 100
+"""So many exceptions during one stop are no caller's impatience any more."""
+_PATIENCE = 3
+"""So many further signals or requests after the first end the grace: Ctrl-C, four times."""
 _QUICK_S = 0.005
 """A child that is done by then never needs a scribe beside it, only after it."""
 
@@ -62,6 +66,7 @@ class Watch:
             self._poll.register(inbox.fd, select.POLLIN)
         self._exited = False
         self._stop: Stop | None = None
+        self._asked_again = 0
         self._started = time.monotonic()
         self._next_tick = self._started + _TICK_S
         self.ending = Ending(time.time())
@@ -84,10 +89,11 @@ class Watch:
 
     def _interrupted(self, error: BaseException) -> None:
         number = signal.SIGINT if isinstance(error, KeyboardInterrupt) else signal.SIGTERM
-        while True:
+        for _attempt in range(_MOST_INTERRUPTIONS):
             try:
                 self._begin_stop(number, {"command": type(error).__name__, "pid": os.getpid()})
-                return self._loop()
+                self._loop()
+                return
             except BaseException:  # noqa: BLE001 - the child must not outlive its caller
                 if self._stop is not None:
                     self._stop.force(time.monotonic())
@@ -95,7 +101,9 @@ class Watch:
     # -- the loop --------------------------------------------------------------------------
 
     def _loop(self) -> None:
-        if not self._poll.poll(_QUICK_S * 1000):
+        self._poll.poll(_QUICK_S * 1000)
+        self._reap_leader()
+        if not self._exited and not self._helper.started:
             self._start_scribe()
         while not (self._exited and (self._stop is None or self._stop.over)):
             self._take_signals()
@@ -116,13 +124,11 @@ class Watch:
             due.append(time.monotonic() + _BLIND_S)
         if self._stop is not None and not self._stop.over:
             due.append(self._stop.due)
-        elif self._spec.timeout_s is not None and not self._exited:
+        elif self._spec.timeout_s is not None and self._stop is None and not self._exited:
             due.append(self._started + self._spec.timeout_s)
         return max(0.0, min(due) - time.monotonic()) * 1000
 
     def _start_scribe(self) -> None:
-        if self._helper.started:
-            return
         self._helper.start()
         if self._helper.fd >= 0:
             self._poll.register(self._helper.fd, select.POLLIN)
@@ -133,7 +139,6 @@ class Watch:
             "launched",
             pid=self._child.pid,
             start_ticks=status.start_ticks if status is not None else 0,
-            boot_id=_boot_id(),
         )
 
     def _tell(self, event: str, **fields: Any) -> None:
@@ -198,13 +203,21 @@ class Watch:
             if received.number in STOPS:
                 self._begin_stop(received.number, received.sender)
             elif not self._exited:
-                os.kill(self._child.pid, received.number)
+                self._pass_on(received.number)
+
+    def _pass_on(self, number: int) -> None:
+        try:
+            os.kill(self._child.pid, number)
+        except PermissionError:  # it runs as somebody else by now
+            self._tell("signal_refused", signal=number)
 
     def _take_requests(self) -> None:
         fd = self._helper.fd
         requests = self._helper.requests()
         if fd >= 0 and self._helper.fd < 0:  # the scribe died; its link would be ready for ever
             self._poll.unregister(fd)
+            if self._helper.may_start_again:
+                self._start_scribe()
         for request in requests:
             if request.get("kind") != "stop":
                 self._tell("request_refused", request=request)
@@ -229,7 +242,7 @@ class Watch:
         self, number: int, sender: dict[str, Any], grace_s: float | None = None
     ) -> None:
         if self._stop is not None:
-            self._stop.ask(number)
+            self._hurry(number, grace_s)
             return
         if self._exited:
             return
@@ -239,12 +252,24 @@ class Watch:
         self._tell("stopping", signal=number, sender=sender, grace_s=grace_s)
         self._stop = Stop(self._tree, number, grace_s, time.monotonic())
 
+    def _hurry(self, number: int, grace_s: float | None) -> None:
+        """Asked again: pass it on, shorten the grace if that is asked, lose patience with it."""
+        assert self._stop is not None
+        now = time.monotonic()
+        self._asked_again += 1
+        if self._asked_again >= _PATIENCE:
+            self._stop.force(now)
+        elif grace_s is not None:
+            self._stop.shorten(now + grace_s, now)
+        self._stop.ask(number)
+
     # -- the end ---------------------------------------------------------------------------
 
     def _end_survivors(self) -> None:
         survivors = self._living()
         if survivors:
-            self._start_scribe()
+            if not self._helper.started:
+                self._start_scribe()
             self._tell("ending_survivors", survivors=survivors)
             self._stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
 
@@ -260,7 +285,10 @@ class Watch:
         self._helper.finish(ended(self.ending, self.survivors))
 
     def _living(self) -> list[dict[str, Any]]:
-        members = self._tree.members()
+        try:
+            members = self._tree.members()
+        except OSError:
+            return []
         found = [{"pid": process.pid, "command": _command(process.pid)} for process in members]
         for process in members:
             process.close()
@@ -312,11 +340,3 @@ def _is_ready(fd: int) -> bool:
 def _command(pid: int) -> str:
     status = read_stat(pid)
     return status.command if status is not None else ""
-
-
-def _boot_id() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""

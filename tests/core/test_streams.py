@@ -141,6 +141,18 @@ def test_interrupted_pipeline(lab: Lab) -> None:
     assert process.wait(30) == 0
 
 
+def test_impatient_user(lab: Lab) -> None:
+    """A signal while the rest waits for a reader that stalls ends the waiting, not the status."""
+    code = shell("seq 300000; touch done; exit 3")
+    process = lab.start((*PROGRAM, "run", "-q", "--", *code), stdout=subprocess.PIPE)
+    until((lab.home / "done").exists, "the child to be done")
+    until(lambda: any(lab.state.glob("runs/*/exit.json")), "its ending to be recorded")
+    begin = time.monotonic()
+    process.terminate()
+    assert process.wait(30) == 3
+    assert time.monotonic() - begin < 5, "half of what a reader that stalls is given"
+
+
 # -- other descriptors -------------------------------------------------------------------------
 
 
@@ -155,6 +167,22 @@ def test_program_leaks_none_of_its_own(lab: Lab) -> None:
     done = lab.run("ls", "-l", "/proc/self/fd")
     names = [line.split()[-3] for line in done.stdout.decode().splitlines() if "->" in line]
     assert names == ["0", "1", "2", "3"], "3 is the directory that ls reads"
+
+
+SIGNAL_STATE = ("grep", "-E", "SigBlk|SigIgn", "/proc/self/status")
+NO_SIGNALS = f"SigBlk:\t{0:016x}\nSigIgn:\t{0:016x}\n"
+
+
+def test_child_of_the_program_has_default_signals(lab: Lab) -> None:
+    """The child ignores and blocks nothing that we ignore or block."""
+    assert lab.run(*SIGNAL_STATE).stdout.decode() == NO_SIGNALS
+
+
+def test_child_of_the_api_has_default_signals(lab: Lab) -> None:
+    """SIGPIPE, which Python ignores, is not ignored in the child."""
+    result = run(SIGNAL_STATE)
+    with open(result.log_path, encoding="ascii") as log:
+        assert log.read() == NO_SIGNALS
 
 
 def test_api_passes_on_no_descriptors(lab: Lab) -> None:

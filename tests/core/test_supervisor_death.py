@@ -30,12 +30,18 @@ def kill(run: Supervised) -> None:
     run.process.wait()
 
 
+def ours(lab: Lab) -> list[int]:
+    """Live processes of the program."""
+    return [pid for pid, command in lab.living().items() if "gpualert_common" in command]
+
+
 @pytest.fixture
 def orphaned(lab: Lab) -> Supervised:
     """A run whose child waits for the file ``go`` and whose supervisor is dead."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
     kill(run)
+    until(lambda: not ours(lab), "the scribe to end with its supervisor")
     return run
 
 
@@ -100,10 +106,10 @@ def test_child_may_read_and_write_on(lab: Lab) -> None:
     assert run.log().endswith(b"100000\nx\n")
 
 
-def test_scribe_ends_with_its_supervisor(lab: Lab, orphaned: Supervised) -> None:
-    """Nothing of ours is left when the supervisor is gone; the child is."""
-    until(lambda: all("sh -c" in c or "sleep" in c for c in lab.living().values()), "the scribe")
+def test_child_is_all_that_is_left(lab: Lab, orphaned: Supervised) -> None:
+    """Nothing of ours outlives the supervisor; the child does."""
     assert orphaned.leader in lab.living()
+    assert not ours(lab)
 
 
 def test_orphaned_run_is_lost(lab: Lab, orphaned: Supervised) -> None:
@@ -223,18 +229,22 @@ def test_leader_number_is_not_trusted(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
-    """``follow`` prints what a lost run has written and does not wait for ever."""
-    done = lab.gpualert("follow", orphaned.record.run_id)
-    assert (done.returncode, done.stdout) == (0, b"ready\n")
+    """``follow`` goes on for as long as the training does, supervised or not."""
+    command = (*PROGRAM, "follow", orphaned.record.run_id)
+    follower = lab.start(command, stdout=subprocess.PIPE)
+    assert follower.stdout is not None
+    assert follower.stdout.readline() == b"ready\n"
+    let_it_end(lab)
+    assert follower.communicate(timeout=30)[0] == b"done\n"
+    assert follower.returncode == 0
 
 
 def test_killed_with_its_scribe(lab: Lab) -> None:
     """The same when everything of ours is killed at once."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
-    ours = [pid for pid, command in lab.living().items() if "gpualert_common" in command]
-    assert len(ours) == 2
-    for pid in ours:
+    assert len(ours(lab)) == 2
+    for pid in ours(lab):
         os.kill(pid, signal.SIGKILL)
     run.process.wait()
     let_it_end(lab)
@@ -246,11 +256,7 @@ def test_scribe_killed_alone(lab: Lab) -> None:
     """A scribe that is killed is replaced at the end: status, record and verdict are whole."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
-    (scribe,) = (
-        pid
-        for pid, command in lab.living().items()
-        if "gpualert_common" in command and pid != run.process.pid
-    )
+    (scribe,) = set(ours(lab)) - {run.process.pid}
     os.kill(scribe, signal.SIGKILL)
     (lab.home / "go").touch()
     assert run.wait() == 3
@@ -262,11 +268,7 @@ def test_scribe_stopped(lab: Lab) -> None:
     """A scribe that is stopped (as by a stalled disk) delays the status by less than a second."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
-    (scribe,) = (
-        pid
-        for pid, command in lab.living().items()
-        if "gpualert_common" in command and pid != run.process.pid
-    )
+    (scribe,) = set(ours(lab)) - {run.process.pid}
     os.kill(scribe, signal.SIGSTOP)
     (lab.home / "go").touch()
     assert run.wait() == 3
