@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -342,6 +343,28 @@ def test_stop_command_with_a_grace_of_its_own(lab: Lab) -> None:
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "1h"))
     run.says(b"ready")
     assert lab.gpualert("stop", "--grace", "0.2").returncode == 0
+    assert run.wait() == 137
+
+
+def test_a_later_request_shortens_the_grace(lab: Lab) -> None:
+    """A second ``gpualert stop`` with a shorter grace ends what a first one left time to."""
+    run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "1h"))
+    run.says(b"ready")
+    run.signal(signal.SIGTERM)
+    run.told("stopping")
+    assert lab.gpualert("stop", "--grace", "0").returncode == 0
+    assert run.wait() == 137
+
+
+def test_patience_is_lost(lab: Lab) -> None:
+    """The fourth signal of a stop ends the grace: nobody waits an hour for a deaf child."""
+    run = lab.launch(*listener("SIGUSR1", "SIGTERM,SIGINT"), options=("--grace", "1h"))
+    run.says(b"ready")
+    for _signal in range(3):
+        run.signal(signal.SIGTERM)
+        time.sleep(0.05)  # two of a kind that are pending together are one
+    assert run.process.poll() is None
+    run.signal(signal.SIGINT)
     assert run.wait() == 137
 
 
