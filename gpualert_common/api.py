@@ -10,7 +10,7 @@ import os
 from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise import Outlook, Supervised, supervise
+from gpualert_common.supervise import ScribePlan, Supervised, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def run(
     spec = make_spec(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
-    return RunResult(supervise(spec, _quiet_outlook, own_process=False))
+    return RunResult(supervise(spec, _quiet_plan, own_process=False))
 
 
 def make_spec(
@@ -135,5 +135,5 @@ def judge_for(prepared: Prepared) -> Evidence:
     return Judge(prepared.launch_record)
 
 
-def _quiet_outlook(prepared: Prepared) -> Outlook:
-    return Outlook(lambda: judge_for(prepared))
+def _quiet_plan(prepared: Prepared) -> ScribePlan:
+    return ScribePlan(lambda: judge_for(prepared))

@@ -7,7 +7,7 @@ import os
 
 from gpualert_common import config
 from gpualert_common.api import judge_for, make_spec
-from gpualert_common.supervise import Outlook, supervise
+from gpualert_common.supervise import ScribePlan, supervise
 from gpualert_common.supervise.forward import is_discard
 
 TYPE_CHECKING = False
@@ -33,8 +33,8 @@ def run(options: argparse.Namespace) -> int:
     quiet = settings["quiet"].value
     shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
-    def outlook(prepared: Prepared) -> Outlook:
-        return Outlook(
+    def plan(prepared: Prepared) -> ScribePlan:
+        return ScribePlan(
             lambda: judge_for(prepared),
             forwards=_forwards(spec),
             greeting="" if quiet else _greeting(prepared),
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
             shared=shared,
         )
 
-    supervised = supervise(spec, outlook, own_process=True)
+    supervised = supervise(spec, plan, own_process=True)
     os._exit(supervised.ending.shell_code)
 
 

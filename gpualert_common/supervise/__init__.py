@@ -9,9 +9,9 @@ import time
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
-from gpualert_common.supervise.helper import Helper
 from gpualert_common.supervise.prepare import Prepared, prepare
-from gpualert_common.supervise.scribe import Outlook, Scribe, ended
+from gpualert_common.supervise.scribe import Scribe, ScribePlan, ended
+from gpualert_common.supervise.scribe_handle import ScribeHandle
 from gpualert_common.supervise.signals import Inbox
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.tree import Tree, mark, own_children
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""
 
-__all__ = ["Outlook", "Supervised", "supervise"]
+__all__ = ["ScribePlan", "Supervised", "supervise"]
 
 
 class Supervised:
@@ -43,7 +43,7 @@ class Supervised:
 
 
 def supervise(
-    spec: RunSpec, outlook: Callable[[Prepared], Outlook], *, own_process: bool
+    spec: RunSpec, plan: Callable[[Prepared], ScribePlan], *, own_process: bool
 ) -> Supervised:
     """Run ``spec`` to its end and return how it ended.
 
@@ -59,27 +59,27 @@ def supervise(
         inbox.install()
     prepared = prepare(spec)
     record = prepared.record
-    helper = Helper(
-        lambda link: Scribe(record, prepared.launch_record, prepared.logs, outlook(prepared), link),
+    scribe = ScribeHandle(
+        lambda link: Scribe(record, prepared.launch_record, prepared.logs, plan(prepared), link),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
     )
     try:
-        ending = _launch_and_watch(spec, prepared, helper, inbox)
+        ending = _launch_and_watch(spec, prepared, scribe, inbox)
     except GPUAlertError:
         raise  # nothing was launched
     except BaseException as error:
-        _end_unwatched(record, helper, error)
+        _end_unwatched(record, scribe, error)
         raise
     finally:
-        verdict = helper.verdict
-        helper.close()
+        verdict = scribe.verdict
+        scribe.close()
         record.disown()
     return Supervised(record, ending, verdict)
 
 
 def _launch_and_watch(
-    spec: RunSpec, prepared: Prepared, helper: Helper, inbox: Inbox | None
+    spec: RunSpec, prepared: Prepared, scribe: ScribeHandle, inbox: Inbox | None
 ) -> Ending:
     record = prepared.record
     env = spawn.environment(spec, record.run_id)
@@ -91,7 +91,7 @@ def _launch_and_watch(
     except spawn.NotStartedError as error:
         os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
         ending = _not_started(error)
-        helper.finish(ended(ending, []))
+        scribe.finish(ended(ending, []))
         return ending
     except OSError as error:
         record.discard()
@@ -109,7 +109,7 @@ def _launch_and_watch(
         inbox.arm()
     adopts = inbox is not None and libc.become_subreaper()
     tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=others)
-    watch = Watch(child, spec, tree, helper, inbox, copiers)
+    watch = Watch(child, spec, tree, scribe, inbox, copiers)
     watch.run()
     return watch.ending
 
@@ -136,13 +136,13 @@ def _not_started(error: spawn.NotStartedError) -> Ending:
     return ending
 
 
-def _end_unwatched(record: Record, helper: Helper, error: BaseException) -> None:
+def _end_unwatched(record: Record, scribe: ScribeHandle, error: BaseException) -> None:
     """End the child that an exception of the caller's came between: launched, not yet watched.
 
     Its number may not even have reached us, so it is found by its mark.
     """
     for _attempt in range(_MOST_INTERRUPTIONS):
-        if helper.finished:
+        if scribe.finished:
             return
         try:
             tree = Tree(None, mark(record.run_id))
@@ -154,7 +154,7 @@ def _end_unwatched(record: Record, helper: Helper, error: BaseException) -> None
             for pid in children:
                 _reap(pid)
             ending.ended_at = time.time()
-            helper.finish(ended(ending, []))
+            scribe.finish(ended(ending, []))
         except BaseException:  # noqa: BLE001 - the child must not outlive its caller
             continue
 
@@ -168,4 +168,4 @@ def _reap(pid: int) -> None:
 
 def _become_scribe(inbox: Inbox | None) -> None:
     if inbox is not None:
-        inbox.ignore_in_helper()
+        inbox.ignore_in_scribe()

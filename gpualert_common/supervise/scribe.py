@@ -42,7 +42,7 @@ _INDEX_SHARE = 1 / 1000
 """Entries of the index are at least this part of the run's age apart: some 9,000 in 30 days."""
 
 
-class Outlook:
+class ScribePlan:
     """What a scribe is given besides the record: how to judge, where to show, what to say.
 
     ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
@@ -79,24 +79,24 @@ class Scribe:
         record: Record,
         launch_record: dict[str, Any],
         logs: list[LogFile],
-        outlook: Outlook,
+        plan: ScribePlan,
         link: Link,
     ) -> None:
         self._record = record
         self._launch_record = launch_record
         self._logs = logs
-        self._outlook = outlook
+        self._plan = plan
         self._link = link
         self._ended: dict[str, Any] | None = None
         self._disk_full = False
         self._dropped = 0
         self._index_due = 0.0
         self._index_sizes: list[int] = []
-        self._analyst = Analyst(logs, outlook.evidence) if outlook.evidence else None
+        self._analyst = Analyst(logs, plan.evidence) if plan.evidence else None
         self._forwarders = [
-            Forwarder(log, outlook.forwards[log.name], outlook.shared, slot)
+            Forwarder(log, plan.forwards[log.name], plan.shared, slot)
             for slot, log in enumerate(logs)
-            if log.name in outlook.forwards
+            if log.name in plan.forwards
         ]
         self.verdict: dict[str, Any] | None = None
 
@@ -114,7 +114,7 @@ class Scribe:
     def _run(self) -> None:
         for forwarder in self._forwarders:
             forwarder.start()
-        self._print(self._outlook.greeting)
+        self._print(self._plan.greeting)
         self._read_link()
         if self._ended is None:
             if self._analyst is not None:
@@ -294,9 +294,9 @@ class Scribe:
         lost = [str(one.problem) for one in self._forwarders if one.problem is not None]
         if lost:
             self._note("output_lost", problems=lost)
-        if self._outlook.say is None:
+        if self._plan.say is None:
             return
-        words = self._outlook.say(self.verdict, ending)
+        words = self._plan.say(self.verdict, ending)
         words += "".join(f"gpualert: output not passed on: {problem}\n" for problem in lost)
         cut = any(forwarder.in_mid_line for forwarder in self._forwarders)
         self._print("\n" * cut + words)
@@ -310,7 +310,7 @@ class Scribe:
     def _print(self, text: str) -> None:
         if text:
             try:
-                os.write(self._outlook.say_fd, text.encode("utf-8", "replace"))
+                os.write(self._plan.say_fd, text.encode("utf-8", "replace"))
             except OSError:
                 pass
 

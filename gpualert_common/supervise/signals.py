@@ -72,8 +72,8 @@ class Inbox:
             found.append(Signal(number, _sender(code, pid, uid)))
         return found
 
-    def ignore_in_helper(self) -> None:
-        """In a forked helper: signals to the process group are the supervisor's to act on."""
+    def ignore_in_scribe(self) -> None:
+        """In a forked scribe: signals to the process group are the supervisor's to act on."""
         for number in (*STOPS, *PASSED_ON):
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._ours)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.helper import Helper
+    from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
     from gpualert_common.supervise.tree import Tree
 
@@ -48,7 +48,7 @@ class Watch:
         child: subprocess.Popen[bytes],
         spec: RunSpec,
         tree: Tree,
-        helper: Helper,
+        scribe: ScribeHandle,
         inbox: Inbox | None,
         copiers: Sequence[int] = (),
     ) -> None:
@@ -56,7 +56,7 @@ class Watch:
         self._copiers = copiers
         self._spec = spec
         self._tree = tree
-        self._helper = helper
+        self._scribe = scribe
         self._inbox = inbox
         self._pidfd = _open_pidfd(child.pid)
         self._poll = select.poll()
@@ -103,7 +103,7 @@ class Watch:
     def _loop(self) -> None:
         self._poll.poll(_QUICK_S * 1000)
         self._reap_leader()
-        if not self._exited and not self._helper.started:
+        if not self._exited and not self._scribe.started:
             self._start_scribe()
         while not (self._exited and (self._stop is None or self._stop.over)):
             self._take_signals()
@@ -129,11 +129,11 @@ class Watch:
         return max(0.0, min(due) - time.monotonic()) * 1000
 
     def _start_scribe(self) -> None:
-        self._helper.start()
-        if self._helper.fd >= 0:
-            self._poll.register(self._helper.fd, select.POLLIN)
-        if self._helper.pid is not None:
-            self._tree.exclude.add(self._helper.pid)
+        self._scribe.start()
+        if self._scribe.fd >= 0:
+            self._poll.register(self._scribe.fd, select.POLLIN)
+        if self._scribe.pid is not None:
+            self._tree.exclude.add(self._scribe.pid)
         status = read_stat(self._child.pid)
         self._tell(
             "launched",
@@ -142,7 +142,7 @@ class Watch:
         )
 
     def _tell(self, event: str, **fields: Any) -> None:
-        self._helper.tell(note(event, **fields))
+        self._scribe.tell(note(event, **fields))
 
     # -- the child -------------------------------------------------------------------------
 
@@ -212,11 +212,11 @@ class Watch:
             self._tell("signal_refused", signal=number)
 
     def _take_requests(self) -> None:
-        fd = self._helper.fd
-        requests = self._helper.requests()
-        if fd >= 0 and self._helper.fd < 0:  # the scribe died; its link would be ready for ever
+        fd = self._scribe.fd
+        requests = self._scribe.requests()
+        if fd >= 0 and self._scribe.fd < 0:  # the scribe died; its link would be ready for ever
             self._poll.unregister(fd)
-            if self._helper.may_start_again:
+            if self._scribe.may_start_again:
                 self._start_scribe()
         for request in requests:
             if request.get("kind") != "stop":
@@ -268,7 +268,7 @@ class Watch:
     def _end_survivors(self) -> None:
         survivors = self._living()
         if survivors:
-            if not self._helper.started:
+            if not self._scribe.started:
                 self._start_scribe()
             self._tell("ending_survivors", survivors=survivors)
             self._stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
@@ -277,12 +277,12 @@ class Watch:
         deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.left else self._copiers:
             _await_exit(pid, max(0.0, deadline - time.monotonic()))
-        if self._helper.started or not self._tree.created_none():
+        if self._scribe.started or not self._tree.created_none():
             self.survivors = self._living()
         if self._inbox is not None:
             self._inbox.take()
-            self._helper.impatient_fd = self._inbox.fd
-        self._helper.finish(ended(self.ending, self.survivors))
+            self._scribe.impatient_fd = self._inbox.fd
+        self._scribe.finish(ended(self.ending, self.survivors))
 
     def _living(self) -> list[dict[str, Any]]:
         try:

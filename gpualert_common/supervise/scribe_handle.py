@@ -22,7 +22,7 @@ _MARGIN_S = 1.0
 """For the scribe to say that the classifier missed its deadline."""
 
 
-class Helper:
+class ScribeHandle:
     """A scribe and the supervisor's end of its link.
 
     ``in_process`` True runs it as a thread, False as a forked process that calls ``after_fork``
