@@ -192,7 +192,9 @@ class Tree:
         """Whom a stop asks: the leader or, once it is gone, those whose parent is gone.
 
         A shell that dies of a signal does not pass it on, so the children of a shell are asked
-        with it, and theirs where a child is a shell itself.  The caller closes the pidfds.
+        with it, and theirs where a child is a shell itself; but not a ``tee`` behind the training,
+        which ends with its input and without which the training could not speak while it saves.
+        The caller closes the pidfds.
         """
         leader = None if self.leader is None or self.leader_reaped else Process.open(self.leader)
         stats = self._stats()
@@ -204,6 +206,7 @@ class Tree:
         for pid in asked:  # grows while we look
             if is_shell(pid):
                 asked += [child for child, status in stats.items() if status.parent == pid]
+        asked = _without_readers(asked)
         return [process for pid in asked if (process := Process.open(pid)) is not None]
 
     def _roots(self, stats: dict[int, Stat]) -> list[int]:
@@ -244,6 +247,20 @@ class Tree:
 
     def _is_marked(self, pid: int, status: Stat) -> bool:
         return status.parent != _KTHREADD and self._mark in b"\0" + _environment(pid)
+
+
+def _without_readers(pids: list[int]) -> list[int]:
+    """The processes whose stdin is not a pipe that another one of them writes to."""
+    written = {_descriptor(pid, number) for pid in pids for number in (1, 2)}
+    pipes = {target for target in written if target.startswith("pipe:")}
+    return [pid for pid in pids if _descriptor(pid, 0) not in pipes]
+
+
+def _descriptor(pid: int, number: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{number}")
+    except OSError:
+        return ""
 
 
 def _environment(pid: int) -> bytes:

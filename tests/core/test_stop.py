@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -71,12 +69,16 @@ def _subshell(_lab: Lab, command: str) -> list[str]:
     return ["sh", "-c", f"(cd /; {command}; echo inner); echo outer"]
 
 
+def _pipeline(_lab: Lab, command: str) -> list[str]:
+    return ["bash", "-c", f"{command} 2>&1 | tee seen; echo done"]
+
+
 def _wrapper(lab: Lab, command: str) -> list[str]:
     wrapper = "import subprocess, sys; subprocess.run(sys.argv[1:])"
     return [PYTHON, lab.script("wrapper.py", wrapper), *command.split()]
 
 
-LEADERS = (_directly, _compound, _script, _script_in_script, _subshell, _wrapper)
+LEADERS = (_directly, _compound, _script, _script_in_script, _subshell, _pipeline, _wrapper)
 Leader = Callable[[Lab, str], list[str]]
 
 
@@ -111,85 +113,6 @@ def test_status_after_a_saved_checkpoint(lab: Lab) -> None:
     assert (ending["code"], ending["signal"]) == (0, signal.SIGTERM)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
-def test_signal_that_stops(lab: Lab, name: str) -> None:
-    """TERM, INT and HUP reach the child as what they are, and their sender is recorded."""
-    number = getattr(signal, name)
-    run = lab.launch(*listener())
-    run.says(b"ready")
-    run.signal(number)
-    assert run.wait() == 0
-    assert run.log() == f"ready\nheard {name}\n".encode()
-    ending = exit_of(run.record)
-    assert ending["signal"] == number
-    assert ending["sender"]["pid"] == os.getpid()
-    assert ending["sender"]["uid"] == os.getuid()
-    assert ending["sender"]["command"] == Path("/proc/self/comm").read_text().strip()
-
-
-@pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2", "SIGQUIT"])
-def test_signal_that_is_passed_on(lab: Lab, name: str) -> None:
-    """USR1, USR2 and QUIT reach the leader, mean what it makes of them, and stop nothing."""
-    run = lab.launch(*listener())
-    run.says(b"ready")
-    run.signal(getattr(signal, name))
-    run.says(f"heard {name}".encode())
-    run.signal(signal.SIGTERM)
-    assert run.wait() == 0
-    told = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
-    assert told == [getattr(signal, name), signal.SIGTERM]
-    assert exit_of(run.record)["signal"] == signal.SIGTERM
-
-
-@pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
-def test_user_signal_reaches_the_leader_only(lab: Lab, name: str) -> None:
-    """A worker of the training in the same process group does not get the leader's USR1."""
-    code = f"""
-import signal, subprocess, sys, time
-worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL_SIGNALS!r}, ""])
-signal.signal(signal.{name}, lambda number, frame: print("leader heard", flush=True))
-while worker.poll() is None:
-    time.sleep(0.02)
-"""
-    run = lab.launch(*python(code))
-    run.says(b"ready")
-    run.signal(getattr(signal, name))
-    run.says(b"leader heard")
-    run.signal(signal.SIGTERM)
-    run.wait()
-    assert b"heard SIGUSR" not in run.log()
-
-
-def test_user_signal_without_a_handler_ends_the_leader(lab: Lab) -> None:
-    """A child that does not know USR1 dies of it, as it would without us."""
-    run = lab.launch("sleep", "1000")
-    run.signal(signal.SIGUSR1)
-    assert run.wait() == 128 + signal.SIGUSR1
-
-
-def test_many_signals_at_once(lab: Lab) -> None:
-    """A storm of signals loses none of their kinds and still ends in one stop."""
-    run = lab.launch(*listener())
-    run.says(b"ready")
-    for _round in range(50):
-        run.signal(signal.SIGUSR1)
-        run.signal(signal.SIGUSR2)
-    run.says(b"heard SIGUSR1")
-    run.says(b"heard SIGUSR2")
-    run.signal(signal.SIGTERM)
-    assert run.wait() == 0
-    assert [event["event"] for event in run.record.events()].count("stopping") == 1
-
-
-def test_hang_up_under_nohup(lab: Lab) -> None:
-    """Under nohup a hang-up reaches neither the supervisor nor the child."""
-    process = lab.start(("nohup", *PROGRAM, "run", "--", *shell("echo on; sleep 0.5; exit 3")))
-    until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the run to be launched")
-    process.send_signal(signal.SIGHUP)
-    assert process.wait(30) == 3
-    assert exit_of(lab.record())["signal"] is None
-
-
 def test_child_that_ignores_term(lab: Lab) -> None:
     """A child that does not heed TERM is killed when the grace is over."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "0.3"))
@@ -216,26 +139,6 @@ def test_tree_that_ignores_term(lab: Lab) -> None:
     run.signal(signal.SIGTERM)
     run.wait()
     until(lab.is_empty, "every marked process to be gone")
-
-
-def test_second_signal_reaches_the_child(lab: Lab) -> None:
-    """A second signal in mid-stop is passed on, and the grace stays what it was."""
-    code = """
-import signal, sys
-signal.signal(signal.SIGTERM, lambda number, frame: print("one", flush=True))
-signal.signal(signal.SIGINT, lambda number, frame: (print("two", flush=True), sys.exit(7)))
-print("ready", flush=True)
-while True:
-    signal.pause()
-"""
-    run = lab.launch(*python(code))
-    run.says(b"ready")
-    run.signal(signal.SIGTERM)
-    run.says(b"one")
-    run.signal(signal.SIGINT)
-    assert run.wait() == 7
-    assert run.log() == b"ready\none\ntwo\n"
-    assert exit_of(run.record)["signal"] == signal.SIGTERM
 
 
 def test_worker_gets_no_term_while_the_leader_saves(lab: Lab) -> None:
@@ -266,51 +169,6 @@ def test_worker_is_asked_when_the_leader_is_gone(lab: Lab) -> None:
     run.signal(signal.SIGTERM)
     run.wait()
     assert run.log().endswith(b"heard SIGTERM\n")
-
-
-def test_stopped_child_is_noticed_and_can_be_ended(lab: Lab) -> None:
-    """A child in SIGSTOP is told in the record, and TERM ends it all the same."""
-    run = lab.launch(*listener())
-    run.says(b"ready")
-    os.kill(run.leader, signal.SIGSTOP)
-    assert run.told("child_stopped")["signal"] == signal.SIGSTOP
-    run.signal(signal.SIGTERM)
-    assert run.wait() == 0
-    assert run.log().endswith(b"heard SIGTERM\n")
-
-
-def test_stopped_child_goes_on(lab: Lab) -> None:
-    """A child that is continued is told too, and runs to its own end."""
-    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
-    os.kill(run.leader, signal.SIGSTOP)
-    run.told("child_stopped")
-    os.kill(run.leader, signal.SIGCONT)
-    run.told("child_continued")
-    (lab.home / "go").touch()
-    assert run.wait() == 3
-
-
-def test_supervisor_that_is_suspended(lab: Lab) -> None:
-    """While the supervisor is suspended (Ctrl-Z) the child goes on; its status is not lost."""
-    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; touch done; exit 3"))
-    run.says(b"ready")
-    run.signal(signal.SIGSTOP)
-    (lab.home / "go").touch()
-    until((lab.home / "done").exists, "the child to be done all the same")
-    run.signal(signal.SIGCONT)
-    assert run.wait() == 3
-
-
-def test_signal_in_the_first_moment(lab: Lab) -> None:
-    """A signal at any moment of the start ends the run, and nothing of it is left."""
-    for pause in range(0, 60, 4):
-        process = lab.start((*PROGRAM, "run", "--", "sleep", "1000"))
-        until(lambda: any("gpualert" in line for line in lab.living().values()), "its start")
-        signal.sigtimedwait([], pause / 1000)
-        process.terminate()
-        assert process.wait(30) in (128 + signal.SIGTERM, -signal.SIGTERM)
-        until(lab.is_empty, "nothing of it to be left")
 
 
 def test_processes_of_others_are_left_alone(lab: Lab) -> None:

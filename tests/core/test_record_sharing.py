@@ -1,0 +1,183 @@
+"""One record, several processes: who holds it, and how one asks another for something."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.record import Record
+from tests.supervised import Lab, python, shell, until
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    """A new record, held by this process."""
+    made = Record.create(str(tmp_path / "20261120-000000-000001-abcd"))
+    yield made
+    made.close()
+
+
+def opened(record: Record) -> Record:
+    """The same record as another process would open it."""
+    return Record.open(record.path)
+
+
+# -- who holds it ------------------------------------------------------------------------------
+
+
+def test_record_is_held_by_its_maker(record: Record) -> None:
+    """Whoever created a record holds it, for every other reader too."""
+    assert record.held
+    other = opened(record)
+    assert other.held
+    assert not other.take()
+
+
+def test_record_is_free_after_its_maker_closed(record: Record) -> None:
+    """When its maker lets go the record can be taken, once."""
+    record.close()
+    one, two = opened(record), opened(record)
+    assert not one.held
+    assert one.take()
+    assert two.held
+    assert not two.take()
+    one.close()
+    assert two.take()
+
+
+def test_hold_outlives_a_forked_helper(record: Record) -> None:
+    """A helper that was forked and disowned the record neither ends the hold nor keeps it."""
+    read_fd, write_fd = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        record.disown()
+        os.write(write_fd, b".")
+        signal_wait()
+    os.read(read_fd, 1)
+    assert opened(record).held
+    record.close()
+    assert not opened(record).held
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    os.close(read_fd)
+    os.close(write_fd)
+
+
+def signal_wait() -> None:
+    """Wait until killed."""
+    while True:
+        signal.pause()
+
+
+def test_looking_takes_nothing(record: Record) -> None:
+    """Asking whether a record is held does not keep anybody from taking it."""
+    record.close()
+    one, two = opened(record), opened(record)
+    assert not one.held
+    assert two.take()
+
+
+def test_record_can_be_taken_while_others_look(record: Record) -> None:
+    """Somebody who keeps asking whether a record is held does not make it look held."""
+    record.close()
+    looks = (
+        "import sys\n"
+        "from gpualert_common.record import Record\n"
+        "record = Record.open(sys.argv[1])\n"
+        "print('ready', flush=True)\n"
+        "while True: record.held\n"
+    )
+    others = [
+        subprocess.Popen((*python(looks), record.path), stdout=subprocess.PIPE) for _other in "12"
+    ]
+    try:
+        for other in others:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"ready\n"
+        for _take in range(50):
+            mine = opened(record)
+            assert mine.take()
+            mine.close()
+    finally:
+        for other in others:
+            other.kill()
+            other.communicate()
+
+
+def test_hold_ends_with_the_process(lab: Lab) -> None:
+    """The hold of a process that was killed is gone, without any clean-up."""
+    run = lab.launch("sleep", "1000")
+    assert run.record.held
+    run.process.kill()
+    run.process.wait()
+    until(lambda: not run.record.held, "the hold to be gone")
+    assert run.record.state == "lost"
+
+
+# -- requests ----------------------------------------------------------------------------------
+
+
+def test_request_is_handed_out_once(record: Record) -> None:
+    """A request is taken once, by whoever asks first, in the order of asking."""
+    asker = opened(record)
+    asker.request("stop", grace_s=3.0)
+    asker.request("handover")
+    taken = record.take_requests()
+    assert [request["kind"] for request in taken] == ["stop", "handover"]
+    assert taken[0]["grace_s"] == 3.0
+    assert record.take_requests() == []
+
+
+def test_no_requests(record: Record) -> None:
+    """Without any request there is nothing to take."""
+    assert record.take_requests() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b'{"schema": 9, "kind": "stop"}'])
+def test_request_that_cannot_be_read(record: Record, content: bytes) -> None:
+    """A damaged request is taken away and told, and does not hide the next one."""
+    (Path(record.path) / "control").mkdir(0o700)
+    (Path(record.path) / "control" / "0.bad").write_bytes(content)
+    opened(record).request("stop")
+    assert [request["kind"] for request in record.take_requests()] == ["unreadable", "stop"]
+    assert record.take_requests() == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"grace_s": "soon"},
+        {"grace_s": float("nan")},
+        {"grace_s": 1e300},
+        {"grace_s": []},
+        {"grace_s": -5},
+        {"grace_s": None},
+        {"sender": "me"},
+        {"at": []},
+    ],
+    ids=str,
+)
+def test_odd_stop_request(lab: Lab, fields: dict[str, object]) -> None:
+    """A stop request with odd fields neither kills the supervisor nor is it lost."""
+    run = lab.launch(*shell("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done"))
+    run.says(b"ready")
+    run.record.request("stop", **fields)
+    assert run.wait() == 4
+
+
+@pytest.mark.parametrize("content", [b"not JSON", b'{"schema": 1}', b'{"schema": 1, "kind": "x"}'])
+def test_unknown_request_changes_nothing(lab: Lab, content: bytes) -> None:
+    """A request that is not understood is refused in the record, and the run goes on."""
+    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
+    run.says(b"ready")
+    (Path(run.record.path) / "control").mkdir(0o700)
+    (Path(run.record.path) / "control" / "1.x").write_bytes(content)
+    run.told("request_refused")
+    (lab.home / "go").touch()
+    assert run.wait() == 3
