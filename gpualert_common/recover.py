@@ -15,8 +15,9 @@ from gpualert_common.errors import RecordError
 from gpualert_common.judge import Judge
 from gpualert_common.record import EXIT, SPARE, SPEC, VERDICT, Record
 from gpualert_common.spec import Ending
+from gpualert_common.supervise.proc import boot_id, pid_namespace, read_stat
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, boot_id, mark, pid_namespace, read_stat
+from gpualert_common.supervise.tree import Tree, mark
 
 
 def is_alive(record: Record) -> bool:

@@ -10,11 +10,12 @@ from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.prepare import Prepared, prepare
+from gpualert_common.supervise.proc import own_children
 from gpualert_common.supervise.scribe import Scribe, ScribePlan, ended
 from gpualert_common.supervise.scribe_handle import ScribeHandle
 from gpualert_common.supervise.signals import Inbox
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark, own_children
+from gpualert_common.supervise.tree import Tree, mark
 from gpualert_common.supervise.watch import Watch
 
 TYPE_CHECKING = False

@@ -15,7 +15,7 @@ from gpualert_common.errors import NoDurableLogError
 from gpualert_common.record import SPARE, SPEC, Record, describe, make_directory
 from gpualert_common.supervise import libc
 from gpualert_common.supervise.logfile import LogFile
-from gpualert_common.supervise.tree import boot_id, pid_namespace
+from gpualert_common.supervise.proc import boot_id, pid_namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,24 +9,18 @@ its subreaper.  Only pidfds are signalled, so a recycled number is never hit.
 from __future__ import annotations
 
 import os
-import select
-import signal
-import time
+
+from gpualert_common.supervise import proc
+from gpualert_common.supervise.proc import Process, Stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SHELLS = frozenset(
-    ("sh", "ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "ksh93", "mksh", "tcsh", "zsh")
-)
-
 _MARK = "GPUALERT_MARK_"
 
 _KTHREADD = 2
 """Parent of the kernel's own threads, which never have an environment."""
-_LOOKS_AT_EXEC = 20
-_EXEC_PAUSE_S = 0.0005
 
 
 def mark(run_id: str) -> str:
@@ -35,93 +29,6 @@ def mark(run_id: str) -> str:
     One name per run, so that a run inside a run carries both marks.
     """
     return _MARK + run_id.replace("-", "_")
-
-
-def own_children() -> list[int]:
-    """The children of this process: before launch, those it had before it became gpualert.
-
-    A script that starts a sidecar and then becomes ``gpualert run`` by exec leaves it such a child.
-    """
-    return [int(pid) for pid in _read(f"/proc/self/task/{os.getpid()}/children").split()]
-
-
-class Process:
-    """One live process, pinned by a pidfd."""
-
-    __slots__ = ("fd", "pid", "start_ticks")
-
-    def __init__(self, pid: int, fd: int, start_ticks: int) -> None:
-        self.pid = pid
-        self.fd = fd
-        self.start_ticks = start_ticks
-
-    @classmethod
-    def open(cls, pid: int) -> Process | None:
-        """The process of that number, or None when it is gone or a zombie."""
-        try:
-            fd = os.pidfd_open(pid)
-        except OSError:
-            return None
-        status = read_stat(pid)
-        process = cls(pid, fd, 0 if status is None else status.start_ticks)
-        if status is None or not process.alive:
-            process.close()
-            return None
-        return process
-
-    @property
-    def identity(self) -> tuple[int, int]:
-        """Names this process and no later one of the same number."""
-        return self.pid, self.start_ticks
-
-    @property
-    def alive(self) -> bool:
-        """False as soon as it has exited, also while it is a zombie."""
-        poll = select.poll()
-        poll.register(self.fd, select.POLLIN)
-        return not poll.poll(0)
-
-    def send(self, number: int) -> None:
-        """Send a signal; a process that is gone or not ours is left alone."""
-        try:
-            signal.pidfd_send_signal(self.fd, number)
-        except OSError:
-            pass
-
-    def close(self) -> None:
-        """Give back the pidfd."""
-        os.close(self.fd)
-
-
-class Stat:
-    """What /proc/<pid>/stat says."""
-
-    __slots__ = ("command", "group", "parent", "session", "start_ticks", "state")
-
-    def __init__(self, text: bytes) -> None:
-        head, _, tail = text.rpartition(b")")
-        fields = tail.split()
-        self.command = head.partition(b"(")[2].decode("utf-8", "replace")
-        self.state = fields[0].decode()
-        self.parent = int(fields[1])
-        self.group = int(fields[2])
-        self.session = int(fields[3])
-        self.start_ticks = int(fields[19])
-
-
-def read_stat(pid: int) -> Stat | None:
-    """The status of a process, or None when there is none of that number."""
-    data = _read(f"/proc/{pid}/stat")
-    return Stat(data) if data else None
-
-
-def is_shell(pid: int) -> bool:
-    """True when the process runs a shell, by the file it executes."""
-    try:
-        name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-    except OSError:
-        return False
-    return name.removesuffix(" (deleted)") in SHELLS
 
 
 class Tree:
@@ -153,7 +60,7 @@ class Tree:
         The kernel numbers processes in order and /proc/loadavg ends with the last number given.
         Only for a run of milliseconds: later the numbers may have gone all the way round.
         """
-        return _last_pid() == self.leader
+        return proc.last_pid() == self.leader
 
     def members(self) -> list[Process]:
         """Every live process of the run, each with an open pidfd that the caller closes.
@@ -204,7 +111,7 @@ class Tree:
         else:
             asked = self._roots(stats)
         for pid in asked:  # grows while we look
-            if is_shell(pid):
+            if proc.is_shell(pid):
                 asked += [child for child, status in stats.items() if status.parent == pid]
         asked = _without_readers(asked)
         return [process for pid in asked if (process := Process.open(pid)) is not None]
@@ -219,7 +126,7 @@ class Tree:
         stats: dict[int, Stat] = {}
         for name in os.listdir("/proc"):
             if name.isdigit() and int(name) not in self.exclude:
-                status = read_stat(int(name))
+                status = proc.read_stat(int(name))
                 if status is not None and status.state not in "ZX":
                     stats[int(name)] = status
         return stats
@@ -246,65 +153,11 @@ class Tree:
         return related
 
     def _is_marked(self, pid: int, status: Stat) -> bool:
-        return status.parent != _KTHREADD and self._mark in b"\0" + _environment(pid)
+        return status.parent != _KTHREADD and self._mark in b"\0" + proc.environment(pid)
 
 
 def _without_readers(pids: list[int]) -> list[int]:
     """The processes whose stdin is not a pipe that another one of them writes to."""
-    written = {_descriptor(pid, number) for pid in pids for number in (1, 2)}
+    written = {proc.descriptor(pid, number) for pid in pids for number in (1, 2)}
     pipes = {target for target in written if target.startswith("pipe:")}
-    return [pid for pid in pids if _descriptor(pid, 0) not in pipes]
-
-
-def _descriptor(pid: int, number: int) -> str:
-    try:
-        return os.readlink(f"/proc/{pid}/fd/{number}")
-    except OSError:
-        return ""
-
-
-def _environment(pid: int) -> bytes:
-    """The environment of a process, waiting for it while the process is executing a program.
-
-    For that moment the kernel shows neither environment nor arguments.
-    """
-    for _look in range(_LOOKS_AT_EXEC):
-        data = _read(f"/proc/{pid}/environ")
-        if data or _read(f"/proc/{pid}/cmdline"):
-            return data
-        time.sleep(_EXEC_PAUSE_S)
-    return b""
-
-
-def boot_id() -> str:
-    """Names the present boot of the machine; empty where the kernel does not tell."""
-    return _read("/proc/sys/kernel/random/boot_id").decode().strip()
-
-
-def pid_namespace() -> str:
-    """Names the space that process numbers of this process are meant in."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
-
-
-def _last_pid() -> int:
-    fields = _read("/proc/loadavg").split()
-    return int(fields[-1]) if fields else 0
-
-
-def _read(path: str) -> bytes:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    chunks = []
-    try:
-        while chunk := os.read(fd, 1 << 17):
-            chunks.append(chunk)
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
-    return b"".join(chunks)
+    return [pid for pid in pids if proc.descriptor(pid, 0) not in pipes]

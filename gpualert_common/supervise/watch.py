@@ -11,11 +11,10 @@ import signal
 import time
 
 from gpualert_common.spec import Ending
-from gpualert_common.supervise import libc
+from gpualert_common.supervise import libc, proc
 from gpualert_common.supervise.scribe import ended, note
 from gpualert_common.supervise.signals import STOPS
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import read_stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Watch:
         self._tree = tree
         self._scribe = scribe
         self._inbox = inbox
-        self._pidfd = _open_pidfd(child.pid)
+        self._pidfd = proc.open_pidfd(child.pid)
         self._poll = select.poll()
         if self._pidfd >= 0:
             self._poll.register(self._pidfd, select.POLLIN)
@@ -134,7 +133,7 @@ class Watch:
             self._poll.register(self._scribe.fd, select.POLLIN)
         if self._scribe.pid is not None:
             self._tree.exclude.add(self._scribe.pid)
-        status = read_stat(self._child.pid)
+        status = proc.read_stat(self._child.pid)
         self._tell(
             "launched",
             pid=self._child.pid,
@@ -154,7 +153,7 @@ class Watch:
         try:
             pid, status, usage = os.wait4(self._child.pid, os.WNOHANG)
         except ChildProcessError:  # somebody else in this process reaped it
-            if self._pidfd >= 0 and not _is_ready(self._pidfd):
+            if self._pidfd >= 0 and not proc.is_ready(self._pidfd):
                 return
             status = libc.reaped_status(self._pidfd) if self._pidfd >= 0 else None
         else:
@@ -183,7 +182,7 @@ class Watch:
         if not self._exited:
             self._notice_stopped()
         if self._tree.adopts:
-            _reap_adopted(self._child.pid)
+            proc.reap_adopted(self._child.pid)
 
     def _notice_stopped(self) -> None:
         try:
@@ -276,7 +275,7 @@ class Watch:
     def _settle(self) -> None:
         deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.left else self._copiers:
-            _await_exit(pid, max(0.0, deadline - time.monotonic()))
+            proc.await_exit(pid, max(0.0, deadline - time.monotonic()))
         if self._scribe.started or not self._tree.created_none():
             self.survivors = self._living()
         if self._inbox is not None:
@@ -289,54 +288,12 @@ class Watch:
             members = self._tree.members()
         except OSError:
             return []
-        found = [{"pid": process.pid, "command": _command(process.pid)} for process in members]
+        found = [{"pid": process.pid, "command": proc.command(process.pid)} for process in members]
         for process in members:
             process.close()
         return found
 
 
-def _reap_adopted(leader: int) -> None:
-    """Reap orphans that came to us as their subreaper; the leader's status is taken elsewhere."""
-    while True:
-        try:
-            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return
-        if not found or found.si_pid == leader:  # None when there is nothing to reap
-            return
-        os.waitpid(found.si_pid, 0)
-
-
-def _await_exit(pid: int, deadline_s: float) -> None:
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    poll.poll(deadline_s * 1000)
-    os.close(fd)
-
-
-def _open_pidfd(pid: int) -> int:
-    """A pidfd, or -1 when somebody reaped the process already or descriptors ran out."""
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return -1
-
-
 def _is_duration(value: Any) -> bool:
     """True for what a request may name as one: it comes from a file that anybody of us writes."""
     return isinstance(value, int | float) and 0 <= value < float("inf")
-
-
-def _is_ready(fd: int) -> bool:
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-def _command(pid: int) -> str:
-    status = read_stat(pid)
-    return status.command if status is not None else ""
