@@ -23,11 +23,13 @@ def start_copier(log_fd: int, count_fd: int) -> tuple[int, int]:
     """Start the copying process; returns the descriptor for the child and the process id."""
     import subprocess
 
+    from gpualert_common.supervise.spawn import Child
+
     os.pwrite(count_fd, _COUNT % 0, 0)
     os.fsync(count_fd)
     read_fd, write_fd = os.pipe2(os.O_CLOEXEC)
     try:
-        copier = subprocess.Popen(
+        copier = Child(
             [sys.executable, "-I", "-S", os.path.abspath(__file__), str(log_fd), str(count_fd)],
             stdin=read_fd,
             stdout=subprocess.DEVNULL,
@@ -40,7 +42,6 @@ def start_copier(log_fd: int, count_fd: int) -> tuple[int, int]:
         raise
     finally:
         os.close(read_fd)
-    copier.returncode = 0  # its end is awaited by its pidfd, its status means nothing
     return write_fd, copier.pid
 
 

@@ -30,6 +30,13 @@ _EXEC_ERRORS = (
 """What execve says of the program; anything else (no memory, no process) is the host's fault."""
 
 
+class Child(subprocess.Popen[bytes]):
+    """A process whose status is taken by its pidfd, never by the garbage collector."""
+
+    def __del__(self) -> None:
+        """Neither warn nor wait, wherever an exception of the caller's cut the launch short."""
+
+
 class NotStartedError(Exception):
     """The program could not be executed.  ``number`` is the errno, ``text`` why, for a person."""
 
@@ -84,14 +91,14 @@ def environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:
     return env
 
 
-def spawn(spec: RunSpec, env: dict[bytes, bytes], out: int, err: int) -> subprocess.Popen[bytes]:
+def spawn(spec: RunSpec, env: dict[bytes, bytes], out: int, err: int) -> Child:
     """Start the child with ``out`` and ``err`` as its stdout and stderr.
 
     Raises NotStartedError when the program cannot be executed, UsageError when the working
     directory went away, OSError when the host could not make a process.
     """
     try:
-        return subprocess.Popen(
+        return Child(
             spec.command,
             stdin=None if spec.inherit else subprocess.DEVNULL,
             stdout=out,

@@ -18,13 +18,13 @@ from gpualert_common.supervise.stop import Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Sequence
     from typing import Any
 
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
+    from gpualert_common.supervise.spawn import Child
     from gpualert_common.supervise.tree import Tree
 
 _TICK_S = 1.0
@@ -44,7 +44,7 @@ class Watch:
 
     def __init__(
         self,
-        child: subprocess.Popen[bytes],
+        child: Child,
         spec: RunSpec,
         tree: Tree,
         scribe: ScribeHandle,
@@ -171,7 +171,6 @@ class Watch:
         if status is not None:
             ending.code = os.waitstatus_to_exitcode(status)
             ending.core_dumped = os.WCOREDUMP(status)
-        self._child.returncode = ending.code or 0  # else Popen would wait for it once more
         if self._stop is None and self._spec.end_survivors:
             self._end_survivors()
         if self._stop is not None:
