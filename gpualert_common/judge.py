@@ -72,7 +72,9 @@ class Judge:
 @cache
 def _live_rules() -> tuple[RuleSet, list[RuleError]]:
     broken: list[RuleError] = []
-    return load_rules(broken=broken), broken
+    rules = load_rules(broken=broken)
+    Scanner(rules, "").feed(b"\n", 0)  # makes the automaton now, while the job runs
+    return rules, broken
 
 
 def _exit_facts(ending: Ending, facts: dict[str, Any]) -> ExitFacts:

@@ -153,7 +153,8 @@ class Tree:
         return related
 
     def _is_marked(self, pid: int, status: Stat) -> bool:
-        return status.parent != _KTHREADD and self._mark in b"\0" + proc.environment(pid)
+        kernel = _KTHREADD in (pid, status.parent)
+        return not kernel and self._mark in b"\0" + proc.environment(pid)
 
 
 def _without_readers(pids: list[int]) -> list[int]:
