@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, BinaryIO
 
-from gpualert_common.classify import Reading, RuleSet, Scanner, load_rules
+from gpualert_common.classify import CHUNK_BYTES, Reading, RuleSet, Scanner, load_rules
 from gpualert_common.diagnose import conclude, to_json
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts
 from gpualert_common.spec import Ending
-
-_CHUNK_BYTES = 1 << 20
 
 
 class Judge:
@@ -41,12 +39,16 @@ class Judge:
 
     def feed_file(self, path: str, name: str) -> None:
         """Read a whole file, cited as ``name``.  Raises OSError."""
+        with open(path, "rb", buffering=0) as file:
+            self.feed_stream(file, name)
+
+    def feed_stream(self, stream: BinaryIO, name: str) -> None:
+        """Read a stream to its end, cited as ``name``.  Raises OSError."""
         offset = 0
         self.feed(name, b"", 0)
-        with open(path, "rb", buffering=0) as file:
-            while data := file.read(_CHUNK_BYTES):
-                self.feed(name, data, offset)
-                offset += len(data)
+        while data := stream.read(CHUNK_BYTES):
+            self.feed(name, data, offset)
+            offset += len(data)
 
     def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> dict[str, Any]:
         """The verdict as its JSON object; of a run that goes on when there is no ending."""

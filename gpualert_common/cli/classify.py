@@ -13,8 +13,6 @@ from gpualert_common.errors import UsageError
 from gpualert_common.judge import Judge
 from gpualert_common.spec import Ending
 
-_STDIN_CHUNK_BYTES = 1 << 20
-
 
 def classify(options: argparse.Namespace) -> int:
     """Print the verdict of one run from all its log files."""
@@ -42,14 +40,10 @@ def _told_by(verdict: dict[str, Any], logs: list[str]) -> str | None:
 
 
 def _read(judge: Judge, log: str) -> None:
-    if log != "-":
-        try:
-            judge.feed_file(log, log)
-        except OSError as error:
-            raise UsageError(f"{log}: {error.strerror}") from None
+    if log == "-":
+        judge.feed_stream(sys.stdin.buffer, "stdin")
         return
-    offset = 0
-    judge.feed("stdin", b"", 0)
-    while data := sys.stdin.buffer.read(_STDIN_CHUNK_BYTES):
-        judge.feed("stdin", data, offset)
-        offset += len(data)
+    try:
+        judge.feed_file(log, log)
+    except OSError as error:
+        raise UsageError(f"{log}: {error.strerror}") from None
