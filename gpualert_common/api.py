@@ -10,14 +10,16 @@ import os
 from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise import ScribePlan, Supervised, supervise
+from gpualert_common.supervise import ScribePlan, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
+    from gpualert_common.spec import Ending
     from gpualert_common.supervise.analyst import Evidence
     from gpualert_common.supervise.prepare import Prepared
 
@@ -32,10 +34,10 @@ class RunResult:
 
     __slots__ = ("_verdict", "exit_code", "record")
 
-    def __init__(self, supervised: Supervised) -> None:
-        self.record: Record = supervised.record
-        self.exit_code = supervised.ending.exit_code
-        self._verdict = supervised.verdict
+    def __init__(self, record: Record, ending: Ending, verdict: dict[str, Any] | None) -> None:
+        self.record = record
+        self.exit_code = ending.exit_code
+        self._verdict = verdict
 
     @property
     def log_path(self) -> str:
@@ -98,7 +100,8 @@ def run(
     spec = make_spec(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
-    return RunResult(supervise(spec, _quiet_plan, own_process=False))
+    done = supervise(spec, _quiet_plan, own_process=False)
+    return RunResult(done.record, done.ending, done.verdict)
 
 
 def make_spec(

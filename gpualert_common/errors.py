@@ -42,3 +42,11 @@ class NoDurableLogError(GPUAlertError):
 
 class RecordError(GPUAlertError):
     """A run record cannot be read or trusted: absent, damaged, foreign, or of a newer schema."""
+
+
+class GuardianError(GPUAlertError):
+    """No guardian could be started, or the run before this one stands in the way."""
+
+
+class SupersededError(GPUAlertError):
+    """A later attempt at the same task took the run over; what becomes of it is its to say."""

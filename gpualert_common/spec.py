@@ -36,10 +36,12 @@ class RunSpec:
     share one log.  ``log_full`` is "fail" (the child sees ENOSPC) or "drop" (it writes into a pipe
     and what does not fit on the disk is dropped and counted).  ``inherit`` lets stdin and other
     inherited descriptors through to the child.  ``sync`` False leaves out every fsync.
+    ``custody`` is what a guardian was told of who may follow the run, None without one.
     """
 
     __slots__ = (
         "command",
+        "custody",
         "cwd",
         "end_survivors",
         "env",
@@ -70,8 +72,10 @@ class RunSpec:
         state_dir: str | None = None,
         inherit: bool = False,
         sync: bool = True,
+        custody: Mapping[str, Any] | None = None,
     ) -> None:
         self.command = tuple(command)
+        self.custody = custody
         self.cwd = cwd
         self.env = env
         self.timeout_s = timeout_s

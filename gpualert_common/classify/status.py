@@ -22,6 +22,13 @@ SCHEDULERS = (
 )
 """Programs that stop a job on a scheduler's behalf, not on a person's."""
 
+_MEANINGS = {
+    "cancelled": (Disposition.CANCELLED, "cancelled"),
+    "preempted": (Disposition.PREEMPTED, "preempted"),
+    "timeout": (Disposition.TIMEOUT, "time_limit"),
+}
+"""What a stop may be meant as: disposition and cause."""
+
 _START_ERRORS = {
     errno.EACCES: "permission",
     errno.EPERM: "permission",
@@ -106,8 +113,16 @@ def _not_started(facts: ExitFacts) -> Status:
 
 
 def _stopped(facts: ExitFacts, number: int) -> Status:
-    """A signal was passed on to the run: whatever its status, it did not end by itself."""
+    """A signal was passed on to the run: whatever its status, it did not end by itself.
+
+    An attempt of an engine, and a guardian that nobody follows, say themselves what it means.
+    """
     sender = facts.sender or {}
+    if sender.get("meant_as") in _MEANINGS:
+        disposition, cause = _MEANINGS[sender["meant_as"]]
+        because = f"it was stopped because {sender.get('because') or 'its engine asked for it'}"
+        said = f"{because}; {signal_name(number)} was passed on, and {_ended(facts.code)}"
+        return Status(disposition, cause, said, signal=number, decides=True)
     command = str(sender.get("command") or "")
     program = command.split()[0].rpartition("/")[2].rstrip(":") if command.split() else ""
     by_scheduler = any(program == name or program.startswith(name + "-") for name in SCHEDULERS)

@@ -115,6 +115,11 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     )
     parser.add_argument("--name", metavar="NAME", help="a name for people")
     parser.add_argument(
+        "--detach",
+        action="store_true",
+        help="leave the run to a guardian that survives this shell, and print the run's id",
+    )
+    parser.add_argument(
         "-q", "--quiet", action="store_const", const=True, help="say nothing of our own"
     )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD", help=argparse.SUPPRESS)

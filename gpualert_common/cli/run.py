@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.prepare import Prepared
 
 _STDOUT, _STDERR = 1, 2
+_START_S = 2.0
+"""A command that cannot be executed has said so by then."""
+_START_POLL_S = 0.01
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,10 +30,12 @@ def run(options: argparse.Namespace) -> int:
     given = {name: getattr(options, name) for name in (*names, "end_survivors", "quiet")}
     settings = config.load(given)
     if settings["streams"].value == "auto":
-        settings["streams"].value = _streams()
+        settings["streams"].value = "merged" if options.detach else _streams()
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     spec = make_spec(command, settings, cwd=options.cwd, name=options.name, inherit=True)
     quiet = settings["quiet"].value
+    if options.detach:
+        return _detach(spec, quiet=quiet)
     shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
     def plan(prepared: Prepared) -> ScribePlan:
@@ -45,6 +50,33 @@ def run(options: argparse.Namespace) -> int:
 
     supervised = supervise(spec, plan, own_process=True)
     os._exit(supervised.ending.shell_code)
+
+
+def _detach(spec: RunSpec, *, quiet: bool) -> int:
+    """Leave the run to a guardian, print its id, and say how it can be followed."""
+    import sys
+    import time
+
+    from gpualert_common.guardian import RunHandle
+
+    handle = RunHandle.launch(spec)
+    record = handle.record
+    deadline = time.monotonic() + _START_S
+    while record.event("launched") is None and record.ending is None:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_START_POLL_S)
+    sys.stdout.write(f"{handle.run_id}\n")
+    ending = record.ending
+    if ending is not None and not ending.started:
+        assert ending.start_error is not None
+        sys.stderr.write(f"gpualert: {ending.start_error[1]}\n")
+        return ending.shell_code
+    if not quiet:
+        words = "".join(f"no log at {place}: {problem}\n" for place, problem in handle.tried)
+        words += f"log {handle.log_path}; follow it with: gpualert follow {handle.run_id}\n"
+        sys.stderr.write("".join(f"gpualert: {line}\n" for line in words.splitlines()))
+    return 0
 
 
 def _streams() -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
+    from gpualert_common.supervise.watch import Guard
 
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""
@@ -44,14 +45,22 @@ class Supervised:
 
 
 def supervise(
-    spec: RunSpec, plan: Callable[[Prepared], ScribePlan], *, own_process: bool
+    spec: RunSpec,
+    plan: Callable[[Prepared], ScribePlan],
+    *,
+    own_process: bool,
+    before_launch: Callable[[Prepared], None] = lambda _prepared: None,
+    guard: Guard | None = None,
 ) -> Supervised:
     """Run ``spec`` to its end and return how it ended.
 
     ``own_process`` says that this process exists for the run (the CLI, a guardian): it then takes
     signals, adopts orphans and keeps its scribe in a process of its own.  Otherwise nothing of the
-    calling process is touched.  Raises UsageError and NoDurableLogError before launch, when nothing
-    has been started; after launch only what the caller's own threads or signals throw in.
+    calling process is touched.  ``before_launch`` is called when the record is ready; what it
+    raises takes the record back.  ``guard`` decides what becomes of a run that nobody follows.
+
+    Raises UsageError and NoDurableLogError before launch, when nothing has been started; after
+    launch only what the caller's own threads or signals throw in.
     """
     spawn.check(spec)
     inbox = None
@@ -60,13 +69,19 @@ def supervise(
         inbox.install()
     prepared = prepare(spec)
     record = prepared.record
+    try:
+        before_launch(prepared)
+    except BaseException:
+        prepared.close()
+        record.discard()
+        raise
     scribe = ScribeHandle(
         lambda link: Scribe(record, prepared.launch_record, prepared.logs, plan(prepared), link),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
     )
     try:
-        ending = _launch_and_watch(spec, prepared, scribe, inbox)
+        ending = _launch_and_watch(spec, prepared, scribe, inbox, guard)
     except GPUAlertError:
         raise  # nothing was launched
     except BaseException as error:
@@ -80,7 +95,11 @@ def supervise(
 
 
 def _launch_and_watch(
-    spec: RunSpec, prepared: Prepared, scribe: ScribeHandle, inbox: Inbox | None
+    spec: RunSpec,
+    prepared: Prepared,
+    scribe: ScribeHandle,
+    inbox: Inbox | None,
+    guard: Guard | None,
 ) -> Ending:
     record = prepared.record
     env = spawn.environment(spec, record.run_id)
@@ -110,7 +129,7 @@ def _launch_and_watch(
         inbox.arm()
     adopts = inbox is not None and libc.become_subreaper()
     tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=others)
-    watch = Watch(child, spec, tree, scribe, inbox, copiers)
+    watch = Watch(child, spec, tree, scribe, inbox, guard, copiers)
     watch.run()
     return watch.ending
 

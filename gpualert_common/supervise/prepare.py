@@ -51,6 +51,12 @@ class Prepared:
         self.launch_record = launch_record
         self.tried = tried
 
+    def close(self) -> None:
+        """Give back the descriptors that the child would have written to."""
+        for fd in self.log_fds:
+            os.close(fd)
+        self.log_fds = []
+
 
 def prepare(spec: RunSpec) -> Prepared:
     """A durable place for the run's log, from the first place that can give one.

@@ -6,7 +6,7 @@ it), a thread inside a caller's process.  Both speak over a :class:`~.link.Link`
 
 =====================  ======================================================
 to the scribe          event (to be written down), ended (with the ending)
-to the supervisor      request (from ``control/``), recorded, done
+to the supervisor      request and look (from ``control/``), recorded, done
 =====================  ======================================================
 """
 
@@ -37,6 +37,7 @@ TICK_S = 0.25
 VERDICT_DEADLINE_S = 5.0
 READER_STALL_S = 10.0
 """A reader of our output that took nothing for so long after the end is given up."""
+_BEAT_S = 5.0
 _INDEX_LEAST_S = 1.0
 _INDEX_SHARE = 1 / 1000
 """Entries of the index are at least this part of the run's age apart: some 9,000 in 30 days."""
@@ -47,11 +48,12 @@ class ScribePlan:
 
     ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
     descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd`` after the
-    ``greeting``.  ``shared`` holds how far each log was forwarded, in memory that a second scribe
+    ``greeting``.  ``looks`` says that somebody has to know whether the run is followed.  ``shared``
+    holds how far each log was forwarded, in memory that a second scribe
     shares with one that died.
     """
 
-    __slots__ = ("evidence", "forwards", "greeting", "say", "say_fd", "shared")
+    __slots__ = ("evidence", "forwards", "greeting", "looks", "say", "say_fd", "shared")
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class ScribePlan:
         say: Callable[[dict[str, Any] | None, Ending], str] | None = None,
         say_fd: int = 2,
         greeting: str = "",
+        looks: bool = False,
         shared: memoryview | None = None,
     ) -> None:
         self.shared = memoryview(bytearray(16)).cast("Q") if shared is None else shared
@@ -69,6 +72,7 @@ class ScribePlan:
         self.say = say
         self.say_fd = say_fd
         self.greeting = greeting
+        self.looks = looks
 
 
 class Scribe:
@@ -91,6 +95,7 @@ class Scribe:
         self._disk_full = False
         self._dropped = 0
         self._index_due = 0.0
+        self._beat_due = 0.0
         self._index_sizes: list[int] = []
         self._analyst = Analyst(logs, plan.evidence) if plan.evidence else None
         self._forwarders = [
@@ -133,6 +138,8 @@ class Scribe:
             self._read_link()
             self._link.flush()
             self._pass_on_requests()
+            if self._plan.looks:
+                self._look_at_leases()
             self._look_at_logs()
 
     def _read_link(self) -> None:
@@ -150,6 +157,17 @@ class Scribe:
         for request in requests:
             self._note("request", request=request)
             self._link.send({"kind": "request", "request": request})
+
+    def _look_at_leases(self) -> None:
+        """A look counts only when those who cannot see our lock can see that it was taken."""
+        try:
+            now = time.monotonic()
+            if now >= self._beat_due:
+                self._record.beat()
+                self._beat_due = now + _BEAT_S
+            self._link.send({"kind": "look", "leases": self._record.leases()})
+        except OSError:
+            pass  # and no look: the record is gone, or its disk is full
 
     def _look_at_logs(self) -> None:
         for log in self._logs:

@@ -48,6 +48,7 @@ class ScribeHandle:
         self._starts = 0
         self._seen: set[str] = set()
         self._requests: list[dict[str, Any]] = []
+        self._looks: list[dict[str, int]] = []
 
     @property
     def started(self) -> bool:
@@ -106,6 +107,11 @@ class ScribeHandle:
         found, self._requests = self._requests, []
         return found
 
+    def looks(self) -> list[dict[str, int]]:
+        """The leases that were seen at each look since the last call."""
+        found, self._looks = self._looks, []
+        return found
+
     def finish(self, ended: dict[str, Any]) -> None:
         """Have the end recorded, judged and shown, each within its deadline.
 
@@ -145,6 +151,8 @@ class ScribeHandle:
         for message in self._link.receive() if self._link is not None else ():
             if message["kind"] == "request":
                 self._requests.append(message["request"])
+            if message["kind"] == "look":
+                self._looks.append(message["leases"])
             draining = draining or message["kind"] == "draining"
             self._seen.add(message["kind"])
         return draining

@@ -19,13 +19,38 @@ from gpualert_common.supervise.stop import Stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
     from gpualert_common.supervise.spawn import Child
     from gpualert_common.supervise.tree import Tree
+
+    class Guard(Protocol):
+        """Decides what becomes of a run when whoever follows it goes; answers with events."""
+
+        fd: int
+        """Readable when the follower has ended; -1 while there is none to see."""
+
+        def follower_died(self) -> list[tuple[str, dict[str, Any]]]:
+            """The descriptor was readable."""
+
+        def looked(self, leases: dict[str, int], now: float) -> list[tuple[str, dict[str, Any]]]:
+            """The record could be read, and these were its leases."""
+
+        def asked(self, request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+            """A request of another kind than a stop."""
+
+        def may_stop(self, request: dict[str, Any]) -> bool:
+            """False when who asks has no say any more."""
+
+        def why_end(self, now: float) -> str | None:
+            """Why the run must be ended now, or None."""
+
+        def stopping(self) -> None:
+            """A stop has begun."""
+
 
 _TICK_S = 1.0
 _BLIND_S = 0.02
@@ -49,6 +74,7 @@ class Watch:
         tree: Tree,
         scribe: ScribeHandle,
         inbox: Inbox | None,
+        guard: Guard | None = None,
         copiers: Sequence[int] = (),
     ) -> None:
         self._child = child
@@ -57,6 +83,8 @@ class Watch:
         self._tree = tree
         self._scribe = scribe
         self._inbox = inbox
+        self._guard = guard
+        self._guard_fd = -1
         self._pidfd = proc.open_pidfd(child.pid)
         self._poll = select.poll()
         if self._pidfd >= 0:
@@ -107,6 +135,8 @@ class Watch:
         while not (self._exited and (self._stop is None or self._stop.over)):
             self._take_signals()
             self._take_requests()
+            if self._guard is not None:
+                self._ask_guard(self._guard)
             self._poll.poll(self._timeout_ms())
             now = time.monotonic()
             self._reap_leader()
@@ -218,7 +248,10 @@ class Watch:
                 self._start_scribe()
         for request in requests:
             if request.get("kind") != "stop":
-                self._tell("request_refused", request=request)
+                self._answer(request)
+                continue
+            if self._guard is not None and not self._guard.may_stop(request):
+                self._tell("request_refused", request=request, because="it was superseded")
                 continue
             sender, grace_s = request.get("sender"), request.get("grace_s")
             self._begin_stop(
@@ -226,6 +259,37 @@ class Watch:
                 sender if isinstance(sender, dict) else {},
                 grace_s if _is_duration(grace_s) else None,
             )
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        if self._guard is None:
+            self._tell("request_refused", request=request, because="unknown kind of request")
+        elif not self._exited:
+            self._tell_all(self._guard.asked(request))
+
+    def _ask_guard(self, guard: Guard) -> None:
+        """Tell the guard what is seen of the followers, and end the run if it says so."""
+        now = time.monotonic()
+        for leases in self._scribe.looks():
+            self._tell_all(guard.looked(leases, now))
+        if guard.fd >= 0 and proc.is_ready(guard.fd):
+            self._tell_all(guard.follower_died())
+        because = guard.why_end(now)
+        if because is not None and self._stop is None:
+            sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+            self._begin_stop(signal.SIGTERM, sender)
+        if guard.fd != self._guard_fd:
+            self._watch_follower(guard.fd)
+
+    def _watch_follower(self, fd: int) -> None:
+        if self._guard_fd >= 0:
+            self._poll.unregister(self._guard_fd)
+        if fd >= 0:
+            self._poll.register(fd, select.POLLIN)
+        self._guard_fd = fd
+
+    def _tell_all(self, told: list[tuple[str, dict[str, Any]]]) -> None:
+        for event, fields in told:
+            self._tell(event, **fields)
 
     def _keep_time_limit(self, now: float) -> None:
         limit = self._spec.timeout_s
@@ -249,6 +313,8 @@ class Watch:
         grace_s = self._spec.grace_s if grace_s is None else grace_s
         self._tell("stopping", signal=number, sender=sender, grace_s=grace_s)
         self._stop = Stop(self._tree, number, grace_s, time.monotonic())
+        if self._guard is not None:
+            self._guard.stopping()
 
     def _hurry(self, number: int, grace_s: float | None) -> None:
         """Asked again: pass it on, shorten the grace if that is asked, lose patience with it."""

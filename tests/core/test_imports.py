@@ -20,6 +20,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"diagnose", "report", "supervise"}),
     frozenset({"judge"}),
     frozenset({"api", "recover"}),
+    frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
 )

@@ -1,0 +1,104 @@
+"""One attempt of an engine at a task, and what it does about the attempt before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+DEFAULT_LEASE_S = 30.0
+"""Several renewals fit into it, and a follower that swaps or waits for a disk keeps it."""
+
+_PASSING = ("GPUALERT_", "_")
+_PASSING_NAMES = frozenset(("OLDPWD", "PWD", "SHLVL"))
+"""Variables that shells and we set, and that make no other run of the same command."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Who wants a run: the task across its attempts, which attempt, and what comes after it.
+
+    ``key`` names the task; of two attempts the one with the higher ``number`` is the later.  The
+    training may go on without a follower for ``adopt_within_s`` seconds; 0 says that no attempt
+    will come, so that it is ended gracefully at once.  ``lease_s`` is how long a follower may be
+    silent.  ``across_hosts`` says that the next attempt may run on another host that shares the
+    state directory: the guardian then ends a run whose record it cannot read for that long.
+    ``fingerprint`` tells runs of one task apart that must not adopt each other; None derives it
+    from command, names of variables, and working directory.
+    """
+
+    key: tuple[str, ...]
+    number: int = 1
+    adopt_within_s: float = 0.0
+    lease_s: float = DEFAULT_LEASE_S
+    across_hosts: bool = False
+    fingerprint: str | None = None
+    owner: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Names this attempt at this moment and no other one ever."""
+
+
+def fingerprint(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
+    """What must agree before an attempt adopts a run that it did not launch."""
+    names: Mapping[str, str] = os.environ if env is None else env
+    own = sorted(
+        name for name in names if not name.startswith(_PASSING) and name not in _PASSING_NAMES
+    )
+    text = json.dumps([list(command), own, cwd])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Step(StrEnum):
+    """What an attempt does next about the run before it."""
+
+    LAUNCH = "launch"
+    ADOPT = "adopt"
+    CLAIM = "claim"
+    WAIT = "wait"
+    STOP = "stop"
+    END_REMAINS = "end remains"
+    FENCE = "fence"
+
+
+@dataclass(frozen=True)
+class Predecessor:
+    """The last run of the same key, as its record tells.
+
+    ``state`` is that of the record.  ``known`` says that its status is known, ``stopped`` that
+    somebody stopped it, ``same`` that its fingerprint is ours, ``remains`` that processes of it
+    live, ``far`` that it runs where we can see neither lock nor processes, ``silent`` that its
+    guardian there has not been heard of for as long as its fence.
+    """
+
+    state: str
+    number: int = 0
+    same: bool = True
+    known: bool = True
+    claimed: bool = False
+    stopped: bool = False
+    remains: bool = False
+    far: bool = False
+    silent: bool = False
+
+
+def decide(before: Predecessor, number: int) -> Step:
+    """The next step of attempt ``number``; it holds the key while it takes it."""
+    match before.state:
+        case "ended":
+            fresh = before.claimed or before.stopped or not before.known or not before.same
+            return Step.LAUNCH if fresh else Step.CLAIM
+        case _ if before.far and before.silent:
+            return Step.FENCE
+        case "lost" if not before.far:
+            return Step.END_REMAINS if before.remains else Step.LAUNCH
+        case "orphaned" | "running" if not before.same:
+            return Step.STOP
+        case "orphaned":
+            return Step.ADOPT
+        case "running" if number > before.number:
+            return Step.ADOPT
+        case _:
+            return Step.WAIT

@@ -1,0 +1,271 @@
+"""What an engine's task holds of its run: launch or take over, follow, wait, stop."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, Self
+
+from gpualert_common import recover as recovery
+from gpualert_common import store
+from gpualert_common.api import RunResult
+from gpualert_common.errors import GuardianError, SupersededError
+from gpualert_common.guardian import launch
+from gpualert_common.guardian.attempt import Attempt
+from gpualert_common.guardian.keeper import Keeper
+from gpualert_common.guardian.keys import Key
+from gpualert_common.guardian.succession import Succession
+from gpualert_common.guardian.view import LogView
+from gpualert_common.record import OUTCOME, VERDICT, Record
+from gpualert_common.spec import SCHEMA, RunSpec
+
+Meaning = Literal["cancelled", "preempted", "timeout"]
+
+_POLL_S = 0.25
+
+
+class RunHandle:
+    """A run that lives in a guardian, as one attempt at a task sees it.
+
+    ``origin`` says how this attempt came by it: "launched", "adopted" (the attempt before it died,
+    and the training did not), "claimed" (it ended while nobody followed), or "attached" (somebody
+    else's: it can be watched, and stopped as a person would).  Use as a context manager, or call
+    :meth:`close`: from then on the lease is not renewed, and the guardian does what was agreed for
+    a run without a follower.
+    """
+
+    def __init__(
+        self, record: Record, origin: str, attempt: Attempt | None, keeper: Keeper | None
+    ) -> None:
+        self.record = record
+        self.origin = origin
+        self._attempt = attempt
+        self._keeper = keeper
+        self._events_read = 0
+        self._owns = origin == "launched"
+        self._result: RunResult | None = None
+        self.tried: list[tuple[str, str]] = []
+        """Places that had no room for the record, as (place, what came back)."""
+
+    # -- coming by one ---------------------------------------------------------------------
+
+    @classmethod
+    def launch(
+        cls,
+        spec: RunSpec,
+        attempt: Attempt | None = None,
+        *,
+        tell: Callable[[str], None] = lambda _text: None,
+    ) -> Self:
+        """Launch the run, or take over what an earlier attempt of the same key left.
+
+        A live run of the same command is adopted, a result that nobody has taken is claimed; one
+        that is stopping, or of another command, is waited for first, and ``tell`` is told so.
+        Without an ``attempt`` the run belongs to nobody and goes on until it ends or is stopped.
+
+        Raises UsageError and NoDurableLogError when nothing could be launched, GuardianError when
+        no guardian started.  Whatever else lands in here (a time-out, KeyboardInterrupt) ends what
+        was begun before it gets out.
+        """
+        if attempt is None:
+            return cls._launch(spec, None, None)
+        key = Key(attempt.key, spec.state_dir)
+        try:
+            key.take(lambda: tell("another attempt at this task is being decided; waiting"))
+            succession = Succession(key, spec, attempt, tell)
+            record, origin, keeper = succession.settle()
+            if record is None:
+                return cls._launch(spec, attempt, key)
+            return cls(record, origin, attempt, keeper)
+        finally:
+            key.release()
+
+    @classmethod
+    def attach(cls, run: str, state_dir: str | None = None) -> Self:
+        """Watch any run: a path, a run id, the start of one, or "last".
+
+        Raises UsageError when there is no such run, RecordError when it cannot be trusted.
+        """
+        return cls(store.find(run, state_dir), "attached", None, None)
+
+    @classmethod
+    def _launch(cls, spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Self:
+        launched = launch.start(spec, attempt, key)
+        keeper = None
+        try:
+            if attempt is not None:
+                keeper = Keeper(launched.record, attempt, launched.guardian_pid)
+            handle = cls(launched.record, "launched", attempt, keeper)
+            handle.tried = launched.tried
+            launched.go()
+        except BaseException:
+            if keeper is not None:
+                keeper.stop(_sender("its launch was interrupted", "cancelled"), None)
+                keeper.close()
+            raise
+        finally:
+            launched.close()
+        return handle
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    # -- what it is ------------------------------------------------------------------------
+
+    @property
+    def run_id(self) -> str:
+        """Names the run."""
+        return self.record.run_id
+
+    @property
+    def log_path(self) -> str:
+        """Path of the log, or stderr's where the streams are apart."""
+        return self.record.log_path(self.record.logs[-1])
+
+    # -- following -------------------------------------------------------------------------
+
+    def follow(self) -> Iterator[list[str]]:
+        """New lines of the log, decoded, without their ends, until the run has ended.
+
+        Yields at least every 0.25 s, an empty list when there is nothing new, so that the caller
+        can look at other things in between.  What it yields is bounded and rate-limited
+        (:mod:`.view`); the child never waits for it.  Raises as :meth:`wait` does.
+        """
+        views = [
+            LogView(self.record.open_log(name), self.record.log_path(name))
+            for name in self.record.logs
+        ]
+        try:
+            ended = False
+            while not ended:
+                ended = not self._goes_on()
+                lines = [line for view in views for line in view.look(last=ended)]
+                yield lines
+                if not ended and not lines:
+                    self._pause(_POLL_S)
+        finally:
+            for view in views:
+                view.close()
+
+    def wait(self, timeout_s: float | None = None) -> RunResult:
+        """How the run ended; the result is this attempt's from now on, and nobody else's.
+
+        Raises TimeoutError when it still runs after ``timeout_s``, SupersededError when a later
+        attempt took it over.  A run whose guardian died has no known status: what lives of it is
+        ended, gracefully, and its ``exit_code`` is None unless it was written down.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while self._goes_on():
+            left = _POLL_S if deadline is None else min(_POLL_S, deadline - time.monotonic())
+            if left <= 0:
+                raise TimeoutError(f"{self.run_id} still runs after {timeout_s:g} s")
+            self._pause(left)
+        if self._result is None:
+            self._result = self._conclude()
+        return self._result
+
+    def _goes_on(self) -> bool:
+        """False when the run has ended or lost its guardian."""
+        if self._result is not None:
+            return False
+        self._notice_successor()
+        return self.record.held or (self._is_far and self.record.ending is None)
+
+    @property
+    def _is_far(self) -> bool:
+        return bool(recovery.elsewhere(self.record))
+
+    def _notice_successor(self) -> None:
+        events, self._events_read = self.record.events_from(self._events_read)
+        for event in events:
+            if self._attempt is None or event.get("event") != "adopted":
+                continue
+            if event.get("owner") == self._attempt.owner:
+                self._owns = True
+            elif self._owns:
+                raise SupersededError(
+                    f"attempt {event.get('number')} took run {self.run_id} over from attempt "
+                    f"{self._attempt.number}"
+                )
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep, but not beyond the guardian's end."""
+        fd = self._keeper.guardian_fd if self._keeper is not None else -1
+        poll = select.poll()
+        if fd >= 0:
+            poll.register(fd, select.POLLIN)
+        poll.poll(max(0.0, seconds) * 1000)
+
+    def _conclude(self) -> RunResult:
+        record = self.record
+        if record.ending is None and not self._is_far:
+            self._finish_lost()
+        if self._attempt is not None and not record.claim(
+            self._attempt.owner, self._attempt.number
+        ):
+            claimed_by = record.claimed_by
+            if claimed_by != self._attempt.owner:
+                raise SupersededError(
+                    f"the result of run {self.run_id} was taken by another attempt"
+                )
+        ending = record.ending
+        if ending is None:
+            raise GuardianError(f"{record.path}: no end was recorded, and none can be")
+        return RunResult(record, ending, record.read_json(VERDICT))
+
+    def _finish_lost(self) -> None:
+        """Its guardian died: end what lives of the run, and complete the record."""
+        grace_s = self.record.spec.get("grace_s") or 0.0
+        if recovery.is_alive(self.record):
+            recovery.stop_unsupervised(self.record, grace_s)
+        recovery.recover(self.record)
+
+    # -- acting ----------------------------------------------------------------------------
+
+    def stop(
+        self, reason: str, *, meant_as: Meaning = "cancelled", grace_s: float | None = None
+    ) -> None:
+        """Ask for a graceful end and return at once; what was asked is done by the guardian.
+
+        ``reason`` completes "it was stopped because ..."; ``meant_as`` becomes the disposition.
+
+        Safe in a signal handler, from any thread, and any number of times: no disk is touched by
+        the caller.  The run is not adopted any more, and its result not claimed by a later attempt.
+        """
+        sender = _sender(reason, meant_as)
+        if self._keeper is not None:
+            self._keeper.stop(sender, grace_s)
+        elif self._result is None and self.record.held:
+            self.record.request("stop", sender=sender, grace_s=grace_s)
+
+    def outcome(self, state: str, *, final: bool) -> None:
+        """Record what the task became: ``final`` when no further attempt will follow."""
+        assert self._attempt is not None, "an attached run belongs to somebody else"
+        value = {"owner": self._attempt.owner, "number": self._attempt.number, "at": time.time()}
+        self.record.write_json(
+            OUTCOME, {"schema": SCHEMA, "state": state, "final": final, **value}, sync=True
+        )
+
+    def handover(self, within_s: float) -> None:
+        """Leave the run alone for so long, for the next attempt to adopt; ends the lease."""
+        assert self._attempt is not None, "an attached run belongs to somebody else"
+        self.close()
+        self.record.request("handover", owner=self._attempt.owner, within_s=within_s)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_keeper"):
+            self.close()
+
+    def close(self) -> None:
+        """Stop renewing the lease, once what was asked of the guardian is on its way."""
+        if self._keeper is not None:
+            self._keeper.close()
+
+
+def _sender(reason: str, meant_as: Meaning) -> dict[str, Any]:
+    return {"pid": os.getpid(), "uid": os.getuid(), "because": reason, "meant_as": meant_as}

@@ -1,0 +1,162 @@
+"""Starts a guardian and agrees with it on a run, so that nothing is launched without either."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpualert_common import errors
+from gpualert_common.errors import GuardianError, NoDurableLogError
+from gpualert_common.guardian import process
+from gpualert_common.guardian.attempt import Attempt, fingerprint
+from gpualert_common.guardian.keys import Key
+from gpualert_common.record import Record
+from gpualert_common.spec import RunSpec
+from gpualert_common.supervise import proc
+
+_LAST_WORDS = 2000
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A record whose guardian waits for :meth:`go`; ``tried`` are places that had no room."""
+
+    record: Record
+    guardian_pid: int
+    tried: list[tuple[str, str]]
+    _process: subprocess.Popen[bytes]
+
+    def go(self) -> None:
+        """Have the child launched.  Raises GuardianError when the guardian has died."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(process.GO)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise GuardianError(
+                "the guardian died before the launch; nothing was started"
+            ) from None
+
+    def close(self) -> None:
+        """Let go of the guardian's pipes: without a go before, nothing is launched."""
+        close_pipes(self._process)
+
+
+def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
+    """Start a guardian that has prepared the run and waits to be told to launch it.
+
+    Raises what the preparation raises, and GuardianError when no guardian could be started.
+    """
+    settled = settle(spec, attempt)
+    message = {
+        "spec": settled,
+        "follower": follower(),
+        "sys_path": [os.path.abspath(entry) for entry in sys.path],
+        "key_folder": key.path if key is not None else None,
+        "lock_fd": key.fd if key is not None else -1,
+    }
+    command = [sys.executable or "python3", "-I", process.__file__]
+    try:
+        guardian = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            start_new_session=True,
+            pass_fds=() if key is None else (key.fd,),
+        )
+    except OSError as error:
+        raise GuardianError(
+            f"cannot start a guardian with {command[0]}: {error.strerror}; nothing was launched"
+        ) from None
+    try:
+        answer = _agree(guardian, message)
+        record = Record.open(answer["run"])
+    except BaseException:
+        close_pipes(guardian)
+        raise
+    return Launched(record, answer["pid"], answer["tried"], guardian)
+
+
+def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
+    """The spec as the guardian gets it: it lives in another directory."""
+    fields = {name: getattr(spec, name) for name in RunSpec.__slots__}
+    if fields["cwd"] is None:
+        try:
+            fields["cwd"] = os.getcwd()
+        except OSError:
+            pass  # it was deleted; "/" is as good
+    elif not os.path.isabs(fields["cwd"]):
+        fields["cwd"] = os.path.abspath(fields["cwd"])
+    if fields["state_dir"] is not None:
+        fields["state_dir"] = os.path.abspath(os.path.expanduser(fields["state_dir"]))
+    if attempt is not None:
+        fields["custody"] = {
+            "key": attempt.key,
+            "owner": attempt.owner,
+            "number": attempt.number,
+            "fingerprint": attempt.fingerprint
+            or fingerprint(spec.command, spec.env, fields["cwd"]),
+            "lease_s": attempt.lease_s,
+            "adopt_within_s": attempt.adopt_within_s,
+            "across_hosts": attempt.across_hosts,
+        }
+    fields["inherit"] = False
+    return fields
+
+
+def follower() -> dict[str, Any]:
+    """This process, as a guardian of the same host can recognise it."""
+    status = proc.read_stat(os.getpid())
+    return {
+        "pid": os.getpid(),
+        "start_ticks": status.start_ticks if status is not None else 0,
+        "boot": proc.boot_id(),
+        "pids": proc.pid_namespace(),
+    }
+
+
+def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str, Any]:
+    assert guardian.stdin is not None
+    assert guardian.stdout is not None
+    try:
+        guardian.stdin.write(json.dumps(message).encode() + b"\n")
+        guardian.stdin.flush()
+    except BrokenPipeError:
+        pass  # it died; its last words say of what
+    line = guardian.stdout.readline()
+    guardian.wait()
+    if not line.endswith(b"\n"):
+        raise GuardianError(
+            f"the guardian did not start, nothing was launched: {_last_words(guardian)}"
+        )
+    answer: dict[str, Any] = json.loads(line)
+    if "error" not in answer:
+        return answer
+    if answer["error"] == NoDurableLogError.__name__:
+        raise NoDurableLogError([(place, problem) for place, problem in answer["tried"]])
+    kind = getattr(errors, answer["error"], GuardianError)
+    raise kind(answer["text"])
+
+
+def _last_words(guardian: subprocess.Popen[bytes]) -> str:
+    assert guardian.stderr is not None
+    words = guardian.stderr.read().decode("utf-8", "backslashreplace").strip()
+    return words[-_LAST_WORDS:] or f"{Path(process.__file__).name} said nothing"
+
+
+def close_pipes(guardian: subprocess.Popen[bytes]) -> None:
+    """Close our ends of a guardian's pipes, and reap the process that it left behind."""
+    for stream in (guardian.stdin, guardian.stdout, guardian.stderr):
+        if stream is not None:
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+    guardian.wait()

@@ -1,0 +1,197 @@
+"""The guardian: the supervisor of one run in a small process of its own.
+
+Executed as a file, ``python -I .../guardian/process.py``, by an attempt that talks to it over pipes
+that are its stdin and stdout:
+
+1. one line of JSON in: what to run, and who may follow it;
+2. the guardian leaves the attempt's session, prepares record and log, and answers with one line:
+   where the record is, or why there is none;
+3. ``go`` in: the child is launched.  If the attempt goes away before, nothing is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":
+    _here = os.path.abspath(__file__)
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
+
+import json
+import signal
+
+from gpualert_common.api import judge_for
+from gpualert_common.errors import GPUAlertError, NoDurableLogError
+from gpualert_common.guardian.custody import Custody, Terms
+from gpualert_common.guardian.keys import point
+from gpualert_common.spec import RunSpec
+from gpualert_common.supervise import ScribePlan, proc, supervise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpualert_common.guardian.custody import Told
+    from gpualert_common.supervise.prepare import Prepared
+
+GO = b"go\n"
+LOG = "guardian.log"
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+
+
+class _NobodyThereError(Exception):
+    """The attempt that started us has gone before it said go."""
+
+
+class Guard:
+    """Custody of a run, with the eyes that it needs: a pidfd of whoever follows."""
+
+    def __init__(self, custody: Custody) -> None:
+        self._custody = custody
+        self._owner = ""
+        self.fd = -1
+        """Readable when the follower's process has ended; -1 while there is none to see."""
+
+    def watch_follower(self, owner: str, follower: Any) -> None:
+        """Look at the process that ``follower`` names, if that can be done from here."""
+        self.close()
+        if not isinstance(follower, dict):
+            return
+        pid = follower.get("pid")
+        here = (proc.boot_id(), proc.pid_namespace())
+        if not isinstance(pid, int) or (follower.get("boot"), follower.get("pids")) != here:
+            return
+        fd = proc.open_pidfd(pid)
+        status = proc.read_stat(pid)
+        if fd >= 0 and (status is None or status.start_ticks != follower.get("start_ticks")):
+            os.close(fd)
+            fd = _read_end_of_nothing()  # it has ended, and its number may be another's
+        self.fd, self._owner = fd, owner
+
+    def follower_died(self) -> Told:
+        """What follows from the descriptor being readable."""
+        owner = self._owner
+        self.close()
+        return self._custody.follower_died(owner)
+
+    def looked(self, leases: dict[str, int], now: float) -> Told:
+        """The scribe could read the record, and these were its leases."""
+        return self._custody.looked(leases, now)
+
+    def asked(self, request: dict[str, Any]) -> Told:
+        """Answer a request of another kind than a stop."""
+        told = self._custody.asked(request)
+        if told and told[0][0] == "adopted":
+            self.watch_follower(str(request["owner"]), request.get("follower"))
+        return told
+
+    def may_stop(self, request: dict[str, Any]) -> bool:
+        """False for an attempt that was superseded."""
+        return self._custody.may_stop(request)
+
+    def why_end(self, now: float) -> str | None:
+        """Why the run must be ended now, or None."""
+        self._custody.time_passed(now)
+        return self._custody.ends_because
+
+    def stopping(self) -> None:
+        """A stop has begun; from now on nobody adopts the run."""
+        self._custody.stopping = True
+
+    def close(self) -> None:
+        """Stop looking at the follower."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def main() -> None:
+    """Serve one attempt; exits, never returns."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    message = json.loads(_read_line())
+    if os.fork():
+        os._exit(0)  # whoever started us may reap this one; we are nobody's child
+    try:
+        _guard(message)
+    except _NobodyThereError:
+        pass
+    except GPUAlertError as error:
+        _answer({"error": type(error).__name__, "text": str(error), "tried": _tried(error)})
+    os._exit(0)
+
+
+def _guard(message: dict[str, Any]) -> None:
+    sys.path += [entry for entry in message["sys_path"] if entry not in sys.path]
+    spec = RunSpec(**message["spec"])
+    guard = _custody_of(spec, message)
+
+    def before_launch(prepared: Prepared) -> None:
+        log = prepared.record.create_log(LOG)
+        prepared.record.beat()
+        if message["key_folder"]:
+            point(message["key_folder"], prepared.record.path)
+            os.close(message["lock_fd"])
+        _answer({"run": prepared.record.path, "pid": os.getpid(), "tried": prepared.tried})
+        if _read_line() != GO:
+            raise _NobodyThereError
+        _let_go_of_pipes(log)
+
+    def plan(prepared: Prepared) -> ScribePlan:
+        return ScribePlan(lambda: judge_for(prepared), looks=guard is not None)
+
+    supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)
+
+
+def _custody_of(spec: RunSpec, message: dict[str, Any]) -> Guard | None:
+    agreed = spec.custody
+    if agreed is None:
+        return None
+    import time
+
+    terms = Terms(agreed["lease_s"], agreed["adopt_within_s"], agreed["across_hosts"])
+    owner, number = agreed["owner"], agreed["number"]
+    guard = Guard(Custody(terms, owner, number, agreed["fingerprint"], time.monotonic()))
+    guard.watch_follower(owner, message["follower"])
+    return guard
+
+
+def _read_line() -> bytes:
+    """One line from stdin, empty when there is nobody; never two come without an answer between."""
+    line = b""
+    while not line.endswith(b"\n"):
+        data = os.read(_STDIN, 1 << 16)
+        if not data:
+            return b""
+        line += data
+    return line
+
+
+def _answer(value: dict[str, Any]) -> None:
+    try:
+        os.write(_STDOUT, json.dumps(value).encode() + b"\n")
+    except BrokenPipeError:
+        raise _NobodyThereError from None
+
+
+def _tried(error: GPUAlertError) -> list[tuple[str, str]]:
+    return error.tried if isinstance(error, NoDurableLogError) else []
+
+
+def _let_go_of_pipes(log: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for target, source in ((_STDIN, nothing), (_STDOUT, log), (_STDERR, log)):
+        os.dup2(source, target)
+    os.close(nothing)
+    os.close(log)
+
+
+def _read_end_of_nothing() -> int:
+    """A descriptor that is readable at once."""
+    fd, other = os.pipe2(os.O_CLOEXEC)
+    os.close(other)
+    return fd
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""What an attempt does about the run before it: looks, decides, acts, and looks again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from gpualert_common import recover as recovery
+from gpualert_common.errors import GuardianError, RecordError
+from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
+from gpualert_common.guardian.keeper import Keeper
+from gpualert_common.guardian.keys import Key
+from gpualert_common.guardian.launch import follower, settle
+from gpualert_common.record import SPEC, Record
+from gpualert_common.spec import RunSpec
+from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S, Stop
+from gpualert_common.supervise.tree import Tree, mark
+
+_POLL_S = 0.1
+_ANSWER_S = 5.0
+"""For a guardian to answer a request: it looks four times a second."""
+_FENCE_MARGIN_S = 5.0
+
+
+class Succession:
+    """One attempt at a key whose lock it holds."""
+
+    def __init__(
+        self, key: Key, spec: RunSpec, attempt: Attempt, tell: Callable[[str], None]
+    ) -> None:
+        self._key = key
+        self._spec = spec
+        self._attempt = attempt
+        self._tell = tell
+        self._told: set[str] = set()
+        self._fingerprint = attempt.fingerprint or settle(spec, attempt)["custody"]["fingerprint"]
+        self._beat = (-1, time.monotonic())
+        self._asked: set[str] = set()
+        self._began = time.monotonic()
+
+    def settle(self) -> tuple[Record | None, str, Keeper | None]:
+        """The run that is this attempt's now, how it came by it, and its lease.
+
+        No record: nothing is left of earlier runs, and a new one may be launched.
+        """
+        for path in self._key.runs():
+            found = self._settle_one(path)
+            if found is not None:
+                return found
+        return None, "launched", None
+
+    def _settle_one(self, path: str) -> tuple[Record, str, Keeper | None] | None:
+        while True:
+            record, before = self._look(path)
+            if record is None:
+                if before.remains:
+                    name = os.path.basename(path)
+                    self._say(f"the record of run {name} was removed; ending what lives of it")
+                    _end_marked(name, self._spec.grace_s)
+                return None
+            step = decide(before, self._attempt.number)
+            if step is Step.LAUNCH:
+                recovery.recover(record)
+                return None
+            if step is Step.FENCE:
+                self._fence(record)
+                return None
+            taken = self._take(record, step)
+            if taken is not None:
+                return taken
+            self._make_way(record, step, before)
+            time.sleep(_POLL_S)
+
+    def _take(self, record: Record, step: Step) -> tuple[Record, str, Keeper | None] | None:
+        if step is Step.CLAIM and record.claim(self._attempt.owner, self._attempt.number):
+            self._say(f"run {record.run_id} ended unseen; its result is taken")
+            return record, "claimed", None
+        if step is Step.ADOPT:
+            keeper = self._adopt(record)
+            if keeper is not None:
+                return record, "adopted", keeper
+        return None
+
+    def _make_way(self, record: Record, step: Step, before: Predecessor) -> None:
+        if step is Step.STOP:
+            self._ask_to_stop(record)
+        elif step is Step.END_REMAINS:
+            self._end_remains(record)
+        elif step is Step.WAIT:
+            self._wait(record.run_id, before)
+
+    def _wait(self, name: str, before: Predecessor) -> None:
+        self._say(f"run {name} is {before.state}; waiting for it")
+        waited_s = time.monotonic() - self._began
+        live = before.state == "running" and not before.far
+        if live and waited_s > self._attempt.lease_s + _ANSWER_S:
+            raise GuardianError(
+                f"run {name} is followed by attempt {before.number} of the same task, and this is "
+                f"attempt {self._attempt.number}: a later one may take it over, this one may not"
+            )
+
+    # -- looking ---------------------------------------------------------------------------
+
+    def _look(self, path: str) -> tuple[Record | None, Predecessor]:
+        """The run as its record tells; no record when somebody removed it."""
+        try:
+            record = Record.open(path)
+        except RecordError:
+            if os.path.isdir(path):
+                raise
+            return None, Predecessor("lost", remains=_is_marked(os.path.basename(path)))
+        spec = record.read_json(SPEC)
+        if spec is None:  # its guardian died, or has yet to begin
+            return record, Predecessor("starting" if record.held else "lost")
+        agreed = spec.get("custody") or {}
+        far = bool(recovery.elsewhere(record))
+        ending = record.ending
+        state = record.state
+        events = list(record.events())
+        if far and state == "lost":
+            state = record.told_state  # its lock cannot be seen from here
+        numbers = [event["number"] for event in events if event.get("event") == "adopted"]
+        return record, Predecessor(
+            state,
+            number=numbers[-1] if numbers else agreed.get("number", 0),
+            same=agreed.get("fingerprint") == self._fingerprint,
+            known=ending is not None and ending.exit_code is not None,
+            claimed=record.claimed_by is not None,
+            stopped=any(event.get("event") == "stopping" for event in events),
+            remains=state == "lost" and not far and recovery.is_alive(record),
+            far=far,
+            silent=far and self._is_silent(record),
+        )
+
+    def _is_silent(self, record: Record) -> bool:
+        """True when no beat was seen for as long as the fence, by our own clock."""
+        agreed = record.spec.get("custody") or {}
+        beat, since = self._beat
+        if record.last_beat() != beat:
+            self._beat = (record.last_beat(), time.monotonic())
+            return False
+        grace_s = record.spec.get("grace_s") or 0.0
+        fence_s = agreed.get("lease_s", 0.0) + grace_s + LAST_CALL_S + KILLING_S + _FENCE_MARGIN_S
+        return bool(time.monotonic() - since > fence_s)
+
+    # -- acting ----------------------------------------------------------------------------
+
+    def _adopt(self, record: Record) -> Keeper | None:
+        """Ask to adopt it and keep its lease; None when the answer was no, or none came."""
+        guardian = record.spec.get("supervisor_pid", 0)
+        far = bool(recovery.elsewhere(record))
+        keeper = Keeper(record, self._attempt, 0 if far else guardian)
+        try:
+            request = record.request(
+                "adopt",
+                owner=self._attempt.owner,
+                number=self._attempt.number,
+                fingerprint=self._fingerprint,
+                adopt_within_s=self._attempt.adopt_within_s,
+                follower=follower(),
+            )
+            deadline = time.monotonic() + _ANSWER_S
+            while time.monotonic() < deadline and (record.held or far):
+                answer = _answer(record, request, self._attempt.owner)
+                if answer is not None:
+                    if answer:
+                        self._say(f"adopted run {record.run_id}, which went on alone")
+                        return keeper
+                    break
+                time.sleep(_POLL_S)
+        except BaseException:
+            keeper.close()
+            raise
+        keeper.close()
+        return None
+
+    def _ask_to_stop(self, record: Record) -> None:
+        if record.run_id not in self._asked:
+            self._asked.add(record.run_id)
+            self._say(f"run {record.run_id} is of another command; it is ended first")
+            because = "another attempt of the task runs another command"
+            sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
+            record.request("stop", sender=sender)
+
+    def _end_remains(self, record: Record) -> None:
+        self._say(f"the guardian of run {record.run_id} died; ending what lives of the run")
+        recovery.stop_unsupervised(record, self._spec.grace_s)
+        recovery.recover(record)
+
+    def _fence(self, record: Record) -> None:
+        place = recovery.elsewhere(record)
+        self._say(f"run {record.run_id} on {place} was silent for the length of its fence")
+        record.request("fence", number=self._attempt.number)
+
+    def _say(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
+
+
+def _answer(record: Record, request: str, owner: str) -> bool | None:
+    for event in record.events():
+        if event.get("event") == "adopted" and event.get("owner") == owner:
+            return True
+        if event.get("event") == "request_refused":
+            refused = event.get("request")
+            if isinstance(refused, dict) and refused.get("file") == request:
+                return False
+    return None
+
+
+def _is_marked(run_id: str) -> bool:
+    members = Tree(None, mark(run_id)).members()
+    for process in members:
+        process.close()
+    return bool(members)
+
+
+def _end_marked(run_id: str, grace_s: float) -> None:
+    Stop(Tree(None, mark(run_id)), signal.SIGTERM, grace_s, time.monotonic()).complete()

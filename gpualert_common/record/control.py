@@ -1,0 +1,147 @@
+"""What others than its supervisor write into a record: requests, leases, and the claim."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from gpualert_common.errors import RecordError
+from gpualert_common.record.directory import Directory, write_all
+from gpualert_common.spec import SCHEMA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CONTROL = "control"
+CLAIM = "claim.json"
+_LEASE = ".lease-"
+_BEAT = ".beat"
+
+
+class Control(Directory):
+    """What others ask of whoever holds the record, and how they tell that they are there."""
+
+    __slots__ = ()
+
+    # -- requests --------------------------------------------------------------------------
+
+    def request(self, kind: str, **fields: Any) -> str:
+        """Ask the supervisor for something; the request appears whole.  Returns its name."""
+        self._make_control()
+        name = f"{time.time_ns()}.{os.getpid()}.{kind}"
+        temporary = f"{CONTROL}/.{name}"
+        value = {"schema": SCHEMA, "kind": kind, "at": time.time(), **fields}
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(temporary, flags, 0o600, dir_fd=self._dir_fd)
+        try:
+            write_all(fd, json.dumps(value).encode())
+        finally:
+            os.close(fd)
+        os.rename(temporary, f"{CONTROL}/{name}", src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        return name
+
+    def take_requests(self) -> list[dict[str, Any]]:
+        """The requests that nobody took yet, oldest first; each is handed out once.
+
+        Its name stands under ``file``.
+        """
+        requests = []
+        for name in sorted(name for name in self._in_control() if not name.startswith(".")):
+            path = f"{CONTROL}/{name}"
+            try:
+                value = self.read_json(path)
+                self.remove(path)
+            except RecordError as error:
+                value = {"kind": "unreadable", "problem": str(error)}
+                self._set_aside(path)
+            except OSError:
+                continue  # a directory, or on a full or failing disk: the others still count
+            if value is not None:
+                requests.append({**value, "file": name})
+        return requests
+
+    def _set_aside(self, path: str) -> None:
+        hidden = f"{CONTROL}/.{os.path.basename(path)}"
+        try:
+            os.rename(path, hidden, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        except OSError:
+            pass
+
+    # -- leases ----------------------------------------------------------------------------
+
+    def renew_lease(self, owner: str) -> None:
+        """Say that this owner still follows the run.  Raises OSError."""
+        self._make_control()
+        self._touch(f"{CONTROL}/{_LEASE}{owner}")
+
+    def leases(self) -> dict[str, int]:
+        """By owner, a number that is another one after each renewal; no clock is meant."""
+        found = {}
+        for name in self._in_control():
+            if name.startswith(_LEASE):
+                found[name.removeprefix(_LEASE)] = self._touched(f"{CONTROL}/{name}")
+        return found
+
+    def beat(self) -> None:
+        """Say, for those who cannot see the lock, that the record is still held."""
+        self._touch(_BEAT)
+
+    def last_beat(self) -> int:
+        """A number that is another one after each beat; 0 before the first."""
+        return self._touched(_BEAT)
+
+    # -- the result ------------------------------------------------------------------------
+
+    def claim(self, owner: str, number: int) -> bool:
+        """Take the result of the run; True for one caller ever.  Raises OSError."""
+        temporary = f".claim.{owner}"
+        value = {"owner": owner, "number": number, "at": time.time()}
+        self.write_json(temporary, {"schema": SCHEMA, **value}, sync=True)
+        try:
+            os.link(temporary, CLAIM, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        except FileExistsError:
+            return False
+        finally:
+            self.remove(temporary)
+        self.sync_directory()
+        return True
+
+    @property
+    def claimed_by(self) -> str | None:
+        """Who took the result, or None while nobody did."""
+        value = self.read_json(CLAIM)
+        return None if value is None else str(value.get("owner"))
+
+    # -- files that are only touched -------------------------------------------------------
+
+    def _make_control(self) -> None:
+        try:
+            os.mkdir(CONTROL, 0o700, dir_fd=self._dir_fd)
+        except FileExistsError:
+            pass
+
+    def _in_control(self) -> list[str]:
+        try:
+            fd = os.open(CONTROL, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._dir_fd)
+        except FileNotFoundError:
+            return []
+        try:
+            return os.listdir(fd)
+        finally:
+            os.close(fd)
+
+    def _touch(self, name: str) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
+        try:
+            os.utime(fd)
+        finally:
+            os.close(fd)
+
+    def _touched(self, name: str) -> int:
+        try:
+            return os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False).st_mtime_ns
+        except FileNotFoundError:
+            return 0

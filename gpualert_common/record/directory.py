@@ -1,0 +1,243 @@
+"""The directory of a record: who holds it, and files that are written whole or appended to."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import stat
+import time
+
+from gpualert_common.errors import RecordError
+from gpualert_common.spec import SCHEMA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+encode = json.JSONEncoder(ensure_ascii=False).encode
+"""Made once: ``json.dumps`` with an argument makes an encoder each time."""
+
+_TRIES = 20
+_TRY_S = 0.005
+"""Somebody who only looks whether a record is held holds it for some microseconds."""
+
+
+class Directory:
+    """The directory of one record, open for reading or, for whoever created it, for writing."""
+
+    __slots__ = ("_dir_fd", "_lock_fd", "_sync", "path", "run_id")
+
+    def __init__(self, path: str, dir_fd: int, *, sync: bool = True) -> None:
+        self.path = path
+        self.run_id = os.path.basename(path)
+        self._dir_fd = dir_fd
+        self._lock_fd = -1
+        self._sync = sync
+
+    # -- making and opening one ------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: str, *, sync: bool = True) -> Self:
+        """A new, empty record that this process holds.  Raises OSError."""
+        os.mkdir(path, 0o700)
+        record = cls(path, open_directory(path), sync=sync)
+        record._lock_fd = open_directory(path)
+        fcntl.flock(record._lock_fd, fcntl.LOCK_EX)
+        return record
+
+    @classmethod
+    def open(cls, path: str) -> Self:
+        """The record at ``path``.  Raises RecordError when it is absent or not ours to trust."""
+        try:
+            dir_fd = open_directory(path)
+        except OSError as error:
+            raise RecordError(f"{path}: no run record here: {error.strerror}") from None
+        status = os.fstat(dir_fd)
+        problem = ""
+        if status.st_uid != os.geteuid():
+            problem = f"belongs to user {status.st_uid}, not to you ({os.geteuid()})"
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            problem = f"is writable by others (mode {stat.S_IMODE(status.st_mode):04o})"
+        if problem:
+            os.close(dir_fd)
+            raise RecordError(f"{path}: this record {problem}, so it is not trusted")
+        return cls(os.path.abspath(path), dir_fd)
+
+    def close(self) -> None:
+        """Give back the descriptors; lets go of the record if this process held it."""
+        for fd in (self._dir_fd, self._lock_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._dir_fd = self._lock_fd = -1
+
+    def __del__(self) -> None:
+        if hasattr(self, "_lock_fd"):  # else an exception of the caller's cut __init__ short
+            self.close()
+
+    def disown(self) -> None:
+        """Drop this process's hold; a process that it was inherited from, or by, keeps its own."""
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+    def discard(self) -> None:
+        """Remove what was begun, when it turned out that the run cannot be prepared here."""
+        self.disown()  # where descriptors ran out, listing needs this one
+        _remove_all(self._dir_fd)
+        os.rmdir(self.path)
+        self.close()
+
+    # -- who holds it ----------------------------------------------------------------------
+
+    def take(self) -> bool:
+        """Hold this record, if nobody does.  False when its supervisor is alive."""
+        fd = open_directory(self.path)
+        for _try in range(_TRIES):
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_TRY_S)
+                continue
+            self._lock_fd = fd
+            return True
+        os.close(fd)
+        return False
+
+    @property
+    def held(self) -> bool:
+        """True while a supervisor lives that holds this record."""
+        if self._lock_fd >= 0:
+            return True
+        fd = open_directory(self.path)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
+    # -- whole files -----------------------------------------------------------------------
+
+    def write_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
+        """Replace file ``name`` as a whole; with ``sync`` its bytes are on the disk first."""
+        temporary = f".{name}.{os.getpid()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(temporary, flags, 0o600, dir_fd=self._dir_fd)
+        try:
+            write_all(fd, encode(value).encode("utf-8", "replace") + b"\n")
+            if sync and self._sync:
+                os.fsync(fd)
+        except OSError:
+            self.remove(temporary)
+            raise
+        finally:
+            os.close(fd)
+        os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """The object in file ``name``; None when there is none.
+
+        Raises RecordError when the file is damaged or was written by a newer release.
+        """
+        data = self._read(name)
+        if data is None:
+            return None
+        where = os.path.join(self.path, name)
+        try:
+            value = json.loads(data.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
+            raise RecordError(f"{where}: not valid JSON: {error}") from None
+        schema = value.get("schema") if isinstance(value, dict) else None
+        if not isinstance(schema, int):
+            raise RecordError(f"{where}: not a file of a run record: no schema number")
+        if schema > SCHEMA:
+            raise RecordError(
+                f"{where}: schema {schema} was written by a newer gpualert; this one reads "
+                f"up to {SCHEMA}: upgrade gpualert-common"
+            )
+        return dict(value)
+
+    def _read(self, name: str, offset: int = 0) -> bytes | None:
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RecordError(f"{os.path.join(self.path, name)}: {error.strerror}") from None
+        with open(fd, "rb") as file:
+            file.seek(offset)
+            return file.read()
+
+    def read_number(self, name: str) -> int:
+        """The decimal number in file ``name``; 0 when there is none."""
+        text = (self._read(name) or b"").strip()
+        return int(text) if text.isdigit() else 0
+
+    def remove(self, name: str) -> None:
+        """Remove file ``name`` if it is there."""
+        try:
+            os.unlink(name, dir_fd=self._dir_fd)
+        except FileNotFoundError:
+            pass
+
+    def append(self, name: str, line: str) -> None:
+        """Append one line to file ``name``.  Raises OSError."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
+        try:
+            write_all(fd, line.encode("utf-8", "replace") + b"\n")
+        finally:
+            os.close(fd)
+
+    def sync_directory(self) -> None:
+        """Put the names in the record on the disk."""
+        if self._sync:
+            os.fsync(self._dir_fd)
+
+
+def make_directory(path: str) -> None:
+    """Make ``path`` and what is missing above it for the owner alone.  Raises OSError."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        if os.path.dirname(path) in (path, ""):
+            raise
+        make_directory(os.path.dirname(path))
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass  # another run was quicker
+
+
+def open_directory(path: str) -> int:
+    """A descriptor of the directory at ``path``, never of what a link points to."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte, however many calls that takes.  Raises OSError."""
+    view = memoryview(data)
+    while view:
+        written = os.write(fd, view)
+        if written == 0:
+            raise OSError(errno.EIO, "write returned 0")
+        view = view[written:]
+
+
+def _remove_all(dir_fd: int) -> None:
+    for name in os.listdir(dir_fd):
+        try:
+            os.unlink(name, dir_fd=dir_fd)
+        except IsADirectoryError:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+            below = os.open(name, flags, dir_fd=dir_fd)
+            try:
+                _remove_all(below)
+            finally:
+                os.close(below)
+            os.rmdir(name, dir_fd=dir_fd)

@@ -1,0 +1,167 @@
+"""What a record says of its run: its logs, what happened, how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from gpualert_common.errors import RecordError
+from gpualert_common.record.control import Control
+from gpualert_common.record.directory import encode, make_directory, open_directory
+from gpualert_common.spec import SCHEMA, Ending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from gpualert_common.spec import RunSpec
+
+SPEC = "spec.json"
+EXIT = "exit.json"
+VERDICT = "verdict.json"
+EVENTS = "events.jsonl"
+INDEX = "output.idx"
+OUTCOME = "outcome.json"
+SPARE = ".spare"
+"""Holds space for the last files of a run, which a log that filled the disk would leave none."""
+
+_STATE_AFTER = {
+    "launched": "running",
+    "orphaned": "orphaned",
+    "resumed": "running",
+    "adopted": "running",
+    "stopping": "stopping",
+}
+
+_MAX_EVENTS_BYTES = 8 << 20
+"""A run that writes more events than this is telling the same thing again and again."""
+
+
+class Record(Control):
+    """One run record, open for reading or, for whoever created it, for writing."""
+
+    __slots__ = ()
+
+    # -- the log ---------------------------------------------------------------------------
+
+    def create_log(self, name: str, *, append: bool = True) -> int:
+        """A descriptor that writes (by default: appends) to a new log file.  Raises OSError."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags |= os.O_APPEND if append else 0
+        return os.open(name, flags, 0o600, dir_fd=self._dir_fd)
+
+    def open_log(self, name: str) -> int:
+        """A descriptor that reads log ``name``.  Raises OSError."""
+        return os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+
+    def log_path(self, name: str) -> str:
+        """Absolute path of log ``name``."""
+        return os.path.join(self.path, name)
+
+    # -- what happened ---------------------------------------------------------------------
+
+    def append_event(self, event: str, at: float | None = None, **fields: Any) -> None:
+        """Append one event.  ``at`` is in seconds since the epoch; None means now."""
+        value = {"at": time.time() if at is None else at, "event": event, **fields}
+        self.append(EVENTS, encode(value))
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The events so far, in order; a last line that is still being written is left out."""
+        yield from _parse((self._read(EVENTS) or b"")[:_MAX_EVENTS_BYTES])
+
+    def events_from(self, offset: int) -> tuple[list[dict[str, Any]], int]:
+        """The events that begin at byte ``offset`` or later, and where the next one will begin.
+
+        An offset beyond the end means that the file was made anew: it is read from its start.
+        """
+        data = self._read(EVENTS, offset)
+        if data is None or (not data and offset and not self._read(EVENTS, offset - 1)):
+            offset, data = 0, self._read(EVENTS) or b""
+        return list(_parse(data)), offset + data.rfind(b"\n") + 1
+
+    def event(self, name: str) -> dict[str, Any] | None:
+        """The first event of that name, or None."""
+        for value in self.events():
+            if value.get("event") == name:
+                return value
+        return None
+
+    # -- what it says ----------------------------------------------------------------------
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The launch record.  Raises RecordError when there is none."""
+        spec = self.read_json(SPEC)
+        if spec is None:
+            raise RecordError(f"{self.path}: no {SPEC}: this is not a run record")
+        return spec
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the run ended, or None while nothing has been recorded."""
+        fields = self.read_json(EXIT)
+        return None if fields is None else Ending.from_json(fields)
+
+    @property
+    def state(self) -> str:
+        """starting, running, orphaned (it runs, and whoever followed it is gone), stopping,
+        ended, or lost (no supervisor and no known end).
+        """
+        if self.read_json(EXIT) is not None:
+            return "ended"
+        if not self.held:
+            return "lost"
+        return self.told_state
+
+    @property
+    def told_state(self) -> str:
+        """The state by what happened so far, whether or not anybody holds the record."""
+        state = "starting"
+        for value in self.events():
+            state = _STATE_AFTER.get(value.get("event", ""), state)
+        return state
+
+    @property
+    def logs(self) -> list[str]:
+        """Names of the logs that the launch record names."""
+        return [str(name) for name in self.spec.get("logs", ())]
+
+    def restore(self, spec: dict[str, Any]) -> None:
+        """Make the directory anew where somebody removed it under a live run."""
+        make_directory(self.path)
+        dir_fd = open_directory(self.path)
+        os.close(self._dir_fd)
+        self._dir_fd = dir_fd
+        if self.read_json(SPEC) is None:
+            self.write_json(SPEC, spec)
+
+
+def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
+    """The object stored as ``spec.json``: no values of variables, nothing secret of ours."""
+    return {
+        "schema": SCHEMA,
+        "run_id": record.run_id,
+        "command": spec.command,
+        "cwd": spec.cwd,
+        "name": spec.name,
+        "logs": spec.logs,
+        "streams": spec.streams,
+        "timeout_s": spec.timeout_s,
+        "grace_s": spec.grace_s,
+        "log_full": spec.log_full,
+        "end_survivors": spec.end_survivors,
+        "custody": spec.custody,
+        **facts,
+    }
+
+
+def _parse(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.split(b"\n")[:-1]:
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
