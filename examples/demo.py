@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Show what gpualert does, through its command line only: ``make demo``.
+"""Show what gpualert does: ``make demo``.
 
-A training that ends well, one that dies of a real error deep in its model, one killed from
-outside and one that never starts; with ``--torch`` a tiny transformer too.  Prints each command
-before it runs, lets its output flow, and ends with the verdicts.  Exits with 1 when any verdict
-is not the one that the story should have.
+By the program: a training that ends well, one that dies of a real error deep in its model, one
+killed from outside and one that never starts; with ``--torch`` a tiny transformer too.  Then one
+that ends well and one that fails under each engine for which there is an interpreter: an Airflow
+DAG (``--airflow``) and a Prefect flow (``--prefect``).  Prints each command before it runs, lets
+its output flow, and ends with the verdicts.  Exits with 1 when any verdict is not the one that the
+story should have.
 """
 
 from __future__ import annotations
@@ -114,6 +116,49 @@ def stories(state: Path, *, with_torch: bool) -> list[Story]:
     return told
 
 
+ENGINES = {
+    "airflow": ("a DAG of two trainings, by Airflow's dag.test()", "airflow_dag.py"),
+    "prefect": ("a flow of two trainings, by Prefect's ephemeral server", "prefect_flow.py"),
+}
+ENGINE_CAUSES = ["none", "shape_mismatch"]
+
+
+def tell_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Run an engine's example with its output flowing; its runs, and what is wrong with them."""
+    title, script = ENGINES[engine]
+    command = [python, str(EXAMPLES / script)]
+    print(f"\n=== {title}\n$ {shlex.join(command)}", flush=True)
+    before = {run["run_id"] for run in gpualert_json("runs")["runs"]}
+    status = subprocess.run(command, env={**os.environ, **quiet_environment(engine, state)})
+    print(f"(exit status {status.returncode})", flush=True)
+    runs = [run for run in gpualert_json("runs")["runs"] if run["run_id"] not in before]
+    verdicts = [gpualert_json("show", run["run_id"])["verdict"] for run in runs]
+    causes = [verdict["cause"] for verdict in verdicts]
+    wrong = [f"{title}: exit status {status.returncode}"] if status.returncode else []
+    if causes != ENGINE_CAUSES:
+        wrong.append(f"{title}: expected {ENGINE_CAUSES}, got {causes}")
+    return verdicts, wrong
+
+
+def quiet_environment(engine: str, state: Path) -> dict[str, str]:
+    """Return what keeps an engine within the demo's directory, offline, and at its business."""
+    if engine == "prefect":
+        return {
+            "PREFECT_HOME": str(state / "prefect"),
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+            "PREFECT_LOGGING_COLORS": "false",
+            "DO_NOT_TRACK": "1",
+        }
+    return {
+        "AIRFLOW_HOME": str(state / "airflow"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__DAGS_FOLDER": str(EXAMPLES.absolute()),
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "PYTHONWARNINGS": "ignore",
+    }
+
+
 def table(rows: list[tuple[str, ...]]) -> str:
     """Return rows as aligned columns, the first row as their heads."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -121,30 +166,38 @@ def table(rows: list[tuple[str, ...]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
+def row(by: str, status: int, verdict: dict[str, Any]) -> tuple[str, ...]:
+    """Return what the table says of one run."""
+    headline = shorten(verdict["headline"], HEADLINE_COLUMNS, placeholder=" ...")
+    said = (verdict["disposition"], verdict["cause"], verdict["retry"], headline)
+    return (by, str(status), *said)
+
+
 def main() -> int:
     """Tell the stories, print the verdicts, and say whether they are the expected ones."""
-    parser = argparse.ArgumentParser(description="Four trainings and their verdicts.")
+    parser = argparse.ArgumentParser(description="Trainings and their verdicts.")
     parser.add_argument("--torch", action="store_true", help="two more, with PyTorch")
+    for engine in ENGINES:
+        parser.add_argument(f"--{engine}", metavar="PYTHON", help=f"interpreter with {engine}")
     options = parser.parse_args()
     state = Path(os.environ.setdefault("GPUALERT_STATE_DIR", str(Path(".demo-state").absolute())))
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    rows: list[tuple[str, ...]] = [("exit", "disposition", "cause", "retry", "what happened")]
+    heads = ("by", "exit", "disposition", "cause", "retry", "what happened")
+    rows: list[tuple[str, ...]] = [heads]
     wrong = []
     for number, story in enumerate(stories(state, with_torch=options.torch), start=1):
         verdict = tell(story, f"demo-{os.getpid()}-{number}")
         found = (verdict["exit_status"], verdict["cause"])
         if found != (story.exit_code, story.cause):
             wrong.append(f"{story.title}: expected {(story.exit_code, story.cause)}, got {found}")
-        rows.append(
-            (
-                str(verdict["exit_status"]),
-                verdict["disposition"],
-                verdict["cause"],
-                verdict["retry"],
-                shorten(verdict["headline"], HEADLINE_COLUMNS, placeholder=" ..."),
-            )
-        )
+        rows.append(row("gpualert", verdict["exit_status"], verdict))
+    for engine in ENGINES:
+        python = getattr(options, engine)
+        if python is not None:
+            verdicts, problems = tell_engine(engine, python, state)
+            rows += [row(engine, verdict["exit_code"], verdict) for verdict in verdicts]
+            wrong += problems
     print(f"\n=== the verdicts\n{table(rows)}\n\nThe records are in {state / 'runs'}")
     for problem in wrong:
         print(problem, file=sys.stderr)

@@ -66,9 +66,17 @@ class RunHandle:
         Without an ``attempt`` the run belongs to nobody and goes on until it ends or is stopped.
 
         Raises UsageError and NoDurableLogError when nothing could be launched, GuardianError when
-        no guardian started.  Whatever else lands in here (a time-out, KeyboardInterrupt) ends what
-        was begun before it gets out.
+        no guardian started or the run before stands in the way, RecordError when that one cannot
+        be read.  Whatever else lands in here (a time-out, KeyboardInterrupt) ends what was begun
+        before it gets out.
         """
+        try:
+            return cls._come_by(spec, attempt, tell)
+        except OSError as error:
+            raise GuardianError(f"no run was launched or taken over: {error}") from error
+
+    @classmethod
+    def _come_by(cls, spec: RunSpec, attempt: Attempt | None, tell: Callable[[str], None]) -> Self:
         if attempt is None:
             return cls._launch(spec, None, None)
         key = Key(attempt.key, spec.state_dir)

@@ -46,6 +46,9 @@ class Keeper:
 
     def stop(self, sender: dict[str, Any], grace_s: float | None) -> None:
         """Have the run stopped; returns when the request is on its way, within half a second."""
+        if self._closing:
+            self._carry(sender, grace_s)
+            return
         self._asked = (sender, grace_s)
         self._rouse()
         if self._carried.acquire(timeout=_CARRY_S):
@@ -103,4 +106,5 @@ class Keeper:
             self._record.request("stop", owner=self._attempt.owner, sender=sender, grace_s=grace_s)
         except OSError:
             return  # the signal will do
-        self._carried.release()
+        if self._carried.locked():
+            self._carried.release()

@@ -14,8 +14,8 @@ import os
 import time
 
 from gpualert_common import store
-from gpualert_common.errors import NoDurableLogError
-from gpualert_common.record.directory import Directory, make_directory
+from gpualert_common.errors import NoDurableLogError, RecordError
+from gpualert_common.record.directory import Directory, make_directory, refuse_strangers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Key:
         text = json.dumps(self.key).encode("utf-8", "surrogatepass")
         self._name = hashlib.sha256(text).hexdigest()[:32]
         self._places = store.places(state_dir)
+        self._chosen = self._places[0] if state_dir else None
         self.fd = -1
         self.path = ""
 
@@ -45,6 +46,8 @@ class Key:
             path = os.path.join(place, KEYS, self._name)
             try:
                 make_directory(path)
+                for folder in (place, os.path.dirname(path), path):
+                    refuse_strangers(folder, chosen=place == self._chosen)
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
                 self.fd = os.open(os.path.join(path, _LOCK), flags, 0o600)
                 self._lock(on_wait)
@@ -85,13 +88,18 @@ class Key:
 
 
 def read_pointer(folder: str) -> str | None:
-    """The path that the pointer in a key's folder names, or None."""
+    """The path that the pointer in a key's folder names, or None.  Raises RecordError."""
+    path = os.path.join(folder, _RUN)
     try:
-        with open(os.path.join(folder, _RUN), "rb") as file:
-            path = json.load(file)["run"]
+        with open(path, "rb") as file:
+            return str(json.load(file)["run"])
     except FileNotFoundError:
         return None
-    return str(path)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RecordError(
+            f"{path}: damaged ({error}): which run came last is not known; end what is left of it "
+            "(gpualert runs), then remove this file"
+        ) from None
 
 
 def point(folder: str, run: str) -> None:

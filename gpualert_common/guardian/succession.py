@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from gpualert_common import recover as recovery
-from gpualert_common.errors import GuardianError, RecordError
+from gpualert_common.errors import GPUAlertError, GuardianError, RecordError
 from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
@@ -57,12 +57,12 @@ class Succession:
             if record is None:
                 if before.remains:
                     name = os.path.basename(path)
-                    self._say(f"the record of run {name} was removed; ending what lives of it")
+                    self._say(f"run {name} has no record any more; ending what lives of it")
                     _end_marked(name, self._spec.grace_s)
                 return None
             step = decide(before, self._attempt.number)
             if step is Step.LAUNCH:
-                recovery.recover(record)
+                self._complete(record)
                 return None
             if step is Step.FENCE:
                 self._fence(record)
@@ -104,16 +104,21 @@ class Succession:
     # -- looking ---------------------------------------------------------------------------
 
     def _look(self, path: str) -> tuple[Record | None, Predecessor]:
-        """The run as its record tells; no record when somebody removed it."""
+        """The run as its record tells; no record when that cannot be read and nobody holds it."""
+        record = None
         try:
             record = Record.open(path)
-        except RecordError:
-            if os.path.isdir(path):
+            return record, self._read(record)
+        except RecordError as error:
+            if record is not None and record.held:
                 raise
+            self._say(f"{error}; no result can be had of it")
             return None, Predecessor("lost", remains=_is_marked(os.path.basename(path)))
+
+    def _read(self, record: Record) -> Predecessor:
         spec = record.read_json(SPEC)
         if spec is None:  # its guardian died, or has yet to begin
-            return record, Predecessor("starting" if record.held else "lost")
+            return Predecessor("starting" if record.held else "lost")
         agreed = spec.get("custody") or {}
         far = bool(recovery.elsewhere(record))
         ending = record.ending
@@ -122,7 +127,7 @@ class Succession:
         if far and state == "lost":
             state = record.told_state  # its lock cannot be seen from here
         numbers = [event["number"] for event in events if event.get("event") == "adopted"]
-        return record, Predecessor(
+        return Predecessor(
             state,
             number=numbers[-1] if numbers else agreed.get("number", 0),
             same=agreed.get("fingerprint") == self._fingerprint,
@@ -187,7 +192,13 @@ class Succession:
     def _end_remains(self, record: Record) -> None:
         self._say(f"the guardian of run {record.run_id} died; ending what lives of the run")
         recovery.stop_unsupervised(record, self._spec.grace_s)
-        recovery.recover(record)
+        self._complete(record)
+
+    def _complete(self, record: Record) -> None:
+        try:
+            recovery.recover(record)
+        except (GPUAlertError, OSError) as error:
+            self._say(f"the record of run {record.run_id} cannot be completed: {error}")
 
     def _fence(self, record: Record) -> None:
         place = recovery.elsewhere(record)

@@ -22,7 +22,7 @@ lives: that, and never a process id, says that a run is supervised.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL
-from gpualert_common.record.directory import make_directory
+from gpualert_common.record.directory import make_directory, refuse_strangers
 from gpualert_common.record.record import (
     EVENTS,
     EXIT,
@@ -48,4 +48,5 @@ __all__ = [
     "Record",
     "describe",
     "make_directory",
+    "refuse_strangers",
 ]

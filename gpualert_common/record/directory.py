@@ -214,6 +214,21 @@ def make_directory(path: str) -> None:
             pass  # another run was quicker
 
 
+def refuse_strangers(place: str, *, chosen: bool) -> None:
+    """Nobody else may be able to put something in our way where we are about to write.
+
+    Somebody else's directory is used only where the user chose it and only its owner can write it.
+    """
+    if os.lstat(place).st_uid in (0, os.geteuid()):
+        return
+    if (
+        not chosen
+        or os.path.islink(place)
+        or os.stat(place).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ):
+        raise PermissionError(errno.EPERM, "belongs to somebody else who could tamper with the log")
+
+
 def open_directory(path: str) -> int:
     """A descriptor of the directory at ``path``, never of what a link points to."""
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -111,8 +111,8 @@ class Record(Control):
         """
         if self.read_json(EXIT) is not None:
             return "ended"
-        if not self.held:
-            return "lost"
+        if not self.held:  # it may have ended while we looked
+            return "lost" if self.read_json(EXIT) is None else "ended"
         return self.told_state
 
     @property

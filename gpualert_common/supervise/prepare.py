@@ -5,14 +5,19 @@ Everything here may fail, and then nothing has been launched.
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import time
 
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError
-from gpualert_common.record import SPARE, SPEC, Record, describe, make_directory
+from gpualert_common.record import (
+    SPARE,
+    SPEC,
+    Record,
+    describe,
+    make_directory,
+    refuse_strangers,
+)
 from gpualert_common.supervise import libc
 from gpualert_common.supervise.logfile import LogFile
 from gpualert_common.supervise.proc import boot_id, pid_namespace
@@ -86,8 +91,8 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
     logs: list[LogFile] = []
     try:
         chosen = not tried and spec.state_dir is not None
-        _refuse_strangers(place, chosen=chosen)
-        _refuse_strangers(runs, chosen=chosen)
+        refuse_strangers(place, chosen=chosen)
+        refuse_strangers(runs, chosen=chosen)
         reserved = 0
         for name in spec.logs:
             log_fds.append(record.create_log(name))
@@ -120,21 +125,6 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
         record.discard()
         raise
     return Prepared(record, log_fds, logs, launch_record, tried)
-
-
-def _refuse_strangers(place: str, *, chosen: bool) -> None:
-    """Nobody else may be able to put something in our way where we are about to write.
-
-    Somebody else's directory is used only where the user chose it and only its owner can write it.
-    """
-    if os.lstat(place).st_uid in (0, os.geteuid()):
-        return
-    if (
-        not chosen
-        or os.path.islink(place)
-        or os.stat(place).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    ):
-        raise PermissionError(errno.EPERM, "belongs to somebody else who could tamper with the log")
 
 
 def _prove_writable(record: Record, fd: int, size: int) -> int:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import ending, flood, launch, restraint, scan, start
+from tests.benchmarks import ending, flood, guardian, launch, restraint, scan, start
 from tests.benchmarks.bench import PEER, Bench, prepared
 from tests.benchmarks.measure import Row, text_of
 
@@ -23,6 +23,8 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "flat-out": ending.measure_flat_out,
     "endless-line": restraint.measure_endless_line,
     "idle": restraint.measure_idle,
+    "guardian": guardian.measure_start,
+    "follower": guardian.measure_follower,
     "scan": scan.measure,
 }
 

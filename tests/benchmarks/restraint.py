@@ -63,21 +63,24 @@ def _idle_percent(bench: Bench, command: list[str], seconds: int) -> float:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    sleepers: list[int] = []
     try:
-        time.sleep(bench.amount(3, 1))  # past the start
-        below = _descendants(process.pid)
-        sleepers = [pid for pid in below if _name(pid) == "sleep"]
-        watched = [process.pid, *(pid for pid in below if pid not in sleepers)]
-        before = sum(map(_cpu_ns, watched))
-        time.sleep(seconds)
-        spent_ns = sum(map(_cpu_ns, watched)) - before
+        return idle_percent(process.pid, bench.amount(3, 1), seconds)
     finally:
-        for pid in sleepers:
-            os.kill(pid, signal.SIGTERM)
-        if not sleepers:
-            process.terminate()
+        process.terminate()
         process.wait()
+
+
+def idle_percent(supervisor: int, settling_s: int, seconds: int) -> float:
+    """CPU of a supervisor and what is below it but a ``sleep``, which is ended afterwards."""
+    time.sleep(settling_s)
+    below = _descendants(supervisor)
+    sleepers = [pid for pid in below if _name(pid) == "sleep"]
+    watched = [supervisor, *(pid for pid in below if pid not in sleepers)]
+    before = sum(map(_cpu_ns, watched))
+    time.sleep(seconds)
+    spent_ns = sum(map(_cpu_ns, watched)) - before
+    for pid in sleepers:
+        os.kill(pid, signal.SIGTERM)
     return spent_ns / 1e9 / seconds * 100
 
 

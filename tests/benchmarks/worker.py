@@ -1,9 +1,9 @@
 """Runs commands in ways that live in one interpreter, and says what each run cost it.
 
 Reads one request a line, {"way": ..., "command": [...], "times": n}, and answers each with a line:
-{"walls_s": [...], "cpu_s": ..., "returned_ns": ..., "peak_bytes": ..., "cause": ...}.  The CPU is
-this process's own, without its children's; the peak is its resident set's over its whole life; the
-cause is that of the last verdict, where the way gives one.
+{"walls_s": [...], "cpu_s": ..., "began_ns": ..., "returned_ns": ..., "peak_bytes": ...,
+"cause": ...}.  The CPU is this process's own, without its children's; the peak is its resident
+set's over its whole life; the cause is that of the last verdict, where the way gives one.
 """
 
 import json
@@ -13,6 +13,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpualert_common.spec import RunSpec
 
 SCRATCH_LOG = "direct.log"
 
@@ -47,6 +51,30 @@ def by_ours_unsynced(command: list[str]) -> object:
     return run(command, sync=False)
 
 
+def by_handle(command: list[str]) -> object:
+    """A guardian, and the handle that engines hold of it."""
+    from gpualert_common.guardian import Attempt, RunHandle
+
+    with RunHandle.launch(_spec(command), Attempt((str(time.monotonic_ns()),))) as handle:
+        return handle.wait()
+
+
+def by_following(command: list[str]) -> object:
+    """The same, with the view that goes into an engine's log."""
+    from gpualert_common.guardian import Attempt, RunHandle
+
+    with RunHandle.launch(_spec(command), Attempt((str(time.monotonic_ns()),))) as handle:
+        for _lines in handle.follow():
+            pass
+        return handle.wait()
+
+
+def _spec(command: list[str]) -> "RunSpec":
+    from gpualert_common.spec import RunSpec
+
+    return RunSpec(command, state_dir=os.environ["GPUALERT_STATE_DIR"])
+
+
 def by_peer(command: list[str]) -> None:
     """``run_job`` of the paper's tool."""
     from gpualert.launcher import run_job
@@ -56,7 +84,10 @@ def by_peer(command: list[str]) -> None:
 
 WAYS: dict[str, Callable[[list[str]], object]] = {
     function.__name__: function
-    for function in (by_posix_spawn, by_subprocess, to_file, by_ours, by_ours_unsynced, by_peer)
+    for function in (
+        *(by_posix_spawn, by_subprocess, to_file),
+        *(by_ours, by_ours_unsynced, by_handle, by_following, by_peer),
+    )
 }
 
 
@@ -70,6 +101,7 @@ def peak_bytes() -> int:
 def answer(way: str, command: list[str], times: int) -> dict[str, object]:
     """Run the command that often, and say what it cost."""
     walls = []
+    began_ns = time.time_ns()
     result: object = None
     before = resource.getrusage(resource.RUSAGE_SELF)
     for _ in range(times):
@@ -81,6 +113,7 @@ def answer(way: str, command: list[str], times: int) -> dict[str, object]:
     return {
         "walls_s": walls,
         "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "began_ns": began_ns,
         "returned_ns": returned,
         "peak_bytes": peak_bytes(),
         "cause": getattr(getattr(result, "verdict", None), "cause", None),

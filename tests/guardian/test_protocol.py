@@ -95,7 +95,14 @@ class World:
 
 
 def _state(run: Run, now: float) -> tuple[Any, ...]:
-    common = (run.number, run.guardian, run.child, run.told_go, run.launched, run.ended)
+    common: tuple[Any, ...] = (
+        run.number,
+        run.guardian,
+        run.child,
+        run.told_go,
+        run.launched,
+        run.ended,
+    )
     common += (run.claimed_by, run.claimed_after_stop)
     common += (run.stopping, tuple(run.adopted_by), tuple(run.refused))
     if run.guardian == "dead" or run.ended:
@@ -390,7 +397,7 @@ def check_ends(world: World) -> None:
 def explore(first: World) -> int:
     """Visit every reachable world once; returns how many there are."""
     seen = {first.state()}
-    queue = deque([(first, ("the beginning",))])
+    queue: deque[tuple[World, tuple[str, ...]]] = deque([(first, ("the beginning",))])
     while queue:
         world, path = queue.popleft()
         for name, act in actions(world):

@@ -1,0 +1,121 @@
+"""How long an Airflow task takes to start its command: GPUAlertOperator beside BashOperator.
+
+Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
+tests.benchmarks.airflow_start``.  The command is bash telling the time, so that what is measured is
+the way from ``execute``, before which Airflow does the same for both, to the first thing that the
+command does.  One round is one ``dag.test()`` of each; the record is on a real disk, synced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+OPERATORS = ("GPUAlertOperator", "BashOperator")
+
+Sample = tuple[float, float]
+"""Milliseconds from ``execute`` to the command's start, and to the return of ``execute``."""
+
+_SOURCE = """
+import time
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import DAG
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+
+def note(*_anything):
+    with open({times!r}, "a") as file:
+        print(time.time(), file=file)
+
+dags = []
+for operator in (GPUAlertOperator, BashOperator):
+    with DAG(operator.__name__, schedule=None) as dag:
+        operator(
+            task_id="tell",
+            bash_command="echo $EPOCHREALTIME",
+            pre_execute=note,
+            post_execute=note,
+        )
+    dags.append(dag)
+"""
+
+
+def main() -> int:
+    """Measure and print; with --json store the figures too."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.airflow_start")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    (ROOT / ".bench").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / ".bench") as scratch:
+        os.environ |= {
+            "AIRFLOW_HOME": scratch,
+            "AIRFLOW__CORE__DAGS_FOLDER": f"{scratch}/dags",
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
+            "GPUALERT_STATE_DIR": f"{scratch}/state",
+        }
+        rows = measure(Path(scratch), options.rounds)
+    from tests.benchmarks.measure import text_of
+
+    for row in rows:
+        print(text_of(row) + "\n")
+    if options.json is not None:
+        content = {"schema": 1, "rows": [row.to_json() for row in rows]}
+        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    return 0
+
+
+def measure(home: Path, rounds: int) -> list[Any]:
+    """The two rows: until the command runs, and until the task has returned."""
+    from airflow.utils.db import initdb
+
+    from tests.benchmarks.measure import Row
+
+    initdb()
+    times = home / "times"
+    dags = _load(home, times)
+    found: dict[str, list[Sample]] = {name: [] for name in OPERATORS}
+    for number in range(rounds + 1):
+        for dag in dags:
+            sample = _run(dag, times)
+            if number:  # the first one imports
+                found[dag.dag_id].append(sample)
+    started = Row("Airflow: execute to start of its command")
+    returned = Row("Airflow: execute to its return")
+    for name, samples in found.items():
+        started.add(name, [sample[0] for sample in samples], "ms")
+        returned.add(name, [sample[1] for sample in samples], "ms")
+    return [started, returned]
+
+
+def _load(home: Path, times: Path) -> list[Any]:
+    path = home / "dags" / "start.py"
+    path.parent.mkdir()
+    path.write_text(_SOURCE.format(times=str(times)))
+    spec = importlib.util.spec_from_file_location("start", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    dags: list[Any] = module.dags
+    return dags
+
+
+def _run(dag: Any, times: Path) -> Sample:
+    times.unlink(missing_ok=True)
+    run = dag.test()
+    task = run.get_task_instance("tell")
+    assert task.state == "success", task.state
+    began, ended = map(float, times.read_text().split())
+    told = float(task.xcom_pull(task_ids="tell"))
+    return (told - began) * 1000, (ended - began) * 1000
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

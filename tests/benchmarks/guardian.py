@@ -1,0 +1,76 @@
+"""What a guardian between an engine's task and its training costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.benchmarks.bench import Bench, Worker
+from tests.benchmarks.measure import Row, interleave
+from tests.benchmarks.restraint import SLEEPER, idle_percent
+
+WAYS = {
+    "subprocess.run": "by_subprocess",
+    "run()": "by_ours",
+    "RunHandle": "by_handle",
+}
+
+
+def measure_start(bench: Bench) -> Row:
+    """From the call in a process that has imported everything to the child's stamp."""
+    row = Row("6a. a guardian: from the call to the child's start")
+    stamp = bench.notes / "stamp"
+    child = ["/bin/sh", "-c", 'date +%s%N > "$0"', str(stamp)]
+    with ExitStack() as stack:
+        ways = {}
+        for name, way in WAYS.items():
+            worker = stack.enter_context(Worker(bench, bench.ours))
+            ways[name] = _delay(worker, way, child, stamp)
+        interleave(ways, 1)
+        found = interleave(ways, bench.amount(40, 2))
+    for name, delays in found.items():
+        row.add(name, delays, "ms")
+    row.notes.append("the child is `sh -c 'date > FILE'`, whose own start is in all three")
+    return row
+
+
+def measure_follower(bench: Bench) -> Row:
+    """CPU of a task that follows, and of the guardian that it follows."""
+    row = Row("6b. following a run: CPU, in percent of one core")
+    seconds = bench.amount(20, 1)
+    paces = {
+        "follower, idle": ["/bin/sleep", str(seconds)],
+        "follower, 1 MB/s": bench.child("paced", 1_000_000, seconds),
+        "follower, 10 MB/s": bench.child("paced", 10_000_000, seconds),
+    }
+    for name, child in paces.items():
+        with Worker(bench, bench.ours) as worker:
+            worker.call("by_following", ["/bin/true"])
+            cpu_s = worker.call("by_following", child)["cpu_s"]
+        row.add(name, [cpu_s / seconds * 100], "%")
+        bench.settle()
+    row.add("guardian, idle", [_guardian_percent(bench, seconds)], "%")
+    return row
+
+
+def _delay(worker: Worker, way: str, child: list[str], stamp: Path) -> Callable[[], float]:
+    def run() -> float:
+        began_ns = worker.call(way, child)["began_ns"]
+        return float(int(stamp.read_text()) - began_ns) / 1e6
+
+    return run
+
+
+def _guardian_percent(bench: Bench, seconds: int) -> float:
+    def gpualert(*arguments: str) -> str:
+        command = [bench.ours.program, *arguments]
+        return subprocess.run(
+            command, env=bench.environment, cwd=bench.scratch, stdout=subprocess.PIPE, check=True
+        ).stdout.decode()
+
+    run_id = gpualert("run", "--detach", "--quiet", "--", *SLEEPER).strip()
+    guardian = json.loads(gpualert("show", run_id, "--json"))["spec"]["supervisor_pid"]
+    return idle_percent(guardian, bench.amount(3, 1), seconds)

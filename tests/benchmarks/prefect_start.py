@@ -1,0 +1,126 @@
+"""How long a Prefect task takes to start its command: ours beside prefect-shell's.
+
+Run with the environment that has Prefect: ``.venv-prefect/bin/python -m
+tests.benchmarks.prefect_start``.  The command is bash telling the time, so that what is measured is
+the way from the call of the task, which Prefect shares among all of them, to the first thing that
+the command does.  One round calls each once; the record is on a real disk, with its syncs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+COMMAND = "echo $EPOCHREALTIME"
+
+Samples = dict[str, tuple[float, float]]
+"""By way: milliseconds from the call to the command's start, and to the return of the task."""
+
+
+def main() -> int:
+    """Measure and print; with --json store the figures too."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.prefect_start")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    (ROOT / ".bench").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / ".bench") as scratch:
+        os.environ |= {
+            "DO_NOT_TRACK": "1",
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_HOME": f"{scratch}/prefect",
+            "PREFECT_LOGGING_TO_API_ENABLED": "false",
+            "PREFECT_LOGGING_LEVEL": "ERROR",
+            "GPUALERT_STATE_DIR": f"{scratch}/state",
+        }
+        rows = measure(options.rounds)
+    from tests.benchmarks.measure import text_of
+
+    for row in rows:
+        print(text_of(row) + "\n")
+    if options.json is not None:
+        content = {"schema": 1, "rows": [row.to_json() for row in rows]}
+        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    return 0
+
+
+def measure(rounds: int) -> list[Any]:
+    """The two rows: until the command runs, and until the task has returned."""
+    from tests.benchmarks.measure import Row
+
+    with ways() as one_round:
+        one_round()  # imports, connections
+        found = [one_round() for _ in range(rounds)]
+    started = Row("Prefect: call of the task to start of its command")
+    returned = Row("Prefect: call of the task to its return")
+    for way in found[0]:
+        started.add(way, [samples[way][0] for samples in found], "ms")
+        returned.add(way, [samples[way][1] for samples in found], "ms")
+    return [started, returned]
+
+
+@contextmanager
+def ways() -> Iterator[Callable[[], Samples]]:
+    """One round of every way, on an ephemeral server."""
+    from prefect import flow, task
+    from prefect.testing.utilities import prefect_test_harness
+    from prefect_gpualert import agpualert_run, gpualert_run
+    from prefect_shell import ShellOperation, shell_run_command  # type: ignore[import-untyped]
+
+    logging.getLogger("prefect").setLevel(logging.ERROR)
+
+    @task
+    def operate() -> list[str]:
+        result: list[str] = ShellOperation(commands=[COMMAND]).run()
+        return result
+
+    @task
+    def bare() -> str:
+        return subprocess.run(["bash", "-c", COMMAND], capture_output=True, text=True).stdout
+
+    @flow
+    def called() -> Samples:
+        return {
+            "subprocess.run in a task": _timed(bare),
+            "ShellOperation.run in a task": _timed(operate),
+            "gpualert_run": _timed(lambda: gpualert_run(COMMAND)),
+        }
+
+    @flow
+    async def awaited() -> Samples:
+        began = time.time()
+        theirs = _sample(began, await shell_run_command(COMMAND))
+        began = time.time()
+        return {
+            "shell_run_command": theirs,
+            "agpualert_run": _sample(began, await agpualert_run(COMMAND)),
+        }
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield lambda: called() | asyncio.run(awaited())
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, float]:
+    began = time.time()
+    return _sample(began, call())
+
+
+def _sample(began: float, said: Any) -> tuple[float, float]:
+    ended = time.time()
+    line = said[-1] if isinstance(said, list) else said
+    return 1000 * (float(line) - began), 1000 * (ended - began)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
