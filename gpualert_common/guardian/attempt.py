@@ -10,6 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gpualert_common.errors import UsageError
+from gpualert_common.guardian.custody import is_number, is_seconds
+
+LEAST_LEASE_S = 1.0
+"""The guardian looks four times a second, and a lease is renewed six times in its length."""
 DEFAULT_LEASE_S = 30.0
 """Several renewals fit into it, and a follower that swaps or waits for a disk keeps it."""
 
@@ -39,6 +44,17 @@ class Attempt:
     fingerprint: str | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Names this attempt at this moment and no other one ever."""
+
+    def __post_init__(self) -> None:
+        if not self.key or not all(isinstance(part, str) for part in self.key):
+            raise UsageError(f"key {self.key!r} is not a tuple of texts")
+        if not is_number(self.number):
+            raise UsageError(f"number {self.number!r} is not a whole number")
+        for name in ("adopt_within_s", "lease_s"):
+            if not is_seconds(getattr(self, name)):
+                raise UsageError(f"{name} {getattr(self, name)!r} is not a number of seconds")
+        if self.lease_s < LEAST_LEASE_S:
+            raise UsageError(f"lease_s {self.lease_s:g} is under {LEAST_LEASE_S:g} seconds")
 
 
 def fingerprint(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
@@ -94,11 +110,9 @@ def decide(before: Predecessor, number: int) -> Step:
             return Step.FENCE
         case "lost" if not before.far:
             return Step.END_REMAINS if before.remains else Step.LAUNCH
-        case "orphaned" | "running" if not before.same:
-            return Step.STOP
         case "orphaned":
-            return Step.ADOPT
+            return Step.ADOPT if before.same else Step.STOP
         case "running" if number > before.number:
-            return Step.ADOPT
+            return Step.ADOPT if before.same else Step.STOP
         case _:
             return Step.WAIT

@@ -13,13 +13,26 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, TypeGuard
 
     Told = list[tuple[str, dict[str, Any]]]
     """Events for the record: name and fields."""
 
+MOST_SECONDS = 10.0 * 365 * 86400
+"""No training waits longer for anybody."""
 MOST_GAP_S = 2.0
 """What one pause between two looks counts for at most; looks come four times a second."""
+
+
+def is_seconds(value: Any) -> TypeGuard[float]:
+    """True for what a request may name as a duration: it comes from a file that anybody writes."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= MOST_SECONDS
+
+
+def is_number(value: Any) -> TypeGuard[int]:
+    """True for what a request may name as the number of an attempt."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
 
 
 class Terms:
@@ -106,12 +119,17 @@ class Custody:
             if not because:
                 return self._adopt(request)
         elif kind == "handover":
-            because = "" if request.get("owner") == self.owner else "it does not follow the run"
-            if not because:
-                return self._orphan("handed over", float(request.get("within_s", 0.0)))
+            within_s = request.get("within_s")
+            if self.owner is None or request.get("owner") != self.owner:
+                because = "it does not follow the run"
+            elif not is_seconds(within_s):
+                because = "within_s is no number of seconds"
+            else:
+                return self._orphan("handed over", within_s)
         elif kind == "fence":
-            because = "" if request.get("number", 0) > self.number else "no later attempt"
-            if not because:
+            number = request.get("number")
+            because = "no later attempt"
+            if is_number(number) and number > self.number:
                 self._end("another host waited out its fence and took it over")
                 return []
         return [("request_refused", {"request": dict(request), "because": because})]
@@ -127,20 +145,21 @@ class Custody:
         if request.get("fingerprint") != self._fingerprint:
             return "its command, environment or directory is another one"
         number = request.get("number")
-        if not isinstance(number, int) or not isinstance(request.get("owner"), str):
+        if not is_number(number) or not isinstance(request.get("owner"), str):
             return "the request names no owner or no number"
+        if not is_seconds(request.get("adopt_within_s", 0.0)):
+            return "adopt_within_s is no number of seconds"
         if self.owner not in (None, request.get("owner")) and number <= self.number:
             return f"attempt {self.number} follows it"
         return ""
 
     def _adopt(self, request: Mapping[str, Any]) -> Told:
-        self.owner = self._last_owner = str(request["owner"])
-        self.number = int(request["number"])
+        self.owner = self._last_owner = request["owner"]
+        self.number = request["number"]
         self._renewal = 0
         self._renewed_at = self._clock
-        within_s = request.get("adopt_within_s")
-        if isinstance(within_s, int | float):
-            self._terms = Terms(self._terms.lease_s, within_s, self._terms.across_hosts)
+        within_s = request.get("adopt_within_s", 0.0)
+        self._terms = Terms(self._terms.lease_s, within_s, self._terms.across_hosts)
         return [("adopted", {"owner": self.owner, "number": self.number})]
 
     # -- what follows ----------------------------------------------------------------------

@@ -264,7 +264,10 @@ class Watch:
         if self._guard is None:
             self._tell("request_refused", request=request, because="unknown kind of request")
         elif not self._exited:
-            self._tell_all(self._guard.asked(request))
+            try:
+                self._tell_all(self._guard.asked(request))
+            except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
+                self._tell("request_refused", request=request, because=f"it failed: {error!r}")
 
     def _ask_guard(self, guard: Guard) -> None:
         """Tell the guard what is seen of the followers, and end the run if it says so."""
