@@ -20,7 +20,7 @@ export UV_NO_PROGRESS := 1
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(VENV)/.ready  ## the environment in .venv, with the three packages installed editable
+setup: $(VENV)/.ready  ## the environment in .venv, with the core installed editable
 
 # Stamps, so that a second call costs nothing and an edit of a pyproject.toml is noticed.
 $(UV):
@@ -28,10 +28,34 @@ $(UV):
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet uv==0.13.8
 
-$(VENV)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml prefect_collection/pyproject.toml
-	$(UV) pip install --quiet --python $(PY) --group dev \
-		--editable . --editable ./airflow_provider --editable ./prefect_collection
+$(VENV)/.ready: $(UV) pyproject.toml
+	$(UV) pip install --quiet --python $(PY) --group dev --editable .
 	@touch $@
+
+# Airflow and Prefect cannot be installed together, nor beside the tools: an environment each.
+AIRFLOW := .venv-airflow
+$(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
+	$(UV) venv --quiet --clear --python $(PY) $(AIRFLOW)
+	$(UV) pip install --quiet --python $(AIRFLOW)/bin/python --editable . --editable ./airflow_provider \
+		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 numpy==2.4.6 pytest==9.2.0
+	@touch $@
+
+# fastapi from 0.151 on breaks the server of this Prefect; prefect-shell is what ours stands beside
+# in the fault matrix.
+PREFECT := .venv-prefect
+$(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml prefect_collection/constraints.txt
+	$(UV) venv --quiet --clear --python $(PY) $(PREFECT)
+	$(UV) pip install --quiet --python $(PREFECT)/bin/python --constraint prefect_collection/constraints.txt \
+		--editable . --editable ./prefect_collection \
+		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
+	@touch $@
+# What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.
+IN_PREFECT = examples/prefect_flow.py tests/benchmarks/prefect_start.py \
+	$(wildcard prefect_collection/prefect_gpualert/*.py tests/prefect/*.py)
+
+# What imports Airflow is checked with it.
+IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/airflow/dags/matrix.py \
+	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/operators/*.py tests/airflow/*.py)
 
 # By pip, which also looks where the machine's own pip configuration says: that is how a site
 # offers a CPU-only build, which is a tenth of the size of the one on the public registry.
@@ -39,25 +63,32 @@ $(VENV)/.torch: $(VENV)/.ready
 	$(PY) -m pip install --quiet torch==2.13.0
 	@touch $@
 
-check: $(VENV)/.ready  ## style, types, rules and generated pages
+check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, rules and generated pages
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
+	$(PY) -m mypy --python-executable $(AIRFLOW)/bin/python $(IN_AIRFLOW)
+	$(PY) -m mypy --python-executable $(PREFECT)/bin/python $(IN_PREFECT)
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
 
-test: $(VENV)/.ready  ## the tests that any user on any machine can run
+test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
 	$(PY) -m pytest $(PYTEST_ARGS)
+	$(AIRFLOW)/bin/python -m pytest tests/airflow $(PYTEST_ARGS)
+	$(PREFECT)/bin/python -m pytest tests/prefect $(PYTEST_ARGS)
 
 debian:
 	tests/faults/install-debian-packages.sh
 
-e2e: debian $(VENV)/.torch  ## what needs root, Debian packages and PyTorch (as root; installs them)
+e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	$(PY) examples/demo.py --torch
 	$(PY) -m pytest -m e2e $(PYTEST_ARGS)
+	$(AIRFLOW)/bin/python -m pytest -m e2e tests/airflow $(PYTEST_ARGS)
+	$(PREFECT)/bin/python -m pytest -m e2e tests/prefect $(PYTEST_ARGS)
 
-demo: $(VENV)/.ready $(if $(TORCH),$(VENV)/.torch)  ## four trainings and their verdicts (TORCH=1: with PyTorch too)
-	$(PY) examples/demo.py $(if $(TORCH),--torch)
+demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.torch)  ## trainings at a shell, in Airflow and in Prefect, and their verdicts (TORCH=1: with PyTorch too)
+	$(PY) examples/demo.py --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python \
+		$(if $(TORCH),--torch)
 
 bench: $(VENV)/.ready  ## the speed of ours beside its limit and the paper's tool
 	$(PY) -m tests.benchmarks --json .bench/figures.json $(BENCH_ARGS)
@@ -66,5 +97,5 @@ docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AIRFLOW) $(PREFECT) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -108,11 +108,23 @@ def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
     return reader.conclude(ending, facts)
 
 
-def stop_unsupervised(record: Record, grace_s: float) -> list[int]:
+def stop_unsupervised(
+    record: Record, grace_s: float, sender: dict[str, Any] | None = None
+) -> list[int]:
     """End the processes of a run that nobody supervises; returns the ids of those left."""
-    record.append_event("stopping", signal=int(signal.SIGTERM), sender={"pid": os.getpid()})
+    sender = {"pid": os.getpid()} if sender is None else sender
+    record.append_event("stopping", signal=int(signal.SIGTERM), sender=sender)
     stop = Stop(tree_of(record), signal.SIGTERM, grace_s, time.monotonic())
     return [pid for pid, _start in stop.complete()]
+
+
+def end_abandoned(record: Record, grace_s: float) -> None:
+    """End what lives of a run whose guardian died, on nobody's word, and finish its record."""
+    if is_alive(record):
+        because = "its guardian died"
+        sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+        stop_unsupervised(record, grace_s, sender)
+    recover(record)
 
 
 def _last_known(record: Record) -> Ending:

@@ -1,9 +1,22 @@
-"""GPUAlert for Airflow.
-
-This release only reserves the place: nothing here talks to Airflow yet, so it is no dependency.
-``__version__`` is the core's, whose release this package belongs to.
-"""
+"""GPUAlert for Airflow.  Imports nothing but its version, since every Airflow command reads it."""
 
 from gpualert_common._version import __version__
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "get_provider_info"]
+
+
+def get_provider_info() -> dict[str, object]:
+    """What this package adds to Airflow, in the form of Airflow's provider schema."""
+    return {
+        "package-name": "airflow-provider-gpualert",
+        "name": "GPUAlert",
+        "description": "Trainings that cannot lose their log, their status or their worker",
+        "versions": [__version__],
+        "integrations": [{"integration-name": "GPUAlert", "tags": ["software"]}],
+        "operators": [
+            {
+                "integration-name": "GPUAlert",
+                "python-modules": ["gpualert_provider.operators.gpualert"],
+            }
+        ],
+    }

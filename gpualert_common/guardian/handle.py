@@ -45,6 +45,7 @@ class RunHandle:
         self._keeper = keeper
         self._events_read = 0
         self._owns = origin == "launched"
+        self._is_far = origin != "launched" and bool(recovery.elsewhere(record))
         self._result: RunResult | None = None
         self.tried: list[tuple[str, str]] = []
         """Places that had no room for the record, as (place, what came back)."""
@@ -58,12 +59,15 @@ class RunHandle:
         attempt: Attempt | None = None,
         *,
         tell: Callable[[str], None] = lambda _text: None,
+        made: Callable[[Self], None] = lambda _handle: None,
     ) -> Self:
         """Launch the run, or take over what an earlier attempt of the same key left.
 
         A live run of the same command is adopted, a result that nobody has taken is claimed; one
         that is stopping, or of another command, is waited for first, and ``tell`` is told so.
         Without an ``attempt`` the run belongs to nobody and goes on until it ends or is stopped.
+        ``made`` is given the handle before anything is launched, so that a signal handler can stop
+        a run whose launch it interrupts.
 
         Raises UsageError and NoDurableLogError when nothing could be launched, GuardianError when
         no guardian started or the run before stands in the way, RecordError when that one cannot
@@ -71,22 +75,30 @@ class RunHandle:
         before it gets out.
         """
         try:
-            return cls._come_by(spec, attempt, tell)
+            return cls._come_by(spec, attempt, tell, made)
         except OSError as error:
             raise GuardianError(f"no run was launched or taken over: {error}") from error
 
     @classmethod
-    def _come_by(cls, spec: RunSpec, attempt: Attempt | None, tell: Callable[[str], None]) -> Self:
+    def _come_by(
+        cls,
+        spec: RunSpec,
+        attempt: Attempt | None,
+        tell: Callable[[str], None],
+        made: Callable[[Self], None],
+    ) -> Self:
         if attempt is None:
-            return cls._launch(spec, None, None)
+            return cls._launch(spec, None, None, made)
         key = Key(attempt.key, spec.state_dir)
         try:
             key.take(lambda: tell("another attempt at this task is being decided; waiting"))
             succession = Succession(key, spec, attempt, tell)
             record, origin, keeper = succession.settle()
             if record is None:
-                return cls._launch(spec, attempt, key)
-            return cls(record, origin, attempt, keeper)
+                return cls._launch(spec, attempt, key, made)
+            handle = cls(record, origin, attempt, keeper)
+            made(handle)
+            return handle
         finally:
             key.release()
 
@@ -99,7 +111,13 @@ class RunHandle:
         return cls(store.find(run, state_dir), "attached", None, None)
 
     @classmethod
-    def _launch(cls, spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Self:
+    def _launch(
+        cls,
+        spec: RunSpec,
+        attempt: Attempt | None,
+        key: Key | None,
+        made: Callable[[Self], None],
+    ) -> Self:
         launched = launch.start(spec, attempt, key)
         keeper = None
         try:
@@ -107,6 +125,7 @@ class RunHandle:
                 keeper = Keeper(launched.record, attempt, launched.guardian_pid)
             handle = cls(launched.record, "launched", attempt, keeper)
             handle.tried = launched.tried
+            made(handle)
             launched.go()
         except BaseException:
             if keeper is not None:
@@ -144,10 +163,7 @@ class RunHandle:
         can look at other things in between.  What it yields is bounded and rate-limited
         (:mod:`.view`); the child never waits for it.  Raises as :meth:`wait` does.
         """
-        views = [
-            LogView(self.record.open_log(name), self.record.log_path(name))
-            for name in self.record.logs
-        ]
+        views = self._views()
         try:
             ended = False
             while not ended:
@@ -159,6 +175,15 @@ class RunHandle:
         finally:
             for view in views:
                 view.close()
+
+    def _views(self) -> list[LogView]:
+        views = []
+        for name in self.record.logs:
+            try:
+                views.append(LogView(self.record.open_log(name), self.record.log_path(name)))
+            except OSError:
+                pass  # somebody removed it; the run goes on
+        return views
 
     def wait(self, timeout_s: float | None = None) -> RunResult:
         """How the run ended; the result is this attempt's from now on, and nobody else's.
@@ -184,10 +209,6 @@ class RunHandle:
         self._notice_successor()
         return self.record.held or (self._is_far and self.record.ending is None)
 
-    @property
-    def _is_far(self) -> bool:
-        return bool(recovery.elsewhere(self.record))
-
     def _notice_successor(self) -> None:
         events, self._events_read = self.record.events_from(self._events_read)
         for event in events:
@@ -210,28 +231,32 @@ class RunHandle:
         poll.poll(max(0.0, seconds) * 1000)
 
     def _conclude(self) -> RunResult:
+        if self.record.removed:  # for what it still had to write the guardian made it anew
+            self.record = Record.open(self.record.path)
         record = self.record
         if record.ending is None and not self._is_far:
             self._finish_lost()
-        if self._attempt is not None and not record.claim(
-            self._attempt.owner, self._attempt.number
-        ):
-            claimed_by = record.claimed_by
-            if claimed_by != self._attempt.owner:
-                raise SupersededError(
-                    f"the result of run {self.run_id} was taken by another attempt"
-                )
+        self._claim()
         ending = record.ending
         if ending is None:
             raise GuardianError(f"{record.path}: no end was recorded, and none can be")
         return RunResult(record, ending, record.read_json(VERDICT))
 
+    def _claim(self) -> None:
+        if self._attempt is None:
+            return
+        try:
+            if self.record.claim(self._attempt.owner, self._attempt.number):
+                return
+        except OSError:
+            return  # on a full or failing disk: a success must not fail for it
+        if self.record.claimed_by != self._attempt.owner:
+            raise SupersededError(f"another attempt took the result of run {self.run_id}")
+
     def _finish_lost(self) -> None:
         """Its guardian died: end what lives of the run, and complete the record."""
         grace_s = self.record.spec.get("grace_s") or 0.0
-        if recovery.is_alive(self.record):
-            recovery.stop_unsupervised(self.record, grace_s)
-        recovery.recover(self.record)
+        recovery.end_abandoned(self.record, grace_s)
 
     # -- acting ----------------------------------------------------------------------------
 
@@ -251,13 +276,20 @@ class RunHandle:
         elif self._result is None and self.record.held:
             self.record.request("stop", sender=sender, grace_s=grace_s)
 
-    def outcome(self, state: str, *, final: bool) -> None:
-        """Record what the task became: ``final`` when no further attempt will follow."""
+    def outcome(self, state: str, *, final: bool) -> bool:
+        """Record what the task became: ``final`` when no further attempt will follow.
+
+        False when that could not be written down.
+        """
         assert self._attempt is not None, "an attached run belongs to somebody else"
         value = {"owner": self._attempt.owner, "number": self._attempt.number, "at": time.time()}
-        self.record.write_json(
-            OUTCOME, {"schema": SCHEMA, "state": state, "final": final, **value}, sync=True
-        )
+        try:
+            self.record.write_json(
+                OUTCOME, {"schema": SCHEMA, "state": state, "final": final, **value}
+            )
+        except OSError:
+            return False
+        return True
 
     def handover(self, within_s: float) -> None:
         """Leave the run alone for so long, for the next attempt to adopt; ends the lease."""

@@ -62,7 +62,8 @@ class Succession:
                 return None
             step = decide(before, self._attempt.number)
             if step is Step.LAUNCH:
-                self._complete(record)
+                if before.state == "lost":
+                    self._complete(record)
                 return None
             if step is Step.FENCE:
                 self._fence(record)
@@ -191,12 +192,11 @@ class Succession:
 
     def _end_remains(self, record: Record) -> None:
         self._say(f"the guardian of run {record.run_id} died; ending what lives of the run")
-        recovery.stop_unsupervised(record, self._spec.grace_s)
         self._complete(record)
 
     def _complete(self, record: Record) -> None:
         try:
-            recovery.recover(record)
+            recovery.end_abandoned(record, self._spec.grace_s)
         except (GPUAlertError, OSError) as error:
             self._say(f"the record of run {record.run_id} cannot be completed: {error}")
 

@@ -91,6 +91,11 @@ class Directory:
 
     # -- who holds it ----------------------------------------------------------------------
 
+    @property
+    def removed(self) -> bool:
+        """True when this directory has no name any more; there may be a new one in its place."""
+        return os.fstat(self._dir_fd).st_nlink == 0
+
     def take(self) -> bool:
         """Hold this record, if nobody does.  False when its supervisor is alive."""
         fd = open_directory(self.path)
@@ -107,10 +112,10 @@ class Directory:
 
     @property
     def held(self) -> bool:
-        """True while a supervisor lives that holds this record."""
+        """True while a supervisor lives that holds this record, also one that was removed."""
         if self._lock_fd >= 0:
             return True
-        fd = open_directory(self.path)
+        fd = os.open(f"/proc/self/fd/{self._dir_fd}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

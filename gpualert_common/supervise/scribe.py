@@ -161,6 +161,8 @@ class Scribe:
     def _look_at_leases(self) -> None:
         """A look counts only when those who cannot see our lock can see that it was taken."""
         try:
+            if self._record.removed:
+                return
             now = time.monotonic()
             if now >= self._beat_due:
                 self._record.beat()

@@ -1,0 +1,270 @@
+"""A BashOperator whose command outlives its worker, and says why it failed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import (
+    AirflowFailException,
+    AirflowSkipException,
+    AirflowTaskTimeout,
+    conf,
+)
+from airflow.providers.standard.hooks.subprocess import SubprocessResult
+from airflow.providers.standard.operators.bash import BashOperator
+
+from gpualert_common import config
+from gpualert_common.api import make_spec
+from gpualert_common.errors import SupersededError
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.attempt import fingerprint
+from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.output import last_line
+from gpualert_provider.workplace import Workplace
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+    from gpualert_common.api import RunResult
+    from gpualert_common.spec import RunSpec
+
+SCHEDULING_SLACK_S = 180.0
+"""From the end of the retry delay to the start of the next attempt: the scheduler's loop, its look
+for lost heartbeats, a queue, the import of the DAG."""
+
+STOP_SLACK_S = 15.0
+"""What a stop may take beyond its grace, verdict included, before we leave without its end."""
+
+MOST_ARGUMENT_BYTES = 128 << 10
+"""Linux takes no longer one; a longer command is run from a file, as a rendered script is."""
+
+MOST_RETRY_DELAY_S = 24 * 3600.0
+"""Airflow lets no exponential delay grow beyond it."""
+
+
+class GPUAlertOperator(BashOperator):
+    """Run a training command as BashOperator does, under a guardian that outlives the worker.
+
+    Takes BashOperator's place as it is: the same arguments, result, skip and error.  Beyond it: the
+    log is on disk before the command starts; the training survives the death of its worker and the
+    next attempt adopts it; a stop ends all of it; a stopped training is never a success; and the
+    error, :class:`~gpualert_provider.exceptions.TrainingFailed`, says why.
+
+    :param adopt_within: how long the training may go on alone, once its worker has died, for the
+        next attempt to adopt it; timedelta or seconds.  None: as long as the scheduler takes to
+        start that attempt.  0: not at all, the next attempt trains anew.  Without retries left the
+        training is always ended.
+    :param grace: time between the first signal of a stop and the end by force; timedelta, seconds
+        or text such as "2m".  None: from gpualert's configuration, or else 30 s.
+    """
+
+    def __init__(
+        self,
+        *,
+        adopt_within: timedelta | float | None = None,
+        grace: timedelta | float | str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.adopt_within = adopt_within
+        self.grace = grace
+        self._context: Context | None = None
+        self._handle: RunHandle | None = None
+        self._killed = False
+        self._launching = False
+
+    # -- BashOperator's steps --------------------------------------------------------------
+
+    def execute(self, context: Context) -> Any:
+        """As BashOperator's; what became of the task is written into the run's record."""
+        self._context = context
+        try:
+            value = super().execute(context)
+        except AirflowSkipException:
+            self._tell("skipped", final=True)
+            raise
+        except SupersededError:
+            raise  # the attempt that took over tells
+        except AirflowFailException:
+            self._tell("failed", final=True)
+            raise
+        except BaseException:
+            final = not self._retries_left()
+            self._tell("failed" if final else "up_for_retry", final=final)
+            raise
+        else:
+            self._tell("success", final=True)
+            return value
+        finally:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                handle.close()
+
+    def on_kill(self) -> None:
+        """Ask for a graceful stop and return at once.  Runs in a signal handler.
+
+        Before there is a run to stop, nothing gets launched: the attempt ends by TrainingFailed,
+        raised from here when it waits for the run before it.
+        """
+        self._killed = True
+        if self._handle is not None:
+            # A person, or a drain: the engine does not say which.
+            self._handle.stop("Airflow ended its task, on somebody's word or for a drained worker")
+        elif self._launching:
+            raise _never_began()
+
+    def _run_inline_command(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
+        text = str(self.bash_command)
+        too_long = len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
+        return self._train(bash_path, env, Workplace.make(self.cwd, text if too_long else None))
+
+    def _run_rendered_script_file(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
+        return self._train(bash_path, env, Workplace.make(self.cwd, str(self.bash_command)))
+
+    # -- a supervised run ------------------------------------------------------------------
+
+    def _train(self, bash: str, env: Mapping[str, str], place: Workplace) -> SubprocessResult:
+        """Launch, adopt or claim the training and follow it to its end."""
+        command = [bash, "-c", str(self.bash_command)]
+        same = fingerprint(command, env, self.cwd)
+        if place.script is not None:
+            command = [bash, place.script]
+        spec = self._spec(command, env, place.directory)
+        try:
+            handle = self._launch(spec, self._attempt(same))
+            result = self._follow(handle)
+            place.of_run(handle.record.spec).remove()
+        except SupersededError:
+            raise
+        except BaseException as error:
+            self._give_up(error, place, spec.grace_s)
+            raise
+        finally:
+            if self._handle is None or self._handle.origin != "launched":
+                place.remove()
+        return self._judged(result)
+
+    def _launch(self, spec: RunSpec, attempt: Attempt) -> RunHandle:
+        """A handle that :meth:`on_kill` and an exception from nowhere find before its launch."""
+        self._launching = True
+        try:
+            if self._killed:
+                raise _never_began()
+            return RunHandle.launch(spec, attempt, tell=self.log.info, made=self._made)
+        finally:
+            self._launching = False
+
+    def _made(self, handle: RunHandle) -> None:
+        self._handle = handle
+
+    def _spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
+        grace = self.grace.total_seconds() if isinstance(self.grace, timedelta) else self.grace
+        settings = config.load({"grace": grace, "streams": "merged"}, given_as="argument")
+        return make_spec(command, settings, cwd=cwd, env=env, name=f"{self.dag_id}.{self.task_id}")
+
+    def _follow(self, handle: RunHandle) -> RunResult:
+        self.log.info("Tmp dir root location: %s", gettempdir())
+        self.log.info("Running command: %s", handle.record.spec["command"])
+        self.log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
+        self.log.info("Output:")
+        for lines in handle.follow():
+            for line in lines:
+                self.log.info("%s", line)
+        result = handle.wait()
+        self.log.info("Command exited with return code %s", result.exit_code)
+        return result
+
+    def _give_up(self, error: BaseException, place: Workplace, grace_s: float) -> None:
+        """End the training because of ``error``, and wait for that within its grace.
+
+        So the place that a task frees is free, and a next attempt finds nobody in it.
+        """
+        handle = self._handle
+        if handle is None:
+            return
+        if isinstance(error, AirflowTaskTimeout):
+            handle.stop("its execution_timeout was over", meant_as="timeout")
+        else:
+            handle.stop(f"its task was ended by {type(error).__name__}")
+        try:
+            result = handle.wait(timeout_s=grace_s + STOP_SLACK_S)
+        except TimeoutError:
+            self.log.warning("The training has not ended yet; its guardian goes on ending it")
+            return
+        place.of_run(handle.record.spec).remove()
+        error.add_note(TrainingFailed.of(result).args[0])
+
+    def _judged(self, result: RunResult) -> SubprocessResult:
+        """What BashOperator's own tests of the status go on with.  Raises TrainingFailed."""
+        code = result.exit_code
+        passes = code == 0 or code in self.skip_on_exit_code
+        was_stopped = result.record.event("stopping") is not None
+        if code is None or not passes or was_stopped:
+            raise TrainingFailed.of(result)
+        try:
+            output = last_line(result.log_path, self.output_encoding)
+        except OSError as error:  # the status is the training's, whatever became of its log
+            self.log.warning("The output cannot be returned: %s", error)
+            output = ""
+        return SubprocessResult(code, output)
+
+    # -- this attempt, and the next --------------------------------------------------------
+
+    def _attempt(self, same: str) -> Attempt:
+        assert self._context is not None
+        ti = self._context["ti"]
+        return Attempt(
+            key=("airflow", ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index)),
+            number=ti.try_number,
+            adopt_within_s=self._adopt_within_s(),
+            fingerprint=same,
+        )
+
+    def _retries_left(self) -> bool:
+        assert self._context is not None
+        ti = self._context["ti"]
+        return bool(ti.try_number <= ti.max_tries)
+
+    def _adopt_within_s(self) -> float:
+        """How long after the death of this worker the next attempt begins at the latest."""
+        if not self._retries_left():
+            return 0.0
+        if self.adopt_within is not None:
+            return _seconds(self.adopt_within)
+        noticed_s: float = conf.getfloat(
+            "scheduler", "task_instance_heartbeat_timeout", fallback=300.0
+        )
+        return noticed_s + self._retry_delay_s() + SCHEDULING_SLACK_S
+
+    def _retry_delay_s(self) -> float:
+        """The longest that the scheduler waits before the next attempt."""
+        assert self._context is not None
+        delay_s = self.retry_delay.total_seconds()
+        backoff: Any = self.retry_exponential_backoff  # before Airflow 3.2 a flag, which means 2
+        factor = 2.0 if backoff is True else float(backoff)
+        if factor in (0.0, 1.0):
+            return delay_s
+        most_s = MOST_RETRY_DELAY_S
+        if self.max_retry_delay is not None:
+            most_s = min(most_s, _seconds(self.max_retry_delay))
+        try:  # the scheduler adds up to as much again
+            delay_s = 2 * max(1.0, delay_s * factor ** (self._context["ti"].try_number - 1))
+        except OverflowError:
+            delay_s = most_s
+        return min(delay_s, most_s)
+
+    def _tell(self, state: str, *, final: bool) -> None:
+        if self._handle is not None:
+            self._handle.outcome(state, final=final)
+
+
+def _seconds(given: timedelta | float) -> float:
+    return given.total_seconds() if isinstance(given, timedelta) else float(given)
+
+
+def _never_began() -> TrainingFailed:
+    return TrainingFailed("cancelled: the task was ended before its training began")

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""An Airflow DAG of two trainings: one that ends well, and one that dies deep in its model.
+
+As a script it runs the DAG by ``dag.test()``, without scheduler or server, in an AIRFLOW_HOME of
+its own with SQLite; it needs an environment with airflow-provider-gpualert.  Ends with what came of
+the trainings, and with 1 when that is not as it should be.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+STATE = Path(os.environ.setdefault("GPUALERT_STATE_DIR", str(Path(".demo-state").absolute())))
+if __name__ == "__main__":
+    os.environ.setdefault("AIRFLOW_HOME", str(STATE / "airflow"))
+    os.environ |= {
+        "AIRFLOW__CORE__DAGS_FOLDER": str(HERE),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+
+from airflow.sdk import DAG  # noqa: E402 - a script sets Airflow's home first
+from gpualert_provider.operators.gpualert import GPUAlertOperator  # noqa: E402
+
+TRAIN = [
+    sys.executable,
+    str(HERE / "train_numpy.py"),
+    "--checkpoint",
+    str(STATE / "airflow-spirals.npz"),
+]
+
+with DAG("gpualert_good_and_bad", schedule=None, tags=["gpualert"]) as dag:
+    good = GPUAlertOperator(task_id="good", bash_command=shlex.join([*TRAIN, "--epochs", "5"]))
+    bad = GPUAlertOperator(
+        task_id="bad",
+        bash_command=shlex.join([*TRAIN, "--layers", "2x64", "48x64", "64x3"]),
+        trigger_rule="all_done",
+    )
+    good >> bad
+
+
+def main() -> int:
+    """Run the DAG and say whether it went as it should."""
+    from airflow.utils.db import initdb
+
+    STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
+    initdb()
+    run = dag.test()
+    states = {name: str(run.get_task_instance(name).state) for name in ("good", "bad")}
+    print("\n=== what came of the tasks")
+    for name, state in states.items():
+        print(f"{name:6}{state}")
+    print(f"\nThe records are in {STATE / 'runs'}")
+    return 0 if states == {"good": "success", "bad": "failed"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""Airflow for the tests of this folder: a home of its own, with SQLite, set before it is imported.
+
+Airflow warns while it is imported and while it runs; none of that is ours to mend, so warnings are
+shown here and fail nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.supervised import Lab, lab
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+__all__ = ["lab"]
+
+HOME = Path(tempfile.mkdtemp(prefix="gpualert-airflow-"))
+DAGS = HOME / "dags"
+DAGS.mkdir()
+for name in [name for name in os.environ if name.startswith("AIRFLOW")]:
+    del os.environ[name]
+os.environ |= {
+    "AIRFLOW_HOME": str(HOME),
+    "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+}
+
+_SOURCE = """
+import datetime
+import pickle
+from airflow.sdk import DAG
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+
+def keep(context):
+    with open({errors!r}, "wb") as file:
+        pickle.dump(context["exception"], file)
+
+with DAG({name!r}, schedule=None, default_args={{"on_failure_callback": keep}}) as dag:
+    train = GPUAlertOperator{how}(task_id="train", {arguments})
+"""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Show warnings here instead of failing on them."""
+    config.addinivalue_line("filterwarnings", "default")
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind."""
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@dataclass
+class Done:
+    """A task that has run: its state, what it returned, and the error it ended with."""
+
+    state: str
+    returned: Any
+    error: BaseException | None
+
+
+class Trials:
+    """DAGs of one GPUAlertOperator, run by ``dag.test()`` in this process."""
+
+    def __init__(self, place: Lab) -> None:
+        self._errors = place.home / "error.pickle"
+        self._made: list[Path] = []
+
+    def dag(self, arguments: str, *, how: str = "") -> DAG:
+        """A DAG in a file, as Airflow wants it, whose task has these arguments."""
+        dag_id = f"trial_{os.urandom(4).hex()}"
+        path = DAGS / f"{dag_id}.py"
+        path.write_text(
+            _SOURCE.format(errors=str(self._errors), name=dag_id, arguments=arguments, how=how)
+        )
+        self._made.append(path)
+        spec = importlib.util.spec_from_file_location(dag_id, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        dag: DAG = module.dag
+        return dag
+
+    def train(self, arguments: str, *, how: str = "", **options: Any) -> Done:
+        """Run a DAG whose task has these arguments, and return what became of the task."""
+        return self.test(self.dag(arguments, how=how), **options)
+
+    def test(self, dag: DAG, **options: Any) -> Done:
+        """Run a DAG and return what became of its task."""
+        self._errors.unlink(missing_ok=True)
+        run = dag.test(**options)
+        task = run.get_task_instance("train")
+        assert task is not None
+        error = None
+        if self._errors.exists():
+            error = pickle.loads(self._errors.read_bytes())
+        return Done(str(task.state), task.xcom_pull(task_ids="train"), error)
+
+    def end(self) -> None:
+        """Remove the files, which every later run would read again."""
+        for path in self._made:
+            path.unlink()
+
+
+@pytest.fixture(scope="session")
+def database() -> None:
+    """Airflow's tables."""
+    from airflow.utils.db import initdb
+
+    initdb()
+
+
+@pytest.fixture
+def trials(lab: Lab, database: None) -> Iterator[Trials]:
+    """Tasks in the place of this test; the signal handlers that they leave are put back."""
+    numbers = (signal.SIGTERM, signal.SIGALRM, signal.SIGINT)
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
+    made = Trials(lab)
+    yield made
+    made.end()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def when() -> Iterator[Callable[[Callable[[], object], Callable[[], None]], None]]:
+    """Do something in a thread once a condition is met, while a task runs in the main thread."""
+    import threading
+
+    from tests.supervised import until
+
+    threads: list[threading.Thread] = []
+
+    def later(look: Callable[[], object], act: Callable[[], None]) -> None:
+        def wait() -> None:
+            until(look, "the moment to act")
+            act()
+
+        threads.append(threading.Thread(target=wait))
+        threads[-1].start()
+
+    yield later
+    for thread in threads:
+        thread.join()

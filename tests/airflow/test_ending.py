@@ -1,0 +1,149 @@
+"""Ways in which an engine ends a task, and what is left of its training."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from gpualert_provider.exceptions import TrainingFailed
+
+from gpualert_common.record import Record
+from tests.airflow.conftest import Trials
+from tests.supervised import Lab, until
+
+TRAINER = Path(__file__).with_name("trainer.py")
+When = Callable[[Callable[[], object], Callable[[], None]], None]
+
+
+def trainer(how: str, **options: object) -> str:
+    """Arguments of a task that trains for a minute."""
+    given = "".join(f", {name}={value!r}" for name, value in options.items())
+    return f"bash_command='{sys.executable} {TRAINER} {how} 60'{given}"
+
+
+def is_training(lab: Lab) -> bool:
+    """True once the training of the only record can hear a signal."""
+    records = lab.records()
+    return bool(records) and (records[0] / "output.log").read_bytes().count(b"\n") > 0
+
+
+def send(number: int) -> Callable[[], None]:
+    """An action that sends a signal to this process, which runs the task."""
+    return lambda: os.kill(os.getpid(), number)
+
+
+def told(lab: Lab) -> tuple[object, object, object]:
+    """Exit code, disposition and outcome that the only record tells."""
+    record = lab.record()
+    ending = record.ending
+    assert ending is not None
+    verdict = record.read_json("verdict.json") or {}
+    outcome = record.read_json("outcome.json") or {}
+    return ending.exit_code, verdict.get("disposition"), outcome.get("state")
+
+
+@pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0), ("deaf", -9)])
+def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
+    """``execution_timeout`` ends all of the training before the task, and stays what it was."""
+    limit = "execution_timeout=datetime.timedelta(seconds=2)"
+    done = trials.train(f"{trainer(how, grace=2)}, {limit}")
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    assert done.state == "failed"
+    assert isinstance(done.error, AirflowTaskTimeout)
+    until(lab.is_empty, "the guardian to be gone")
+    assert told(lab) == (code, "timeout", "failed")
+
+
+def test_timeout_at_any_moment(trials: Trials, lab: Lab) -> None:
+    """A time-out that lands anywhere before, in or after the launch leaves no process behind."""
+    for ms in range(1, 160, 8):
+        limit = f"execution_timeout=datetime.timedelta(milliseconds={ms})"
+        assert trials.train(f"bash_command='sleep 60', {limit}").state == "failed"
+        until(lab.is_empty, f"all to be gone after a time-out of {ms} ms")
+    assert list((lab.home / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0)])
+def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None:
+    """A SIGTERM to the worker ends the training; the task fails, also when the training exits 0."""
+    when(lambda: is_training(lab), send(signal.SIGTERM))
+    done = trials.train(trainer(how, grace=5))
+    assert done.state == "failed"
+    assert isinstance(done.error, TrainingFailed)
+    assert done.error.exit_code == code
+    assert told(lab)[0] == code
+    assert told(lab)[1] in ("cancelled", "preempted")
+    until(lab.is_empty, "the guardian to be gone")
+
+
+def test_kill_of_a_skip_code(trials: Trials, lab: Lab, when: When) -> None:
+    """A training that is stopped and leaves with a code that skips has failed all the same."""
+    command = 'trap "exit 99" TERM; echo ready; while :; do sleep 0.1; done'
+    when(lambda: is_training(lab), send(signal.SIGTERM))
+    assert trials.train(f"bash_command={command!r}").state == "failed"
+
+
+def test_interrupt(trials: Trials, lab: Lab, when: When) -> None:
+    """Ctrl-C under ``dag.test()`` ends the training."""
+    when(lambda: is_training(lab), send(signal.SIGINT))
+    assert trials.train(trainer("plain")).state == "failed"
+    assert told(lab)[0] == -15
+    until(lab.is_empty, "the guardian to be gone")
+
+
+PREDECESSOR = """
+import os
+import sys
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.spec import RunSpec
+attempt = Attempt(("airflow", sys.argv[1], sys.argv[2], "train", "-1"))
+deaf = ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]
+handle = RunHandle.launch(RunSpec(deaf, state_dir=os.environ["GPUALERT_STATE_DIR"]), attempt)
+print("launched", flush=True)
+handle.wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM])
+def test_end_while_it_waits(trials: Trials, lab: Lab, when: When, number: int) -> None:
+    """An attempt that waits for another run of its task ends at once, and launches nothing."""
+    date = datetime(2026, 1, 1, tzinfo=UTC)
+    limit = "execution_timeout=datetime.timedelta(seconds=40)"
+    dag = trials.dag(f"bash_command='sleep 60', {limit}")
+    names = (dag.dag_id, f"manual__{date.isoformat()}")
+    other = lab.start((sys.executable, "-c", PREDECESSOR, *names), stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"launched\n"
+    before = lab.records()
+    when(lambda: is_waiting(lab), send(number))
+    done = trials.test(dag, logical_date=date, run_after=date)
+    assert done.state == "failed"
+    assert lab.records() == before
+
+
+def is_waiting(lab: Lab) -> bool:
+    """True while an attempt holds the lock of the only key."""
+    (lock,) = (lab.state / "keys").glob("*/lock")  # from before the launch on
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_agreed_time_alone(trials: Trials, lab: Lab) -> None:
+    """A training may go on alone while an attempt can follow: as long as that one takes to come."""
+    trials.train("bash_command='true', retries=2, retry_delay=datetime.timedelta(seconds=60)")
+    trials.train("bash_command='true', retries=2, adopt_within=5")
+    trials.train("bash_command='true'")
+    agreed = [Record.open(str(path)).spec["custody"]["adopt_within_s"] for path in lab.records()]
+    assert agreed == [300 + 60 + 180, 5, 0]

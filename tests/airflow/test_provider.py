@@ -1,0 +1,43 @@
+"""What Airflow and its authors see of the package before anything runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gpualert_provider import get_provider_info
+from gpualert_provider.output import last_line
+
+
+def test_provider_info_is_valid() -> None:
+    """The metadata follow Airflow's schema, and name modules that exist."""
+    import airflow
+    import jsonschema  # type: ignore[import-untyped]  # comes with Airflow
+
+    (root,) = (Path(place) for place in airflow.__path__ if Path(place, "models").is_dir())
+    info = get_provider_info()
+    jsonschema.validate(info, json.loads((root / "provider_info.schema.json").read_text()))
+    for integration in info["operators"]:  # type: ignore[attr-defined]
+        for module in integration["python-modules"]:
+            __import__(module)
+
+
+def test_provider_info_imports_nothing() -> None:
+    """Airflow's every command reads the metadata, so they cost no import of Airflow or ours."""
+    code = "import gpualert_provider as p, sys; p.get_provider_info(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert loaded.isdisjoint({"airflow", "gpualert_common.record", "gpualert_common.api"})
+
+
+@pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 200_000])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_last_line_of_any_length(tmp_path: Path, size: int, end: str) -> None:
+    """The last line is whole wherever the blocks that it is read by end."""
+    path = tmp_path / "log"
+    path.write_text("before\n" + "x" * size + end)
+    expected = "x" * size if size or end else "before"
+    assert last_line(str(path), "utf-8") == expected
