@@ -1,9 +1,31 @@
 """GPUAlert for Prefect.
 
-This release only reserves the place: nothing here talks to Prefect yet, so it is no dependency.
-``__version__`` is the core's, whose release this package belongs to.
+Prefect imports this package when its server and workers start, so nothing heavy is imported here:
+a name is looked up in its module when somebody first asks for it.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from gpualert_common._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from prefect_gpualert.errors import TrainingFailed
+    from prefect_gpualert.tasks import agpualert_run, gpualert_run
+
+__all__ = ["TrainingFailed", "__version__", "agpualert_run", "gpualert_run"]
+
+_HOMES = {
+    "TrainingFailed": "prefect_gpualert.errors",
+    "agpualert_run": "prefect_gpualert.tasks",
+    "gpualert_run": "prefect_gpualert.tasks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,99 @@
+"""Which attempt at which training a task run is.
+
+Prefect gives a task run a new id and a new dynamic key whenever its flow run is run again, so these
+name the training only while one engine lives.  Across engines it is named by the flow run, the
+task, what is to be run, and a count: the second task of a flow run with this very command is the
+second one in its next attempt too.  Tasks that differ in nothing may be taken for each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from uuid import uuid4
+
+from prefect import Task
+from prefect.client.schemas.objects import TaskRun
+from prefect.context import FlowRunContext, TaskRunContext
+
+from gpualert_common.guardian import Attempt
+
+ADOPTION_SLACK_S = 60.0
+"""A worker polls every 10 to 15 s, and an engine needs up to 20 s on a busy machine to start."""
+_FLOW_ATTEMPT = 1000
+"""Attempts of a task in one attempt of its flow run; nobody retries a training more often."""
+
+_counting = threading.Lock()
+
+
+def current_attempt(
+    command: Sequence[str],
+    env: Mapping[str, str] | None,
+    cwd: str | None,
+    adopt_within_s: float | None,
+) -> Attempt:
+    """The attempt that the current task run is; outside of a task run nobody can adopt it."""
+    digest = _digest(command, env, cwd)
+    context = TaskRunContext.get()
+    if context is None:
+        return Attempt(("prefect", "", "", uuid4().hex), 1, adopt_within_s or 0.0)
+    run = context.task_run
+    flow_run_id = str(run.flow_run_id or "")
+    flow_attempt = max(run.flow_run_run_count or 1, 1)
+    return Attempt(
+        ("prefect", flow_run_id, run.task_key, *_place(run, digest)),
+        (flow_attempt - 1) * _FLOW_ATTEMPT + max(run.run_count, 1),
+        _adoption_window_s(context.task, run) if adopt_within_s is None else adopt_within_s,
+        fingerprint=digest,
+    )
+
+
+def retries_left(task: Task[..., object], run: TaskRun) -> int:
+    """How many more attempts the task itself has; its ``retry_condition_fn`` may refuse them."""
+    return max(0, (task.retries or 0) + 1 - run.run_count)
+
+
+def _digest(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
+    """Values of variables are in it: a training with SEED=1 must not pass for one with SEED=2."""
+    text = json.dumps([list(command), sorted((env or {}).items()), cwd])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _place(run: TaskRun, digest: str) -> tuple[str, str]:
+    """What tells this training from others of the flow run; a retry of a task has its place."""
+    flow = FlowRunContext.get()
+    if flow is None or flow.detached:
+        return digest, run.dynamic_key  # other processes count for themselves
+    counts = flow.task_run_dynamic_keys
+    with _counting:
+        nth = _next(counts, f"gpualert/{run.id}/{run.run_count}/{digest}")
+        place = f"gpualert/{run.id}/{digest}/{nth}"
+        if place not in counts:
+            counts[place] = _next(counts, f"gpualert/{run.task_key}/{digest}")
+        return digest, str(counts[place])
+
+
+def _next(counts: dict[str, str | int], name: str) -> int:
+    number = int(counts.get(name, -1)) + 1
+    counts[name] = number
+    return number
+
+
+def _adoption_window_s(task: Task[..., object], run: TaskRun) -> float:
+    """Long enough for the attempt that the author has asked for; 0 where none will come.
+
+    An engine that dies takes its task's retries with it; they then say that the author wants the
+    training to be tried again, and who does that is whoever runs the flow run again.
+    """
+    flow = FlowRunContext.get()
+    flow_retries = 0
+    if flow is not None and flow.flow is not None and flow.flow_run is not None:
+        flow_retries = (flow.flow.retries or 0) + 1 - max(flow.flow_run.run_count, 1)
+    if retries_left(task, run) <= 0 and flow_retries <= 0:
+        return 0.0
+    delays = task.retry_delay_seconds or 0.0
+    if isinstance(delays, Sequence):
+        delays = delays[min(run.run_count, len(delays)) - 1]
+    return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + ADOPTION_SLACK_S

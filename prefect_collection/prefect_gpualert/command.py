@@ -1,0 +1,62 @@
+"""From the arguments of ``shell_run_command`` to the command line of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from gpualert_common import store
+from gpualert_common.errors import UsageError
+from gpualert_common.record import make_directory
+
+_SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
+"""They take a program after -c; of anything else we only know that it takes a file."""
+_MOST_ARGUMENT_BYTES = 128 << 10
+"""Linux passes no longer argument on (MAX_ARG_STRLEN)."""
+
+
+def command_line(
+    command: str,
+    *,
+    helper_command: str | None,
+    shell: str | None,
+    extension: str | None,
+    state_dir: str | None,
+) -> list[str]:
+    """The command that runs ``helper_command`` and ``command`` in one process of the shell.
+
+    A shell gets them with ``-c``: a simple command then is the leader itself, and signals reach it
+    directly.  Other interpreters, and texts too long for that, get a script in the state directory.
+    It is named after its content and stays there: equal tasks give equal commands, which is what
+    adoption compares, and a training may outlive whoever would remove it.
+    """
+    program = shell or "bash"
+    text = f"{helper_command}\n{command}" if helper_command else command
+    if program.lower() == "powershell":
+        extension = ".ps1"
+        text += "\nExit $LastExitCode"
+    plain = os.path.basename(program) in _SHELLS and extension is None
+    if plain and len(text.encode("utf-8", "surrogateescape")) < _MOST_ARGUMENT_BYTES:
+        return [program, "-c", text]
+    return [program, _script(text, extension or "", state_dir)]
+
+
+def _script(text: str, extension: str, state_dir: str | None) -> str:
+    data = text.encode("utf-8", "surrogateescape")
+    name = hashlib.sha256(data).hexdigest()[:16] + extension
+    tried = []
+    for place in store.places(state_dir):
+        directory = os.path.join(place, "scripts")
+        path = os.path.join(directory, name)
+        temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+        try:
+            make_directory(directory)
+            with open(temporary, "xb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(data)
+            os.rename(temporary, path)
+        except OSError as error:
+            tried.append(f"{directory}: {error.strerror}")
+            continue
+        return path
+    raise UsageError(f"no place for the script of this command; tried: {'; '.join(tried)}")

@@ -1,0 +1,287 @@
+"""``gpualert_run`` and ``agpualert_run`` in real flows on an ephemeral server."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow, task
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.testing.utilities import prefect_test_harness
+from prefect_gpualert import TrainingFailed, agpualert_run, gpualert_run
+
+from gpualert_common.record import Record
+from tests.supervised import until
+
+FACES = pytest.mark.parametrize("way", ["called", "submitted", "awaited"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def harness() -> Iterator[None]:
+    """One ephemeral server for all of them."""
+    with prefect_test_harness(server_startup_timeout=120):
+        yield
+
+
+def run(way: str, command: str, options: dict[str, Any] | None = None, **arguments: Any) -> Any:
+    """Run one command in a flow of its own, in one of the ways that users do."""
+    options = options or {}
+
+    @flow
+    def called() -> Any:
+        job = gpualert_run.with_options(**options)
+        return job.submit(command, **arguments).result() if submitted else job(command, **arguments)
+
+    @flow
+    async def awaited() -> Any:
+        return await agpualert_run.with_options(**options)(command, **arguments)
+
+    submitted = way == "submitted"
+    return asyncio.run(awaited()) if way == "awaited" else called()
+
+
+def records(home: Path) -> list[Record]:
+    """Every record in the state directory, oldest first."""
+    return [Record.open(str(path)) for path in sorted((home / "state" / "runs").iterdir())]
+
+
+# -- what it returns -------------------------------------------------------------------------
+
+
+@FACES
+def test_last_line_of_stdout_is_returned(way: str, home: Path) -> None:
+    """The last line of stdout, without the white space at its end; stderr has none of it."""
+    assert run(way, "echo one; echo 'two  '; echo not this >&2") == "two"
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        ("printf 'a\\n\\n b\\n\\n'", ["a", "", " b"]),
+        ("true", []),
+        ("printf 'caf\\351\\n'", ["caf\N{REPLACEMENT CHARACTER}"]),
+        ("seq 30000", [str(number) for number in range(1, 30001)]),
+    ],
+    ids=["blank", "none", "latin-1", "many"],
+)
+def test_return_all(command: str, lines: list[str], home: Path) -> None:
+    """Every line of stdout, whatever its bytes, and however many."""
+    assert run("called", command, return_all=True) == lines
+
+
+def test_nothing_written_returns_nothing(home: Path) -> None:
+    """A command without output returns an empty text."""
+    assert run("called", "true") == ""
+
+
+def test_long_line_is_one_line(home: Path) -> None:
+    """A line is never cut at the size of a pipe; only beyond 64 KiB its front is left out."""
+    assert run("called", f"{sys.executable} -c 'print(\"x\" * 60000)'") == "x" * 60000
+
+
+# -- how it runs -----------------------------------------------------------------------------
+
+
+def test_arguments_of_shell_run_command(home: Path) -> None:
+    """env is added to the environment, helper_command runs before in the same shell, cwd holds."""
+    (home / "inner").mkdir()
+    command = "echo $(pwd) $GIVEN ${HOME:+home} $HELP"
+    said = run(
+        "called", command, env={"GIVEN": "given"}, helper_command="HELP=help", cwd=home / "inner"
+    )
+    assert said == f"{home / 'inner'} given home help"
+
+
+@pytest.mark.parametrize("extension", [None, ".py"])
+def test_other_interpreter(extension: str | None, home: Path) -> None:
+    """Any program that runs a file can be the shell."""
+    code = "import sys\nprint(sys.argv[0].endswith('.py'))"
+    assert run("called", code, shell=sys.executable, extension=extension) == str(extension == ".py")
+
+
+def test_long_command(home: Path) -> None:
+    """A command that is too long for an argument runs from a file."""
+    assert run("called", f"x={'y' * 200_000}\necho ${{#x}}") == "200000"
+
+
+def test_stdin_is_empty(home: Path) -> None:
+    """Who reads stdin is told at once that there is nothing."""
+    assert run("called", "cat; readlink /proc/self/fd/0") == "/dev/null"
+
+
+def test_output_is_logged_at_stream_level(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Lines of both streams reach the run logger, one record a line, at the level asked for."""
+    run("called", "echo out; echo err >&2", stream_level=logging.WARNING)
+    told = {record.getMessage(): record.levelno for record in caplog.records}
+    assert told["out"] == told["err"] == logging.WARNING
+
+
+def test_equal_tasks_are_runs_of_their_own(home: Path) -> None:
+    """Mapped over equal commands, each of them is run, at the same time."""
+
+    @flow
+    def equal() -> list[str | list[str]]:
+        return gpualert_run.map(["sleep 1; echo $$"] * 3).result()
+
+    assert len(set(map(str, equal()))) == 3
+    assert len(records(home)) == 3
+
+
+def test_in_a_task_of_ones_own_and_outside(home: Path) -> None:
+    """Its function may be called by any task, and where there is none."""
+
+    @task
+    def mine() -> Any:
+        return [gpualert_run.fn("echo a"), gpualert_run.fn("echo a")]
+
+    @flow
+    def outer() -> Any:
+        return mine()
+
+    assert outer() == ["a", "a"]
+    assert gpualert_run.fn("echo b") == "b"
+    assert len(records(home)) == 3
+
+
+def test_removed_log_ends_nothing(home: Path) -> None:
+    """A training whose log is removed goes on, and what it wrote is returned all the same."""
+    remove = "rm $GPUALERT_STATE_DIR/runs/$GPUALERT_RUN_ID/*.log"
+    assert run("called", f"echo before; {remove}; sleep 1; echo after") == "after"
+
+
+# -- how it fails ----------------------------------------------------------------------------
+
+
+@FACES
+def test_failure_is_raised(way: str, home: Path) -> None:
+    """The first line has the cause and upstream's words; the last lines and the log follow."""
+    code = "import sys; sys.stderr.write('trace\\n'); import no_such_module"
+    with pytest.raises(TrainingFailed) as caught:
+        run(way, f'{sys.executable} -c "{code}"')
+    error = caught.value
+    first, *rest = str(error).splitlines()
+    assert first.startswith("missing_module: ")
+    assert "Command failed with exit code 1" in first
+    assert "ModuleNotFoundError: No module named 'no_such_module'" in rest
+    assert (error.cause, error.exit_code) == ("missing_module", 1)
+    assert error.verdict is not None
+    assert Path(error.log_path or "").is_file()
+    assert error.run_id == records(home)[0].run_id
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.__dict__) == (str(error), error.__dict__)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("exit 41", 41), ("kill -SEGV $$", -11), ("no-such-command", 127)],
+    ids=["exit", "signal", "missing"],
+)
+def test_exit_code(command: str, code: int, home: Path) -> None:
+    """The error carries the command's own status."""
+    with pytest.raises(TrainingFailed, match=f"Command failed with exit code {code}") as caught:
+        run("called", command)
+    assert caught.value.exit_code == code
+
+
+def test_retries_train_again(home: Path) -> None:
+    """A retry runs the command anew, under a record of its own."""
+    command = "test -e tried && echo second || { touch tried; exit 3; }"
+    assert run("called", command, {"retries": 1}, cwd=home) == "second"
+    assert [record.ending and record.ending.exit_code for record in records(home)] == [3, 0]
+
+
+def test_retry_condition_sees_the_cause(home: Path) -> None:
+    """``retry_condition_fn`` finds the attributes on the exception of the state."""
+    causes = []
+
+    def may(_task: Any, _run: TaskRun, state: State[Any]) -> bool:
+        error: Any = state.result(raise_on_failure=False)
+        causes.append(error.cause)
+        return False
+
+    with pytest.raises(TrainingFailed):
+        run("called", "no-such-command", {"retries": 3, "retry_condition_fn": may})
+    assert causes == ["command_not_found"]
+    assert len(records(home)) == 1
+
+
+@FACES
+def test_timeout_of_the_task(way: str, home: Path) -> None:
+    """timeout_seconds ends the training, in a thread as well, and the record says why."""
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        run(way, "sleep 60; true", {"timeout_seconds": 2})
+    assert time.monotonic() - began < 10
+    (record,) = records(home)
+    verdict = record.read_json("verdict.json") or {}
+    assert verdict["disposition"] == "timeout"
+    assert "the task's timeout of 2 s was over" in str(verdict)
+
+
+def test_timeout_of_the_run(home: Path) -> None:
+    """Our own limit holds without the engine, and gives 124."""
+    with pytest.raises(TrainingFailed) as caught:
+        run("called", "sleep 60; true", timeout="1s", grace=1)
+    assert caught.value.exit_code == 124
+    assert caught.value.cause == "time_limit"
+
+
+def test_stopped_by_a_person(home: Path) -> None:
+    """A training that somebody stops is no success, also when it saves and exits with 0."""
+    command = f"{sys.executable} -m gpualert_common stop $GPUALERT_RUN_ID; sleep 60 & wait; exit 0"
+    with pytest.raises(TrainingFailed) as caught:
+        run("called", f"trap 'exit 0' TERM; {command}", grace=5)
+    assert caught.value.exit_code == 0
+    assert caught.value.cause == "cancelled"
+
+
+def test_wrong_argument_starts_nothing(home: Path) -> None:
+    """What can be seen to be wrong before the launch is told before the launch."""
+    with pytest.raises(Exception, match="no-such-directory"):
+        run("called", "true", cwd=home / "no-such-directory")
+    assert not list((home / "state").glob("runs/*/output.idx"))
+
+
+def test_flow_that_does_not_wait(home: Path) -> None:
+    """A flow that ends by itself before its submitted training lets it finish, as upstream does."""
+
+    @flow
+    def hasty() -> str:
+        gpualert_run.submit("sleep 2; echo done")
+        until(lambda: list((home / "state" / "runs").glob("*")), "the training to start")
+        return "over"
+
+    assert hasty() == "over"
+    (record,) = records(home)
+    assert record.ending is not None
+    assert (record.ending.exit_code, record.ending.signal) == (0, None)
+
+
+# -- as a collection -------------------------------------------------------------------------
+
+
+def test_import_is_cheap() -> None:
+    """What every Prefect server and worker imports loads neither Prefect nor anything heavy."""
+    code = (
+        "import sys, prefect_gpualert;"
+        "heavy = {'prefect', 'gpualert_common.api', 'dataclasses'} & set(sys.modules);"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_is_a_collection() -> None:
+    """Prefect finds the package by its entry point."""
+    (found,) = entry_points(group="prefect.collections", name="prefect_gpualert")
+    assert found.load().gpualert_run is gpualert_run

@@ -1,0 +1,39 @@
+"""A training for the fault matrix: ``trainer.py HOW SECONDS``; its last line names its process.
+
+``plain`` dies of a TERM, ``save`` takes a second to save on TERM and leaves with 0, ``deaf``
+ignores TERM and prints nothing before its end, as a job that hangs does.  Each has a process of its
+own beside it, as a data loader would be.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import FrameType
+
+
+def save(_number: int, _frame: FrameType | None) -> None:
+    """Save on TERM, then leave as if all were well."""
+    time.sleep(1.0)
+    print("checkpoint saved", flush=True)
+    loader.kill()
+    sys.exit(0)
+
+
+how, seconds = sys.argv[1], float(sys.argv[2])
+if how == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the loader inherits it
+loader = subprocess.Popen(["sleep", str(seconds + 60)])
+if how == "save":
+    signal.signal(signal.SIGTERM, save)
+end = time.monotonic() + seconds
+step = 0
+while time.monotonic() < end:
+    time.sleep(0.25)
+    step += 1
+    if how != "deaf":
+        print(f"step {step} loss {1 / step:.4f}", flush=True)
+loader.kill()
+loader.wait()
+print(f"trained by {os.getpid()}", flush=True)
