@@ -56,7 +56,7 @@ class Judge:
         self._scanners.clear()
         verdict = conclude(
             run_id=self._launch_record.get("run_id"),
-            attempt=1,
+            attempt=(self._launch_record.get("custody") or {}).get("number", 1),
             host=self._launch_record.get("host"),
             log_path=facts.get("log_path"),
             readings=self._readings,

@@ -58,6 +58,9 @@ def elsewhere(record: Record) -> str:
     spec = record.spec
     if spec.get("host") != os.uname().nodename:
         return f"host {spec.get('host')}"
+    across_hosts = (spec.get("custody") or {}).get("across_hosts")
+    if across_hosts and spec.get("boot_id") != boot_id():
+        return f"another host called {spec.get('host')}, or an earlier boot of this one"
     if spec.get("boot_id") == boot_id() and spec.get("pid_namespace") != pid_namespace():
         return "another container of this host"
     return ""
@@ -113,7 +116,10 @@ def stop_unsupervised(
 ) -> list[int]:
     """End the processes of a run that nobody supervises; returns the ids of those left."""
     sender = {"pid": os.getpid()} if sender is None else sender
-    record.append_event("stopping", signal=int(signal.SIGTERM), sender=sender)
+    try:
+        record.append_event("stopping", signal=int(signal.SIGTERM), sender=sender)
+    except OSError:
+        pass  # a full disk keeps nobody alive
     stop = Stop(tree_of(record), signal.SIGTERM, grace_s, time.monotonic())
     return [pid for pid, _start in stop.complete()]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any, Literal, TypeGuard
 
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
@@ -26,6 +26,21 @@ EXIT_TIME_LIMIT = 124
 EXIT_NOT_PREPARED = 125
 EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127
+
+MOST_SECONDS = 10.0 * 365 * 86400
+"""No training waits longer for anybody."""
+
+
+def is_seconds(value: Any) -> TypeGuard[float]:
+    """True for what a request may name as a duration: it comes from a file that any process of
+    the user may write."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value <= MOST_SECONDS
+
+
+def is_number(value: Any) -> TypeGuard[int]:
+    """True for what a request may name as the number of an attempt."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
 
 
 class RunSpec:

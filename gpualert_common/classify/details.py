@@ -68,7 +68,7 @@ _DERIVATIONS: dict[str, Callable[[dict[str, Any]], None]] = {"cuda_oom": _cuda_o
 
 GENERAL: Final = frozenset(
     {
-        *("disposition", "exit_code", "rank", "status", "start_error", "signal_name"),
+        *("disposition", "exit_code", "rank", "status", "start_error", "signal_name", "because"),
         *("exception", "message", "file", "line", "function"),
     }
 )

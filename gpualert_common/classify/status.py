@@ -118,8 +118,8 @@ def _stopped(facts: ExitFacts, number: int) -> Status:
     An attempt of an engine, and a guardian that nobody follows, say themselves what it means.
     """
     sender = facts.sender or {}
-    if sender.get("meant_as") in _MEANINGS:
-        disposition, cause = _MEANINGS[sender["meant_as"]]
+    if str(sender.get("meant_as")) in _MEANINGS:
+        disposition, cause = _MEANINGS[str(sender["meant_as"])]
         because = f"it was stopped because {sender.get('because') or 'its engine asked for it'}"
         said = f"{because}; {signal_name(number)} was passed on, and {_ended(facts.code)}"
         return Status(disposition, cause, said, signal=number, decides=True)

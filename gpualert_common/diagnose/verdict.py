@@ -115,6 +115,7 @@ def _known(resolution: Resolution, facts: ExitFacts) -> dict[str, Any]:
         "rank": resolution.rank,
         "status": resolution.status.said,
         "start_error": facts.start_error[1] if facts.start_error else None,
+        "because": (facts.sender or {}).get("because"),
         **resolution.details,
     }
 

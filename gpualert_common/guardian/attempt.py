@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpualert_common.errors import UsageError
-from gpualert_common.guardian.custody import is_number, is_seconds
+from gpualert_common.spec import is_number, is_seconds
 
+MOST_OWNER_CHARACTERS = 64
+"""It becomes part of a file name."""
 LEAST_LEASE_S = 1.0
 """The guardian looks four times a second, and a lease is renewed six times in its length."""
 DEFAULT_LEASE_S = 30.0
@@ -33,7 +34,7 @@ class Attempt:
     silent.  ``across_hosts`` says that the next attempt may run on another host that shares the
     state directory: the guardian then ends a run whose record it cannot read for that long.
     ``fingerprint`` tells runs of one task apart that must not adopt each other; None derives it
-    from command, names of variables, and working directory.
+    from command, working directory, and the names of the variables in the spec's ``env``.
     """
 
     key: tuple[str, ...]
@@ -46,8 +47,12 @@ class Attempt:
     """Names this attempt at this moment and no other one ever."""
 
     def __post_init__(self) -> None:
-        if not self.key or not all(isinstance(part, str) for part in self.key):
+        key: object = self.key
+        texts = isinstance(key, tuple) and all(isinstance(part, str) for part in key)
+        if not texts or not key:
             raise UsageError(f"key {self.key!r} is not a tuple of texts")
+        if not self.owner.isalnum() or len(self.owner) > MOST_OWNER_CHARACTERS:
+            raise UsageError(f"owner {self.owner!r} is not a short name of letters and digits")
         if not is_number(self.number):
             raise UsageError(f"number {self.number!r} is not a whole number")
         for name in ("adopt_within_s", "lease_s"):
@@ -58,10 +63,13 @@ class Attempt:
 
 
 def fingerprint(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
-    """What must agree before an attempt adopts a run that it did not launch."""
-    names: Mapping[str, str] = os.environ if env is None else env
+    """What must agree before an attempt adopts a run that it did not launch.
+
+    ``env`` is what the task's author gave; what a worker happens to have in its own environment
+    makes no other run of the same command.
+    """
     own = sorted(
-        name for name in names if not name.startswith(_PASSING) and name not in _PASSING_NAMES
+        name for name in env or () if not name.startswith(_PASSING) and name not in _PASSING_NAMES
     )
     text = json.dumps([list(command), own, cwd])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -103,6 +111,8 @@ class Predecessor:
 def decide(before: Predecessor, number: int) -> Step:
     """The next step of attempt ``number``; it holds the key while it takes it."""
     match before.state:
+        case "ended" if before.remains:
+            return Step.END_REMAINS
         case "ended":
             fresh = before.claimed or before.stopped or not before.known or not before.same
             return Step.LAUNCH if fresh else Step.CLAIM

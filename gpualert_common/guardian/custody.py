@@ -10,29 +10,18 @@ hosts may take the run over, time always counts, since they count it too.
 
 from __future__ import annotations
 
+from gpualert_common.spec import is_number, is_seconds
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, TypeGuard
+    from typing import Any
 
     Told = list[tuple[str, dict[str, Any]]]
     """Events for the record: name and fields."""
 
-MOST_SECONDS = 10.0 * 365 * 86400
-"""No training waits longer for anybody."""
 MOST_GAP_S = 2.0
 """What one pause between two looks counts for at most; looks come four times a second."""
-
-
-def is_seconds(value: Any) -> TypeGuard[float]:
-    """True for what a request may name as a duration: it comes from a file that anybody writes."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 <= value <= MOST_SECONDS
-
-
-def is_number(value: Any) -> TypeGuard[int]:
-    """True for what a request may name as the number of an attempt."""
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
 
 
 class Terms:
@@ -68,34 +57,58 @@ class Custody:
         self._renewed_at = now
         self._orphaned_at = now
         self._within_s = terms.adopt_within_s
+        self._orphaned_because = ""
+        self._left = False
+        self._seen_alive_at = now
 
     # -- what is seen ----------------------------------------------------------------------
 
-    def looked(self, leases: Mapping[str, int], now: float) -> Told:
-        """The record could be read, and these were the leases in it."""
+    def looked(self, leases: Mapping[str, int], now: float, *, alive: bool = False) -> Told:
+        """The record could be read, and these were the leases in it.
+
+        ``alive`` says that the last owner's process is seen to live: frozen, or busy beyond its
+        lease, it may yet come back, so that nothing is ended for its silence alone.
+        """
         self._pass_time(now)
+        self._seen_alive_at = self._clock
         renewal = leases.get(self._last_owner, 0)
-        renewed = renewal != self._renewal
+        renewed = renewal not in (0, self._renewal)
         self._renewal = renewal
         if self.stopping or self.ends_because:
             return []
-        if renewed:
-            self._renewed_at = self._clock
-            if self.owner is None:
-                self.owner = self._last_owner
-                return [("resumed", {"owner": self.owner, "number": self.number})]
-        elif self.owner is not None:
-            if self._clock - self._renewed_at > self._terms.lease_s:
-                return self._orphan("its lease ran out", self._terms.adopt_within_s)
-        elif self._clock - self._orphaned_at > self._within_s:
-            self._end(f"nobody adopted it within {self._within_s:g} s")
-        return []
+        told: Told = []
+        if self._left:
+            pass  # what is to become of the run is settled; a last renewal does not change it
+        elif renewed:
+            told = self._renewed()
+        elif self.owner is not None and not renewal:
+            told = self._orphan("its follower let go of it", self._terms.adopt_within_s)
+        elif self.owner is not None and self._clock - self._renewed_at > self._terms.lease_s:
+            told = self._orphan("its lease ran out", self._terms.adopt_within_s)
+        may_come_back = alive and renewal and not self._terms.across_hosts
+        if may_come_back and not self._left:
+            self._orphaned_at = self._clock
+        elif self.owner is None and self._clock - self._orphaned_at >= self._within_s:
+            self._end(self._orphaned_because)
+        return told
 
     def follower_died(self, owner: str) -> Told:
         """The process of this owner has ended, whatever its lease says."""
-        if owner != self.owner or self.stopping:
+        if owner != self._last_owner or self._left or self.stopping:
             return []
-        return self._orphan("its follower died", self._terms.adopt_within_s)
+        self._left = True
+        told = self._orphan("its follower died", self._terms.adopt_within_s)
+        if self._within_s <= 0:
+            self._end(self._orphaned_because)  # also when the record cannot be looked at
+        return told
+
+    def record_is_gone(self, now: float, *, alive: bool) -> None:
+        """Somebody removed the record: nobody can adopt the run, nor renew a lease on it."""
+        self._pass_time(now)
+        if alive:
+            self._seen_alive_at = self._clock
+        elif self._clock - self._seen_alive_at > self._terms.lease_s:
+            self._end("its record was removed, and nobody is seen to follow it")
 
     def time_passed(self, now: float) -> None:
         """Nothing was seen; only where other hosts rely on our fence does that mean anything."""
@@ -125,13 +138,11 @@ class Custody:
             elif not is_seconds(within_s):
                 because = "within_s is no number of seconds"
             else:
-                return self._orphan("handed over", within_s)
+                self._left = True
+                return self._orphan("it was handed over", within_s)
         elif kind == "fence":
-            number = request.get("number")
-            because = "no later attempt"
-            if is_number(number) and number > self.number:
-                self._end("another host waited out its fence and took it over")
-                return []
+            self._end("an attempt elsewhere waited out its fence and trains anew")
+            return []
         return [("request_refused", {"request": dict(request), "because": because})]
 
     def may_stop(self, request: Mapping[str, Any]) -> bool:
@@ -147,8 +158,9 @@ class Custody:
         number = request.get("number")
         if not is_number(number) or not isinstance(request.get("owner"), str):
             return "the request names no owner or no number"
-        if not is_seconds(request.get("adopt_within_s", 0.0)):
-            return "adopt_within_s is no number of seconds"
+        for name in ("adopt_within_s", "lease_s"):
+            if not is_seconds(request.get(name)):
+                return f"{name} is no number of seconds"
         if self.owner not in (None, request.get("owner")) and number <= self.number:
             return f"attempt {self.number} follows it"
         return ""
@@ -156,20 +168,28 @@ class Custody:
     def _adopt(self, request: Mapping[str, Any]) -> Told:
         self.owner = self._last_owner = request["owner"]
         self.number = request["number"]
+        self._left = False
         self._renewal = 0
         self._renewed_at = self._clock
-        within_s = request.get("adopt_within_s", 0.0)
-        self._terms = Terms(self._terms.lease_s, within_s, self._terms.across_hosts)
+        across_hosts = self._terms.across_hosts
+        self._terms = Terms(request["lease_s"], request["adopt_within_s"], across_hosts)
         return [("adopted", {"owner": self.owner, "number": self.number})]
 
     # -- what follows ----------------------------------------------------------------------
+
+    def _renewed(self) -> Told:
+        self._renewed_at = self._clock
+        if self.owner is not None:
+            return []
+        self.owner = self._last_owner
+        return [("resumed", {"owner": self.owner, "number": self.number})]
 
     def _orphan(self, because: str, within_s: float) -> Told:
         self.owner = None
         self._orphaned_at = self._clock
         self._within_s = within_s
-        if within_s <= 0:
-            self._end(f"{because}, and nobody will adopt it")
+        waited = f"nobody adopted it within {within_s:g} s" if within_s else "nobody may adopt it"
+        self._orphaned_because = f"{because}, and {waited}"
         return [("orphaned", {"because": because, "adopt_within_s": within_s})]
 
     def _end(self, because: str) -> None:

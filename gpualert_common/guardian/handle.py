@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import time
@@ -11,7 +12,7 @@ from typing import Any, Literal, Self
 from gpualert_common import recover as recovery
 from gpualert_common import store
 from gpualert_common.api import RunResult
-from gpualert_common.errors import GuardianError, SupersededError
+from gpualert_common.errors import GuardianError, RecordError, SupersededError
 from gpualert_common.guardian import launch
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.keeper import Keeper
@@ -20,10 +21,14 @@ from gpualert_common.guardian.succession import Succession
 from gpualert_common.guardian.view import LogView
 from gpualert_common.record import OUTCOME, VERDICT, Record
 from gpualert_common.spec import SCHEMA, RunSpec
+from gpualert_common.supervise import proc
 
 Meaning = Literal["cancelled", "preempted", "timeout"]
 
 _POLL_S = 0.25
+_VERDICT_S = 7.0
+"""From the exit record to the end of a guardian: the verdict's deadline and its margin."""
+_WRITE_S = 5.0
 
 
 class RunHandle:
@@ -32,8 +37,8 @@ class RunHandle:
     ``origin`` says how this attempt came by it: "launched", "adopted" (the attempt before it died,
     and the training did not), "claimed" (it ended while nobody followed), or "attached" (somebody
     else's: it can be watched, and stopped as a person would).  Use as a context manager, or call
-    :meth:`close`: from then on the lease is not renewed, and the guardian does what was agreed for
-    a run without a follower.
+    :meth:`close`: that ends the lease, and the guardian does what was agreed for a run without a
+    follower.
     """
 
     def __init__(
@@ -46,6 +51,8 @@ class RunHandle:
         self._events_read = 0
         self._owns = origin == "launched"
         self._is_far = origin != "launched" and bool(recovery.elsewhere(record))
+        self._superseded_by: int | None = None
+        self._leave_at = 0.0
         self._result: RunResult | None = None
         self.tried: list[tuple[str, str]] = []
         """Places that had no room for the record, as (place, what came back)."""
@@ -59,6 +66,7 @@ class RunHandle:
         attempt: Attempt | None = None,
         *,
         tell: Callable[[str], None] = lambda _text: None,
+        check: Callable[[], None] = lambda: None,
         made: Callable[[Self], None] = lambda _handle: None,
     ) -> Self:
         """Launch the run, or take over what an earlier attempt of the same key left.
@@ -66,8 +74,8 @@ class RunHandle:
         A live run of the same command is adopted, a result that nobody has taken is claimed; one
         that is stopping, or of another command, is waited for first, and ``tell`` is told so.
         Without an ``attempt`` the run belongs to nobody and goes on until it ends or is stopped.
-        ``made`` is given the handle before anything is launched, so that a signal handler can stop
-        a run whose launch it interrupts.
+        ``check`` is called ten times a second while it waits, and may raise to give up; ``made``
+        gets the handle before anything is launched, for a signal handler that stops the run.
 
         Raises UsageError and NoDurableLogError when nothing could be launched, GuardianError when
         no guardian started or the run before stands in the way, RecordError when that one cannot
@@ -75,7 +83,7 @@ class RunHandle:
         before it gets out.
         """
         try:
-            return cls._come_by(spec, attempt, tell, made)
+            return cls._come_by(spec, attempt, tell, check, made)
         except OSError as error:
             raise GuardianError(f"no run was launched or taken over: {error}") from error
 
@@ -85,14 +93,15 @@ class RunHandle:
         spec: RunSpec,
         attempt: Attempt | None,
         tell: Callable[[str], None],
+        check: Callable[[], None],
         made: Callable[[Self], None],
     ) -> Self:
         if attempt is None:
             return cls._launch(spec, None, None, made)
         key = Key(attempt.key, spec.state_dir)
         try:
-            key.take(lambda: tell("another attempt at this task is being decided; waiting"))
-            succession = Succession(key, spec, attempt, tell)
+            key.take(check)
+            succession = Succession(key, spec, attempt, tell, check)
             record, origin, keeper = succession.settle()
             if record is None:
                 return cls._launch(spec, attempt, key, made)
@@ -128,9 +137,9 @@ class RunHandle:
             made(handle)
             launched.go()
         except BaseException:
-            if keeper is not None:
-                keeper.stop(_sender("its launch was interrupted", "cancelled"), None)
-                keeper.close()
+            handle = cls(launched.record, "launched", attempt, keeper)
+            handle.stop("its launch was interrupted")
+            handle.close()
             raise
         finally:
             launched.close()
@@ -207,6 +216,10 @@ class RunHandle:
         if self._result is not None:
             return False
         self._notice_successor()
+        if self.record.ending is not None and not self._is_far:
+            now = time.monotonic()
+            self._leave_at = self._leave_at or now + _VERDICT_S
+            return self.record.held and now < self._leave_at
         return self.record.held or (self._is_far and self.record.ending is None)
 
     def _notice_successor(self) -> None:
@@ -217,14 +230,17 @@ class RunHandle:
             if event.get("owner") == self._attempt.owner:
                 self._owns = True
             elif self._owns:
-                raise SupersededError(
-                    f"attempt {event.get('number')} took run {self.run_id} over from attempt "
-                    f"{self._attempt.number}"
-                )
+                self._superseded_by = event.get("number")
+        if self._superseded_by is not None:
+            raise SupersededError(
+                f"attempt {self._superseded_by} took run {self.run_id} over from this one"
+            )
 
     def _pause(self, seconds: float) -> None:
         """Sleep, but not beyond the guardian's end."""
         fd = self._keeper.guardian_fd if self._keeper is not None else -1
+        if fd >= 0 and proc.is_ready(fd):
+            fd = -1  # it has ended, and somebody still writes down how
         poll = select.poll()
         if fd >= 0:
             poll.register(fd, select.POLLIN)
@@ -234,24 +250,43 @@ class RunHandle:
         if self.record.removed:  # for what it still had to write the guardian made it anew
             self.record = Record.open(self.record.path)
         record = self.record
-        if record.ending is None and not self._is_far:
+        if record.ending is None and not self._is_far and self._attempt is not None:
             self._finish_lost()
+        self._notice_successor()  # nobody adopts any more: what it says now is final
         self._claim()
         ending = record.ending
         if ending is None:
-            raise GuardianError(f"{record.path}: no end was recorded, and none can be")
+            raise GuardianError(
+                f"{record.path}: its guardian died before its end; gpualert recover finishes it"
+            )
         return RunResult(record, ending, record.read_json(VERDICT))
 
     def _claim(self) -> None:
-        if self._attempt is None:
+        """Take the result; on a disk that does not let us, the result is still the run's."""
+        if self._attempt is None or not self._write(self._make_claim):
             return
-        try:
-            if self.record.claim(self._attempt.owner, self._attempt.number):
-                return
-        except OSError:
-            return  # on a full or failing disk: a success must not fail for it
-        if self.record.claimed_by != self._attempt.owner:
+        if self.record.claimed_by not in (self._attempt.owner, None):
             raise SupersededError(f"another attempt took the result of run {self.run_id}")
+
+    def _make_claim(self) -> None:
+        assert self._attempt is not None
+        self.record.claim(self._attempt.owner, self._attempt.number)
+
+    def _write(self, write: Callable[[], None]) -> bool:
+        """Write into the record, with a deadline; False when the disk did not take it in time."""
+        done = _thread.allocate_lock()
+        done.acquire()
+        failed = []
+
+        def work() -> None:
+            try:
+                write()
+            except (OSError, RecordError) as error:
+                failed.append(error)
+            done.release()
+
+        _thread.start_new_thread(work, ())
+        return done.acquire(timeout=_WRITE_S) and not failed
 
     def _finish_lost(self) -> None:
         """Its guardian died: end what lives of the run, and complete the record."""
@@ -283,26 +318,28 @@ class RunHandle:
         """
         assert self._attempt is not None, "an attached run belongs to somebody else"
         value = {"owner": self._attempt.owner, "number": self._attempt.number, "at": time.time()}
-        try:
-            self.record.write_json(
-                OUTCOME, {"schema": SCHEMA, "state": state, "final": final, **value}
-            )
-        except OSError:
-            return False
-        return True
+        fields = {"schema": SCHEMA, "state": state, "final": final, **value}
+        return self._write(lambda: self.record.write_json(OUTCOME, fields))
 
     def handover(self, within_s: float) -> None:
-        """Leave the run alone for so long, for the next attempt to adopt; ends the lease."""
+        """Leave the run alone for so long, for the next attempt to adopt, and close.
+
+        Raises OSError when the request cannot be written down.
+        """
         assert self._attempt is not None, "an attached run belongs to somebody else"
-        self.close()
         self.record.request("handover", owner=self._attempt.owner, within_s=within_s)
+        self.close()
 
     def __del__(self) -> None:
         if hasattr(self, "_keeper"):
             self.close()
 
     def close(self) -> None:
-        """Stop renewing the lease, once what was asked of the guardian is on its way."""
+        """End the lease, once what was asked of the guardian is on its way.
+
+        Of a run that still goes on, the guardian then makes what was agreed for one that nobody
+        follows.
+        """
         if self._keeper is not None:
             self._keeper.close()
 

@@ -1,7 +1,7 @@
-"""Keeps a lease while an attempt follows its run, and carries its stop to the guardian.
+"""Keeps a lease while an attempt follows its run, and carries its stops to the guardian.
 
-Both touch the disk, which may stall, so they are done by a thread.  The attempt itself only sets a
-flag and wakes it: that much is safe in a signal handler that interrupts anything at all.
+Both touch the disk, which may stall, so they are done by a thread.  The attempt itself only leaves
+word and wakes it: that much is safe in a signal handler that interrupts anything at all.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from typing import Any
 
 from gpualert_common.guardian.attempt import Attempt
@@ -21,10 +22,22 @@ _RENEWALS = 6
 """In one lease: some may come late."""
 _CARRY_S = 0.5
 """A request that has not reached the record by then goes to the guardian as a signal."""
+_TAKEN_S = 3.0
+"""So does one that was not taken by then, by a guardian that looks four times a second."""
+
+
+class _Stop:
+    """One stop on its way.  ``carried`` is released when it is in the record."""
+
+    def __init__(self, sender: dict[str, Any], grace_s: float | None) -> None:
+        self.sender = sender
+        self.grace_s = grace_s
+        self.carried = _thread.allocate_lock()
+        self.carried.acquire()
 
 
 class Keeper:
-    """The lease of one attempt on one run, renewed from construction until :meth:`close`.
+    """The lease of one attempt on one run, from construction until :meth:`close`.
 
     Raises OSError when the lease cannot be written in the first place.
     """
@@ -32,66 +45,74 @@ class Keeper:
     def __init__(self, record: Record, attempt: Attempt, guardian_pid: int) -> None:
         self._record = record
         self._attempt = attempt
+        self._stops: deque[_Stop] = deque()
+        self._untaken: list[tuple[str, float]] = []
+        self._closing = False
+        self._ended = _thread.allocate_lock()
+        self._ended.acquire()
+        record.renew_lease(attempt.owner)
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.guardian_fd = proc.open_pidfd(guardian_pid) if record.held else -1
         """Readable when the guardian has ended; -1 when it cannot be seen from here."""
-        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._asked: tuple[dict[str, Any], float | None] | None = None
-        self._closing = False
-        self._carried = _thread.allocate_lock()
-        self._ended = _thread.allocate_lock()
-        record.renew_lease(attempt.owner)
-        self._carried.acquire()
-        self._ended.acquire()
-        _thread.start_new_thread(self._keep, ())
+        try:
+            _thread.start_new_thread(self._keep, ())
+        except RuntimeError as error:
+            self._give_back()
+            raise OSError(str(error)) from None
 
     def stop(self, sender: dict[str, Any], grace_s: float | None) -> None:
         """Have the run stopped; returns when the request is on its way, within half a second."""
+        stop = _Stop(sender, grace_s)
         if self._closing:
-            self._carry(sender, grace_s)
+            self._carry(stop)
             return
-        self._asked = (sender, grace_s)
+        self._stops.append(stop)
         self._rouse()
-        if self._carried.acquire(timeout=_CARRY_S):
-            self._carried.release()
-        elif self.guardian_fd >= 0:
+        if not stop.carried.acquire(timeout=_CARRY_S):
+            self._signal_guardian()
+
+    def close(self) -> None:
+        """End the lease, within half a second; a second call does nothing."""
+        if not self._closing:
+            self._closing = True
+            self._rouse()
+            self._ended.acquire(timeout=_CARRY_S)
+
+    def _rouse(self) -> None:
+        wake = self._wake
+        if wake >= 0:
+            os.eventfd_write(wake, 1)
+
+    def _signal_guardian(self) -> None:
+        """The way without a disk; the guardian knows us, and whether we still have a say."""
+        fd = self.guardian_fd
+        if fd >= 0:
             try:
-                signal.pidfd_send_signal(self.guardian_fd, signal.SIGTERM)
+                signal.pidfd_send_signal(fd, signal.SIGTERM)
             except OSError:
                 pass  # it has ended
 
-    def close(self) -> None:
-        """Renew no more; a second call does nothing."""
-        if self._closing:
-            return
-        self._closing = True
-        self._rouse()
-        if self._ended.acquire(timeout=_CARRY_S):
-            os.close(self._wake)
-            if self.guardian_fd >= 0:
-                os.close(self.guardian_fd)
-                self.guardian_fd = -1
-
-    def _rouse(self) -> None:
-        try:
-            os.eventfd_write(self._wake, 1)
-        except OSError:
-            pass  # closed: the run is over for us
+    # -- the thread ------------------------------------------------------------------------
 
     def _keep(self) -> None:
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
-        due = time.monotonic()
         pause_s = self._attempt.lease_s / _RENEWALS
-        while True:
+        due = time.monotonic() + pause_s
+        while not self._closing or self._stops:
             if poll.poll(max(0.0, due - time.monotonic()) * 1000):
                 os.eventfd_read(self._wake)
-            if self._asked is not None and self._carried.locked():
-                self._carry(*self._asked)
-            if self._closing:
-                break
+            while self._stops:
+                self._carry(self._stops.popleft())
             if time.monotonic() >= due:
                 due = time.monotonic() + pause_s
                 self._renew()
+                self._see_to_untaken()
+        try:
+            self._record.end_lease(self._attempt.owner)
+        except OSError:
+            pass  # then it runs out
+        self._give_back()
         self._ended.release()
 
     def _renew(self) -> None:
@@ -101,10 +122,29 @@ class Keeper:
         except OSError:
             pass  # the next one may succeed; the guardian does not count time it cannot see
 
-    def _carry(self, sender: dict[str, Any], grace_s: float | None) -> None:
+    def _carry(self, stop: _Stop) -> None:
         try:
-            self._record.request("stop", owner=self._attempt.owner, sender=sender, grace_s=grace_s)
+            name = self._record.request(
+                "stop", owner=self._attempt.owner, sender=stop.sender, grace_s=stop.grace_s
+            )
         except OSError:
-            return  # the signal will do
-        if self._carried.locked():
-            self._carried.release()
+            self._signal_guardian()
+        else:
+            self._untaken.append((name, time.monotonic() + _TAKEN_S))
+        stop.carried.release()
+
+    def _see_to_untaken(self) -> None:
+        """Whoever should take requests may have died once too often."""
+        for name, until in tuple(self._untaken):
+            if time.monotonic() >= until:
+                self._untaken.remove((name, until))
+                if self._record.is_pending(name):
+                    self._signal_guardian()
+
+    def _give_back(self) -> None:
+        """Last, and by the thread: nobody else may be using them any more but :meth:`_rouse`."""
+        wake, self._wake = self._wake, -1
+        os.close(wake)
+        if self.guardian_fd >= 0:
+            fd, self.guardian_fd = self.guardian_fd, -1
+            os.close(fd)

@@ -7,6 +7,7 @@ run.  So whoever holds the lock sees every run of the key that may have been lau
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -15,7 +16,12 @@ import time
 
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError, RecordError
-from gpualert_common.record.directory import Directory, make_directory, refuse_strangers
+from gpualert_common.record.directory import (
+    Directory,
+    make_directory,
+    open_directory,
+    refuse_strangers,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +31,18 @@ KEYS = "keys"
 _LOCK = "lock"
 _RUN = "run.json"
 _POLL_S = 0.05
+_NO_PLACE = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT),
+    *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP),
+)
+"""A place that gives these cannot be had; anything else says nothing about the place."""
 
 
 class Key:
     """The folder of one key, its lock held from :meth:`take` to :meth:`release`."""
 
     def __init__(self, key: Sequence[str], state_dir: str | None) -> None:
-        self.key = tuple(key)
-        text = json.dumps(self.key).encode("utf-8", "surrogatepass")
+        text = json.dumps(tuple(key)).encode("utf-8", "surrogatepass")
         self._name = hashlib.sha256(text).hexdigest()[:32]
         self._places = store.places(state_dir)
         self._chosen = self._places[0] if state_dir else None
@@ -40,36 +50,42 @@ class Key:
         self.path = ""
 
     def take(self, on_wait: Callable[[], None] = lambda: None) -> None:
-        """Hold the lock; waits while another attempt has it.  Raises NoDurableLogError."""
+        """Hold the lock; while another attempt has it, ``on_wait`` is called again and again.
+
+        Raises NoDurableLogError, and OSError for what says nothing about the place.
+        """
         tried: list[tuple[str, str]] = []
         for place in self._places:
             path = os.path.join(place, KEYS, self._name)
             try:
-                make_directory(path)
-                for folder in (place, os.path.dirname(path), path):
-                    refuse_strangers(folder, chosen=place == self._chosen)
-                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-                self.fd = os.open(os.path.join(path, _LOCK), flags, 0o600)
-                self._lock(on_wait)
+                self._take_at(place, path, on_wait)
             except OSError as error:
-                tried.append((place, error.strerror or str(error)))
                 self.release()
+                if error.errno not in _NO_PLACE:
+                    raise  # it may pass; another place would be another lock
+                tried.append((place, error.strerror or str(error)))
                 continue
             self.path = path
             return
         raise NoDurableLogError(tried)
 
-    def _lock(self, on_wait: Callable[[], None]) -> None:
-        waited = False
+    def _take_at(self, place: str, path: str, on_wait: Callable[[], None]) -> None:
+        lock = os.path.join(path, _LOCK)
         while True:
-            try:
-                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if not waited:
-                    waited = True
-                    on_wait()
+            make_directory(path)
+            self._refuse_strangers(place, path)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self.fd = os.open(lock, flags, 0o600)
+            while not _try_lock(self.fd):
+                on_wait()
                 time.sleep(_POLL_S)
+            if _names(lock, self.fd):
+                return
+            self.release()  # somebody cleaned up, and this is not the lock that others take
+
+    def _refuse_strangers(self, place: str, path: str) -> None:
+        for folder in (place, os.path.dirname(path), path):
+            refuse_strangers(folder, chosen=place == self._chosen)
 
     def release(self) -> None:
         """Let go of it here; whoever inherited the descriptor still holds it."""
@@ -81,7 +97,12 @@ class Key:
         """Paths of the records that the key names in any place; of one place only the newest."""
         found = []
         for place in self._places:
-            value = read_pointer(os.path.join(place, KEYS, self._name))
+            folder = os.path.join(place, KEYS, self._name)
+            try:
+                self._refuse_strangers(place, folder)
+            except OSError:
+                continue  # not there, or not ours: we never wrote a pointer into it
+            value = read_pointer(folder)
             if value is not None:
                 found.append(value)
         return sorted(found, key=os.path.basename)
@@ -89,17 +110,34 @@ class Key:
 
 def read_pointer(folder: str) -> str | None:
     """The path that the pointer in a key's folder names, or None.  Raises RecordError."""
-    path = os.path.join(folder, _RUN)
+    directory = Directory(folder, open_directory(folder))
     try:
-        with open(path, "rb") as file:
-            return str(json.load(file)["run"])
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError) as error:
+        value = directory.read_json(_RUN)
+    except RecordError as error:
         raise RecordError(
-            f"{path}: damaged ({error}): which run came last is not known; end what is left of it "
+            f"{error}: which run of the task came last is not known; end what is left of it "
             "(gpualert runs), then remove this file"
         ) from None
+    finally:
+        directory.close()
+    return None if value is None else str(value.get("run"))
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _names(path: str, fd: int) -> bool:
+    """True while the path still names the open file."""
+    try:
+        named = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(named, os.fstat(fd))
 
 
 def point(folder: str, run: str) -> None:

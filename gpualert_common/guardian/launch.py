@@ -56,7 +56,7 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
     message = {
         "spec": settled,
         "follower": follower(),
-        "sys_path": [os.path.abspath(entry) for entry in sys.path],
+        "sys_path": [entry for entry in sys.path if os.path.isabs(entry)],
         "key_folder": key.path if key is not None else None,
         "lock_fd": key.fd if key is not None else -1,
     }
@@ -81,12 +81,14 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
     except BaseException:
         close_pipes(guardian)
         raise
-    return Launched(record, answer["pid"], answer["tried"], guardian)
+    tried = [(place, problem) for place, problem in answer["tried"]]
+    return Launched(record, answer["pid"], tried, guardian)
 
 
 def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
     """The spec as the guardian gets it: it lives in another directory."""
     fields = {name: getattr(spec, name) for name in RunSpec.__slots__}
+    fields["env"] = None if spec.env is None else dict(spec.env)
     if fields["cwd"] is None:
         try:
             fields["cwd"] = os.getcwd()

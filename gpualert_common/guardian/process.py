@@ -25,7 +25,7 @@ from gpualert_common.api import judge_for
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.custody import Custody, Terms
 from gpualert_common.guardian.keys import point
-from gpualert_common.spec import RunSpec
+from gpualert_common.spec import RunSpec, is_number
 from gpualert_common.supervise import ScribePlan, proc, supervise
 
 TYPE_CHECKING = False
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 GO = b"go\n"
 LOG = "guardian.log"
+_MOST_PID = 1 << 22
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
@@ -50,17 +51,19 @@ class Guard:
     def __init__(self, custody: Custody) -> None:
         self._custody = custody
         self._owner = ""
+        self._pid = 0
+        self._superseded: set[int] = set()
         self.fd = -1
         """Readable when the follower's process has ended; -1 while there is none to see."""
 
     def watch_follower(self, owner: str, follower: Any) -> None:
         """Look at the process that ``follower`` names, if that can be done from here."""
         self.close()
-        if not isinstance(follower, dict):
-            return
-        pid = follower.get("pid")
-        here = (proc.boot_id(), proc.pid_namespace())
-        if not isinstance(pid, int) or (follower.get("boot"), follower.get("pids")) != here:
+        if self._pid:
+            self._superseded.add(self._pid)
+        self._pid = pid = _pid_of(follower)
+        self._superseded.discard(pid)
+        if not pid:
             return
         fd = proc.open_pidfd(pid)
         status = proc.read_stat(pid)
@@ -75,9 +78,13 @@ class Guard:
         self.close()
         return self._custody.follower_died(owner)
 
-    def looked(self, leases: dict[str, int], now: float) -> Told:
-        """The scribe could read the record, and these were its leases."""
-        return self._custody.looked(leases, now)
+    def looked(self, leases: dict[str, int] | None, now: float) -> Told:
+        """The scribe could read the record, and these were its leases; None: it was removed."""
+        alive = self.fd >= 0 and not proc.is_ready(self.fd)
+        if leases is None:
+            self._custody.record_is_gone(now, alive=alive)
+            return []
+        return self._custody.looked(leases, now, alive=alive)
 
     def asked(self, request: dict[str, Any]) -> Told:
         """Answer a request of another kind than a stop."""
@@ -89,6 +96,10 @@ class Guard:
     def may_stop(self, request: dict[str, Any]) -> bool:
         """False for an attempt that was superseded."""
         return self._custody.may_stop(request)
+
+    def may_signal(self, pid: int) -> bool:
+        """False for a process that followed the run and was superseded."""
+        return pid not in self._superseded
 
     def why_end(self, now: float) -> str | None:
         """Why the run must be ended now, or None."""
@@ -184,6 +195,17 @@ def _let_go_of_pipes(log: int) -> None:
         os.dup2(source, target)
     os.close(nothing)
     os.close(log)
+
+
+def _pid_of(follower: Any) -> int:
+    """The process that follows, by its number here; 0 when it cannot be seen from here."""
+    if not isinstance(follower, dict):
+        return 0
+    here = (proc.boot_id(), proc.pid_namespace())
+    if (follower.get("boot"), follower.get("pids")) != here or not is_number(follower.get("pid")):
+        return 0
+    pid = int(follower["pid"])
+    return pid if 0 < pid < _MOST_PID else 0
 
 
 def _read_end_of_nothing() -> int:

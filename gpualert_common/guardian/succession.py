@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from typing import Any
 
 from gpualert_common import recover as recovery
 from gpualert_common.errors import GPUAlertError, GuardianError, RecordError
@@ -13,31 +14,41 @@ from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import follower, settle
-from gpualert_common.record import SPEC, Record
-from gpualert_common.spec import RunSpec
+from gpualert_common.record import EXIT, SPEC, Record
+from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.supervise.scribe import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S, Stop
 from gpualert_common.supervise.tree import Tree, mark
 
 _POLL_S = 0.1
 _ANSWER_S = 5.0
 """For a guardian to answer a request: it looks four times a second."""
-_FENCE_MARGIN_S = 5.0
+_FENCE_MARGIN_S = BEAT_S + 5.0
+"""The last beat may be so much older than the last look, and a look is acted upon a tick later."""
+_MOST_ENDINGS = 3
 
 
 class Succession:
     """One attempt at a key whose lock it holds."""
 
     def __init__(
-        self, key: Key, spec: RunSpec, attempt: Attempt, tell: Callable[[str], None]
+        self,
+        key: Key,
+        spec: RunSpec,
+        attempt: Attempt,
+        tell: Callable[[str], None],
+        check: Callable[[], None],
     ) -> None:
         self._key = key
         self._spec = spec
         self._attempt = attempt
         self._tell = tell
+        self._check = check
         self._told: set[str] = set()
         self._fingerprint = attempt.fingerprint or settle(spec, attempt)["custody"]["fingerprint"]
         self._beat = (-1, time.monotonic())
         self._asked: set[str] = set()
+        self._endings = 0
         self._began = time.monotonic()
 
     def settle(self) -> tuple[Record | None, str, Keeper | None]:
@@ -54,12 +65,14 @@ class Succession:
     def _settle_one(self, path: str) -> tuple[Record, str, Keeper | None] | None:
         while True:
             record, before = self._look(path)
-            if record is None:
-                if before.remains:
-                    name = os.path.basename(path)
-                    self._say(f"run {name} has no record any more; ending what lives of it")
-                    _end_marked(name, self._spec.grace_s)
+            if record is None and not before.remains:
                 return None
+            if record is None:
+                name = os.path.basename(path)
+                self._say(f"run {name} has no record any more; ending what lives of it")
+                self._count_ending(name)
+                _end_marked(name, self._spec.grace_s)
+                continue
             step = decide(before, self._attempt.number)
             if step is Step.LAUNCH:
                 if before.state == "lost":
@@ -72,6 +85,7 @@ class Succession:
             if taken is not None:
                 return taken
             self._make_way(record, step, before)
+            self._check()
             time.sleep(_POLL_S)
 
     def _take(self, record: Record, step: Step) -> tuple[Record, str, Keeper | None] | None:
@@ -122,8 +136,8 @@ class Succession:
             return Predecessor("starting" if record.held else "lost")
         agreed = spec.get("custody") or {}
         far = bool(recovery.elsewhere(record))
-        ending = record.ending
         state = record.state
+        ending = record.ending  # after the state: an end that comes between is then known, too
         events = list(record.events())
         if far and state == "lost":
             state = record.told_state  # its lock cannot be seen from here
@@ -134,8 +148,8 @@ class Succession:
             same=agreed.get("fingerprint") == self._fingerprint,
             known=ending is not None and ending.exit_code is not None,
             claimed=record.claimed_by is not None,
-            stopped=any(event.get("event") == "stopping" for event in events),
-            remains=state == "lost" and not far and recovery.is_alive(record),
+            stopped=_was_stopped(ending, events),
+            remains=not far and _leaves_remains(record, state),
             far=far,
             silent=far and self._is_silent(record),
         )
@@ -165,6 +179,7 @@ class Succession:
                 number=self._attempt.number,
                 fingerprint=self._fingerprint,
                 adopt_within_s=self._attempt.adopt_within_s,
+                lease_s=self._attempt.lease_s,
                 follower=follower(),
             )
             deadline = time.monotonic() + _ANSWER_S
@@ -175,6 +190,7 @@ class Succession:
                         self._say(f"adopted run {record.run_id}, which went on alone")
                         return keeper
                     break
+                self._check()
                 time.sleep(_POLL_S)
         except BaseException:
             keeper.close()
@@ -191,8 +207,17 @@ class Succession:
             record.request("stop", sender=sender)
 
     def _end_remains(self, record: Record) -> None:
-        self._say(f"the guardian of run {record.run_id} died; ending what lives of the run")
+        self._say(f"nobody supervises run {record.run_id}; ending what lives of it")
+        self._count_ending(record.run_id)
         self._complete(record)
+
+    def _count_ending(self, name: str) -> None:
+        self._endings += 1
+        if self._endings > _MOST_ENDINGS:
+            raise GuardianError(
+                f"processes of run {name} cannot be ended, not even by SIGKILL (a stuck driver or "
+                "disk?); nothing was launched beside them"
+            )
 
     def _complete(self, record: Record) -> None:
         try:
@@ -220,6 +245,20 @@ def _answer(record: Record, request: str, owner: str) -> bool | None:
             if isinstance(refused, dict) and refused.get("file") == request:
                 return False
     return None
+
+
+def _was_stopped(ending: Ending | None, events: list[dict[str, Any]]) -> bool:
+    """By either: on a full disk the event may be missing, and before the end the ending is."""
+    told = ending is not None and (ending.signal is not None or ending.limit is not None)
+    return told or any(event.get("event") == "stopping" for event in events)
+
+
+def _leaves_remains(record: Record, state: str) -> bool:
+    """True when processes live that nobody ends any more; what outlives a normal end may."""
+    if state == "ended":
+        survivors = (record.read_json(EXIT) or {}).get("survivors")
+        return bool(survivors) and record.told_state == "stopping" and recovery.is_alive(record)
+    return state == "lost" and recovery.is_alive(record)
 
 
 def _is_marked(run_id: str) -> bool:

@@ -34,6 +34,7 @@ class LogView:
         self._path = path
         self._offset = 0
         self._partial = b""
+        self._bar = b""
         self._shown = 0
         self._progress_due = time.monotonic() + PROGRESS_S
         self._allowance = float(BURST_LINES)
@@ -70,8 +71,9 @@ class LogView:
         return shown
 
     def _show_progress(self, shown: list[str]) -> None:
-        drawn, is_bar, _drawing = self._partial.rpartition(b"\r")
-        if is_bar and drawn:
+        drawn, _is_bar, _drawing = self._partial.rpartition(b"\r")
+        if drawn and drawn != self._bar:
+            self._bar = drawn
             self._take(_text(drawn), shown)
 
     def _take(self, line: str, shown: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 CONTROL = "control"
 CLAIM = "claim.json"
+_MOST_REQUEST_BYTES = 64 << 10
 _LEASE = ".lease-"
 _BEAT = ".beat"
 
@@ -42,25 +44,29 @@ class Control(Directory):
         os.rename(temporary, f"{CONTROL}/{name}", src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
         return name
 
-    def take_requests(self) -> list[dict[str, Any]]:
-        """The requests that nobody took yet, oldest first; each is handed out once.
+    def requests(self) -> list[dict[str, Any]]:
+        """The requests that are pending, oldest first, each with its name under ``file``.
 
-        Its name stands under ``file``.
+        What cannot be read is put aside, and stands as one of kind "unreadable".
         """
         requests = []
         for name in sorted(name for name in self._in_control() if not name.startswith(".")):
-            path = f"{CONTROL}/{name}"
             try:
-                value = self.read_json(path)
-                self.remove(path)
+                value = self.read_json(f"{CONTROL}/{name}", _MOST_REQUEST_BYTES)
             except RecordError as error:
                 value = {"kind": "unreadable", "problem": str(error)}
-                self._set_aside(path)
-            except OSError:
-                continue  # a directory, or on a full or failing disk: the others still count
+                self._set_aside(f"{CONTROL}/{name}")
             if value is not None:
                 requests.append({**value, "file": name})
         return requests
+
+    def forget(self, request: dict[str, Any]) -> None:
+        """Remove a request that was passed on.  Raises OSError."""
+        self.remove(f"{CONTROL}/{request['file']}")
+
+    def is_pending(self, name: str) -> bool:
+        """True while nobody took the request of that name."""
+        return name in self._in_control()
 
     def _set_aside(self, path: str) -> None:
         hidden = f"{CONTROL}/.{os.path.basename(path)}"
@@ -75,6 +81,10 @@ class Control(Directory):
         """Say that this owner still follows the run.  Raises OSError."""
         self._make_control()
         self._touch(f"{CONTROL}/{_LEASE}{owner}")
+
+    def end_lease(self, owner: str) -> None:
+        """Say that this owner follows the run no more.  Raises OSError."""
+        self.remove(f"{CONTROL}/{_LEASE}{owner}")
 
     def leases(self) -> dict[str, int]:
         """By owner, a number that is another one after each renewal; no clock is meant."""
@@ -103,9 +113,25 @@ class Control(Directory):
             os.link(temporary, CLAIM, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
         except FileExistsError:
             return False
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+                raise
+            return self._claim_without_links(value)
         finally:
             self.remove(temporary)
         self.sync_directory()
+        return True
+
+    def _claim_without_links(self, value: dict[str, Any]) -> bool:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            fd = os.open(CLAIM, flags, 0o600, dir_fd=self._dir_fd)
+        except FileExistsError:
+            return False
+        try:
+            write_all(fd, json.dumps({"schema": SCHEMA, **value}).encode() + b"\n")
+        finally:
+            os.close(fd)
         return True
 
     @property

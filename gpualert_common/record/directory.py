@@ -142,12 +142,13 @@ class Directory:
             os.close(fd)
         os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
-    def read_json(self, name: str) -> dict[str, Any] | None:
+    def read_json(self, name: str, most_bytes: int | None = None) -> dict[str, Any] | None:
         """The object in file ``name``; None when there is none.
 
-        Raises RecordError when the file is damaged or was written by a newer release.
+        Raises RecordError when the file is damaged, larger than ``most_bytes``, or was written by a
+        newer release.
         """
-        data = self._read(name)
+        data = self._read(name, most_bytes=most_bytes)
         if data is None:
             return None
         where = os.path.join(self.path, name)
@@ -165,16 +166,30 @@ class Directory:
             )
         return dict(value)
 
-    def _read(self, name: str, offset: int = 0) -> bytes | None:
+    def _read(self, name: str, offset: int = 0, most_bytes: int | None = None) -> bytes | None:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        where = os.path.join(self.path, name)
         try:
-            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+            fd = os.open(name, flags, dir_fd=self._dir_fd)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise RecordError(f"{os.path.join(self.path, name)}: {error.strerror}") from None
-        with open(fd, "rb") as file:
-            file.seek(offset)
-            return file.read()
+            raise RecordError(f"{where}: {error.strerror}") from None
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise RecordError(f"{where}: not a file")
+            if most_bytes is not None and status.st_size > most_bytes:
+                raise RecordError(f"{where}: {status.st_size} bytes are more than it may have")
+            chunks = []
+            while chunk := os.pread(fd, 1 << 20, offset):
+                chunks.append(chunk)
+                offset += len(chunk)
+            return b"".join(chunks)
+        except OSError as error:
+            raise RecordError(f"{where}: {error.strerror}") from None
+        finally:
+            os.close(fd)
 
     def read_number(self, name: str) -> int:
         """The decimal number in file ``name``; 0 when there is none."""

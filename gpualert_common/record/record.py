@@ -120,7 +120,9 @@ class Record(Control):
         """The state by what happened so far, whether or not anybody holds the record."""
         state = "starting"
         for value in self.events():
-            state = _STATE_AFTER.get(value.get("event", ""), state)
+            event = value.get("event", "")
+            if event != "launched" or state == "starting":  # told again when a scribe was replaced
+                state = _STATE_AFTER.get(event, state)
         return state
 
     @property

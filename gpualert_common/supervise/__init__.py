@@ -107,7 +107,7 @@ def _launch_and_watch(
     outputs = _outputs(spec, prepared, copiers)
     others = copiers if inbox is None else own_children()
     try:
-        child = spawn.spawn(spec, env, outputs[0], outputs[-1])
+        child = spawn.spawn(spec, env, outputs[0], outputs[-1], own_process=inbox is not None)
     except spawn.NotStartedError as error:
         os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
         ending = _not_started(error)

@@ -37,7 +37,7 @@ TICK_S = 0.25
 VERDICT_DEADLINE_S = 5.0
 READER_STALL_S = 10.0
 """A reader of our output that took nothing for so long after the end is given up."""
-_BEAT_S = 5.0
+BEAT_S = 5.0
 _INDEX_LEAST_S = 1.0
 _INDEX_SHARE = 1 / 1000
 """Entries of the index are at least this part of the run's age apart: some 9,000 in 30 days."""
@@ -151,22 +151,23 @@ class Scribe:
 
     def _pass_on_requests(self) -> None:
         try:
-            requests = self._record.take_requests()
+            for request in self._record.requests():
+                self._note("request", request=request)
+                self._link.send({"kind": "request", "request": request})
+                self._record.forget(request)  # last: one that comes twice is known by its name
         except OSError:
-            return
-        for request in requests:
-            self._note("request", request=request)
-            self._link.send({"kind": "request", "request": request})
+            pass  # on a full or failing disk; what is pending is seen again
 
     def _look_at_leases(self) -> None:
         """A look counts only when those who cannot see our lock can see that it was taken."""
         try:
             if self._record.removed:
+                self._link.send({"kind": "look", "leases": None})
                 return
             now = time.monotonic()
             if now >= self._beat_due:
                 self._record.beat()
-                self._beat_due = now + _BEAT_S
+                self._beat_due = now + BEAT_S
             self._link.send({"kind": "look", "leases": self._record.leases()})
         except OSError:
             pass  # and no look: the record is gone, or its disk is full

@@ -48,7 +48,8 @@ class ScribeHandle:
         self._starts = 0
         self._seen: set[str] = set()
         self._requests: list[dict[str, Any]] = []
-        self._looks: list[dict[str, int]] = []
+        self._passed_on: set[str] = set()
+        self._looks: list[dict[str, int] | None] = []
 
     @property
     def started(self) -> bool:
@@ -105,10 +106,18 @@ class ScribeHandle:
         """What was asked of the run since the last call."""
         self._read()
         found, self._requests = self._requests, []
-        return found
+        return [request for request in found if self._is_new(request)]
 
-    def looks(self) -> list[dict[str, int]]:
-        """The leases that were seen at each look since the last call."""
+    def _is_new(self, request: dict[str, Any]) -> bool:
+        """False for one that a scribe passed on again, because the one before it died just then."""
+        name = str(request.get("file"))
+        if name in self._passed_on:
+            return False
+        self._passed_on.add(name)
+        return True
+
+    def looks(self) -> list[dict[str, int] | None]:
+        """The leases that were seen at each look since the last call; None: no record was there."""
         found, self._looks = self._looks, []
         return found
 

@@ -91,8 +91,13 @@ def environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:
     return env
 
 
-def spawn(spec: RunSpec, env: dict[bytes, bytes], out: int, err: int) -> Child:
+def spawn(
+    spec: RunSpec, env: dict[bytes, bytes], out: int, err: int, *, own_process: bool
+) -> Child:
     """Start the child with ``out`` and ``err`` as its stdout and stderr.
+
+    In a process of our own no descriptor is inheritable that should not be, and none is closed
+    before the program is executed: so the lock on the record is held until the mark can be seen.
 
     Raises NotStartedError when the program cannot be executed, UsageError when the working
     directory went away, OSError when the host could not make a process.
@@ -105,7 +110,7 @@ def spawn(spec: RunSpec, env: dict[bytes, bytes], out: int, err: int) -> Child:
             stderr=err,
             cwd=spec.cwd,
             env=env,
-            close_fds=not spec.inherit,
+            close_fds=not own_process,
             start_new_session=True,
         )
     except OSError as error:

@@ -10,7 +10,7 @@ import select
 import signal
 import time
 
-from gpualert_common.spec import Ending
+from gpualert_common.spec import Ending, is_seconds
 from gpualert_common.supervise import libc, proc
 from gpualert_common.supervise.scribe import ended, note
 from gpualert_common.supervise.signals import STOPS
@@ -36,14 +36,19 @@ if TYPE_CHECKING:
         def follower_died(self) -> list[tuple[str, dict[str, Any]]]:
             """The descriptor was readable."""
 
-        def looked(self, leases: dict[str, int], now: float) -> list[tuple[str, dict[str, Any]]]:
-            """The record could be read, and these were its leases."""
+        def looked(
+            self, leases: dict[str, int] | None, now: float
+        ) -> list[tuple[str, dict[str, Any]]]:
+            """The record could be read, and these were its leases; None: it was removed."""
 
         def asked(self, request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
             """A request of another kind than a stop."""
 
         def may_stop(self, request: dict[str, Any]) -> bool:
             """False when who asks has no say any more."""
+
+        def may_signal(self, pid: int) -> bool:
+            """False for a process that followed the run and was superseded."""
 
         def why_end(self, now: float) -> str | None:
             """Why the run must be ended now, or None."""
@@ -210,6 +215,8 @@ class Watch:
         self._next_tick = now + _TICK_S
         if not self._exited:
             self._notice_stopped()
+        if self._guard is not None and self._scribe.fd < 0:
+            self._start_scribe()  # without one nobody could reach the run any more
         if self._tree.adopts:
             proc.reap_adopted(self._child.pid)
 
@@ -228,10 +235,15 @@ class Watch:
     def _take_signals(self) -> None:
         for received in self._inbox.take() if self._inbox is not None else ():
             self._tell("signal", signal=received.number, sender=received.sender)
-            if received.number in STOPS:
+            if not self._may_signal(received.sender):
+                self._tell("signal_refused", signal=received.number, because="it was superseded")
+            elif received.number in STOPS:
                 self._begin_stop(received.number, received.sender)
             elif not self._exited:
                 self._pass_on(received.number)
+
+    def _may_signal(self, sender: dict[str, Any]) -> bool:
+        return self._guard is None or self._guard.may_signal(sender.get("pid", 0))
 
     def _pass_on(self, number: int) -> None:
         try:
@@ -257,7 +269,7 @@ class Watch:
             self._begin_stop(
                 signal.SIGTERM,
                 sender if isinstance(sender, dict) else {},
-                grace_s if _is_duration(grace_s) else None,
+                grace_s if is_seconds(grace_s) else None,
             )
 
     def _answer(self, request: dict[str, Any]) -> None:
@@ -360,8 +372,3 @@ class Watch:
         for process in members:
             process.close()
         return found
-
-
-def _is_duration(value: Any) -> bool:
-    """True for what a request may name as one: it comes from a file that anybody of us writes."""
-    return isinstance(value, int | float) and 0 <= value < float("inf")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpualert_common import store
-from tests.airflow.observer import Observer, left_of
-from tests.airflow.standalone import Standalone, command_of, parent_of, wait_for
+from tests.airflow.standalone import Standalone, wait_for
+from tests.observer import Observer, command_of, left_of, parent_of
 
 OPERATORS = ("GPUAlertOperator", "BashOperator")
 FINAL = ("success", "failed")
@@ -83,7 +83,7 @@ class Case:
         self.returned = self.lab.returned(self.dag, self.run)
         began = time.monotonic()
         while (self.left or self.gone_after_s is None) and time.monotonic() < began + LOOKS_FOR_S:
-            self.left = left_of([self.dag])[self.dag]
+            self.left = list(left_of(self.dag).values())
             self.gone_after_s = None if self.left else round(time.monotonic() - began, 1)
             time.sleep(0.2)
         self.trainings = len(self.observer.seen.get(self.dag, ()))

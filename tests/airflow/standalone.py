@@ -18,6 +18,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.observer import command_of, environ_of, every_pid
+
 AIRFLOW = str(Path(sys.executable).with_name("airflow"))
 HEARTBEAT_TIMEOUT_S = 40
 """After this long without a heartbeat a task counts as lost; above what a restart of the API server
@@ -45,33 +47,6 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
-
-
-def environ_of(pid: int) -> bytes:
-    """The environment that a process was started with; empty when it is gone."""
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return b""
-
-
-def command_of(pid: int) -> list[str]:
-    """The arguments of a process; empty when it is gone or a zombie."""
-    try:
-        data = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return []
-    return data.decode(errors="replace").rstrip("\0").split("\0") if data else []
-
-
-def parent_of(pid: int) -> int:
-    """The parent of a process."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def every_pid() -> list[int]:
-    """The processes of this machine."""
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 class Standalone:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.airflow.matrix import LAST, OPERATORS, ROWS, STARTS_WITHIN_S, Case, play, table
-from tests.airflow.observer import Observer
 from tests.airflow.standalone import Standalone, wait_for
+from tests.observer import Observer
 
 pytestmark = pytest.mark.e2e
 

@@ -122,20 +122,24 @@ def test_hold_ends_with_the_process(lab: Lab) -> None:
 # -- requests ----------------------------------------------------------------------------------
 
 
-def test_request_is_handed_out_once(record: Record) -> None:
-    """A request is taken once, by whoever asks first, in the order of asking."""
+def test_request_stands_until_it_is_forgotten(record: Record) -> None:
+    """Requests come in the order of asking, and again until they were passed on."""
     asker = opened(record)
-    asker.request("stop", grace_s=3.0)
+    name = asker.request("stop", grace_s=3.0)
     asker.request("handover")
-    taken = record.take_requests()
-    assert [request["kind"] for request in taken] == ["stop", "handover"]
-    assert taken[0]["grace_s"] == 3.0
-    assert record.take_requests() == []
+    pending = record.requests()
+    assert [request["kind"] for request in pending] == ["stop", "handover"]
+    assert pending[0]["grace_s"] == 3.0
+    assert asker.is_pending(name)
+    for request in pending:
+        record.forget(request)
+    assert record.requests() == []
+    assert not asker.is_pending(name)
 
 
 def test_no_requests(record: Record) -> None:
     """Without any request there is nothing to take."""
-    assert record.take_requests() == []
+    assert record.requests() == []
 
 
 @pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b'{"schema": 9, "kind": "stop"}'])
@@ -144,8 +148,21 @@ def test_request_that_cannot_be_read(record: Record, content: bytes) -> None:
     (Path(record.path) / "control").mkdir(0o700)
     (Path(record.path) / "control" / "0.bad").write_bytes(content)
     opened(record).request("stop")
-    assert [request["kind"] for request in record.take_requests()] == ["unreadable", "stop"]
-    assert record.take_requests() == []
+    assert [request["kind"] for request in record.requests()] == ["unreadable", "stop"]
+    assert [request["kind"] for request in record.requests()] == ["stop"]
+
+
+def test_only_files_are_requests(record: Record) -> None:
+    """What is no file, or too large for a request, is put aside at once and costs no descriptor."""
+    control = Path(record.path) / "control"
+    control.mkdir(0o700)
+    (control / "0.directory").mkdir()
+    os.mkfifo(control / "1.fifo")
+    (control / "2.large").write_bytes(b" " * (1 << 20))
+    before = len(os.listdir("/proc/self/fd"))
+    kinds = [request["kind"] for _look in range(20) for request in record.requests()]
+    assert kinds == ["unreadable"] * 3
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ BREAKS = {
     "Record.write_json = broken\n",
     "requests cannot be read": "from gpualert_common.record import Record\n"
     + RAISES
-    + "Record.take_requests = broken\n",
+    + "Record.requests = broken\n",
     "log cannot be looked at": "from gpualert_common.supervise.logfile import LogFile\n"
     + RAISES
     + "LogFile.tampering = broken\n",

@@ -10,6 +10,7 @@ fi
 packages=(
     cron            # runs without a terminal
     e2fsprogs       # a filesystem of our own to fill and to freeze
+    faketime        # a wall clock that jumps
     jq              # a reader behind a pipe
     procps          # ps, pkill by parent
     util-linux      # fsfreeze, setsid, script (a terminal that closes half-way)

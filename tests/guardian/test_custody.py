@@ -20,15 +20,17 @@ def custody(adopt_within_s: float = 60.0, *, across_hosts: bool = False) -> Cust
 
 def request(kind: str, **fields: Any) -> dict[str, Any]:
     """A request of attempt 2 that has nothing wrong with it but what ``fields`` say."""
-    return {"kind": kind, "owner": "two", "number": 2, "fingerprint": "print", **fields}
+    terms = {"adopt_within_s": 60.0, "lease_s": LEASE_S}
+    return {"kind": kind, "owner": "two", "number": 2, "fingerprint": "print", **terms, **fields}
 
 
 def look_until(kept: Custody, until_s: float, *, every_s: float = 1.0) -> float:
     """Look at a record in which nothing is renewed; the time of the first event, or infinity."""
+    kept.looked({"one": 5}, 0.0)
     now = 0.0
     while now < until_s:
         now += every_s
-        if kept.looked({}, now):
+        if kept.looked({"one": 5}, now):
             return now
     return float("inf")
 
@@ -76,10 +78,43 @@ def test_nobody_comes() -> None:
     kept = custody(adopt_within_s=3.0)
     kept.follower_died("one")
     assert kept.ends_because is None
-    for now in (1.0, 2.0, 3.0):
+    for now in (1.0, 2.0, 2.9):
         kept.looked({}, now)
     assert kept.ends_because is None
-    kept.looked({}, 3.5)
+    kept.looked({}, 3.0)
+    assert kept.ends_because == "its follower died, and nobody adopted it within 3 s"
+
+
+@pytest.mark.parametrize("adopt_within_s", [0.0, 3.0])
+def test_silent_but_alive(adopt_within_s: float) -> None:
+    """A follower that is frozen beyond its lease costs no training its life; its death does."""
+    kept = custody(adopt_within_s)
+    for now in range(1, 100):
+        kept.looked({"one": 5}, float(now), alive=True)
+    assert (kept.owner, kept.ends_because) == (None, None)
+    kept.follower_died("one")
+    kept.looked({"one": 5}, 100.0)
+    for now in range(101, 110):
+        kept.looked({"one": 5}, float(now))
+    assert kept.ends_because is not None
+
+
+def test_silent_but_alive_far_away() -> None:
+    """Where another host relies on the fence, silence is enough."""
+    kept = custody(0.0, across_hosts=True)
+    for now in range(1, 10):
+        kept.looked({"one": 5}, float(now), alive=True)
+    assert kept.ends_because is not None
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_follower_lets_go(alive: bool) -> None:
+    """A follower that ends its lease leaves an orphan at once, also while its process lives."""
+    kept = custody(0.0)
+    kept.looked({"one": 5}, 1.0, alive=alive)
+    ((event, fields),) = kept.looked({}, 1.25, alive=alive)
+    assert (event, fields["because"]) == ("orphaned", "its follower let go of it")
+    kept.looked({}, 1.5, alive=alive)
     assert kept.ends_because is not None
 
 
@@ -114,8 +149,7 @@ def test_adoption_brings_its_own_terms() -> None:
         {"kind": "handover"},
         {"kind": "handover", "owner": "one", "within_s": float("inf")},
         {"kind": "handover", "owner": "one", "within_s": None},
-        {"kind": "fence", "number": 1},
-        {"kind": "fence", "number": "9"},
+        {"lease_s": None},
         {"kind": None},
     ],
     ids=str,
@@ -132,15 +166,19 @@ def test_refusals(wrong: dict[str, Any]) -> None:
 def test_handover() -> None:
     """A run that its owner hands over waits for the next attempt as long as the owner said."""
     kept = custody(adopt_within_s=0.0)
+    kept.looked({"one": 5}, 1.0)
     kept.asked(request("handover", owner="one", within_s=2.0))
+    kept.looked({"one": 6}, 1.5, alive=True)  # a last renewal on its way
+    kept.looked({}, 2.0)
+    kept.follower_died("one")
     assert (kept.owner, kept.ends_because) == (None, None)
     assert kept.asked(request("adopt"))[0][0] == "adopted"
 
 
 def test_fence() -> None:
-    """A later attempt that went on elsewhere ends the run here."""
+    """Whoever leaves a fence trains anew elsewhere, so that the run here ends, whatever else."""
     kept = custody(across_hosts=True)
-    kept.asked(request("fence"))
+    kept.asked({"kind": "fence"})
     assert kept.ends_because is not None
 
 

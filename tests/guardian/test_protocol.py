@@ -114,6 +114,7 @@ def _state(run: Run, now: float) -> tuple[Any, ...]:
         *(*common, tuple(run.requests), custody.owner, custody.number, last),
         *(custody.ends_because is None, custody.stopping),
         run.leases.get(last, 0) == custody._renewal,
+        last in run.leases,
         min(now - custody._looked_at, MOST_GAP_S),
         min(custody._clock - since, 2 * LEASE_S),
         tuple(sorted(run.leases)),
@@ -309,8 +310,7 @@ def _actions_of_guardian(world: World, index: int, run: Run) -> Iterator[Action]
     if not run.child:
         yield f"guardian {index} records the end", lambda w: _set(w.runs[index], ended="known")
     yield f"guardian {index} looks", lambda w: _guardian_looks(w, w.runs[index])
-    owner = run.custody.owner
-    if owner is not None and world.faces[int(owner)].doing in ("dead", "done"):
+    if world.faces[int(run.custody._last_owner)].doing == "dead":
         yield f"guardian {index} sees a death", lambda w: _sees_death(w.runs[index])
 
 
@@ -333,20 +333,21 @@ def _guardian_looks(world: World, run: Run) -> None:
         else:
             number = world.faces[index].number
             request = {"kind": "adopt", "owner": str(index), "number": number}
-            told = run.custody.asked({**request, "fingerprint": FINGERPRINT})
+            terms = {"adopt_within_s": world.adopt_within_s, "lease_s": LEASE_S}
+            told = run.custody.asked({**request, **terms, "fingerprint": FINGERPRINT})
             if told[0][0] == "adopted":
                 run.adopted_by.append(index)
                 run.adopted_while_stopping |= run.stopping
             else:
                 run.refused.append(index)
     run.requests = []
-    run.custody.looked(run.leases, world.now)
+    last = world.faces[int(run.custody._last_owner)]
+    run.custody.looked(run.leases, world.now, alive=last.doing != "dead")
     _end_if_due(run)
 
 
 def _sees_death(run: Run) -> None:
-    assert run.custody.owner is not None
-    run.custody.follower_died(run.custody.owner)
+    run.custody.follower_died(run.custody._last_owner)
     _end_if_due(run)
 
 

@@ -12,8 +12,9 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.flows import Flow
 from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
+from tests.observer import Observer
 from tests.prefect import matrix, stage
-from tests.prefect.observer import Observer
+from tests.prefect.flows import TRAINER
 
 FIGURES = stage.ROOT / ".bench" / "prefect-faults.json"
 
@@ -29,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[matrix.Place]:
     """A server with a pool and the two flows deployed, and an observer of every training."""
     home = tmp_path_factory.mktemp("prefect")
-    observer = Observer()
+    observer = Observer(TRAINER)
     with (
         stage.server(home) as (url, _process),
         temporary_settings({PREFECT_API_URL: url, PREFECT_HOME: str(home / "prefect")}),

@@ -19,7 +19,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.deployments import run_deployment
 from prefect.states import Cancelling
 
-from tests.prefect.observer import Observer, left_of
+from tests.observer import Observer, left_of
 from tests.prefect.stage import Scene, end, server, worker
 from tests.supervised import is_alive, until
 

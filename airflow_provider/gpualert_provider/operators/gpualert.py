@@ -130,7 +130,7 @@ class GPUAlertOperator(BashOperator):
     def _train(self, bash: str, env: Mapping[str, str], place: Workplace) -> SubprocessResult:
         """Launch, adopt or claim the training and follow it to its end."""
         command = [bash, "-c", str(self.bash_command)]
-        same = fingerprint(command, env, self.cwd)
+        same = fingerprint(command, self.env, self.cwd)
         if place.script is not None:
             command = [bash, place.script]
         spec = self._spec(command, env, place.directory)

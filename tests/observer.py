@@ -1,0 +1,123 @@
+"""Looks at /proc every 20 ms: which trainings of which task live, and were there ever two of one.
+
+A training is a process that runs the given trainer; the task that it belongs to stands in the
+variable ``MATRIX_TASK`` of its environment.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+MARK = "MATRIX_TASK"
+PERIOD_S = 0.02
+_SETTLED_LOOKS = 250
+"""A process that was none of ours for so many looks has done its exec and will not become one."""
+
+
+class Observer(threading.Thread):
+    """Counts the trainings of every task while it runs.
+
+    By task, ``seen`` are the ids of its trainings in order, ``most`` how many lived at once.
+    """
+
+    def __init__(self, trainer: Path) -> None:
+        super().__init__(daemon=True)
+        self._trainer = str(trainer)
+        self._strangers: dict[int, int] = {}
+        self._ours: dict[int, str] = {}
+        self._over = threading.Event()
+        self.most: dict[str, int] = {}
+        self.seen: dict[str, list[int]] = {}
+        self.looks = 0
+        self.longest_gap_s = 0.0
+
+    def run(self) -> None:
+        """Look until it is told to end."""
+        before = time.monotonic()
+        while not self._over.wait(PERIOD_S):
+            self._look()
+            now = time.monotonic()
+            self.longest_gap_s = max(self.longest_gap_s, now - before)
+            before = now
+
+    def end(self) -> None:
+        """Stop looking."""
+        self._over.set()
+        self.join()
+
+    def trainings(self, task: str) -> list[int]:
+        """The trainings of a task that the last look saw."""
+        return [pid for pid, one in list(self._ours.items()) if one == task]
+
+    def _look(self) -> None:
+        self.looks += 1
+        pids = set(every_pid())
+        self._ours = {pid: task for pid, task in self._ours.items() if self._is_training(pid)}
+        self._strangers = {pid: n for pid, n in self._strangers.items() if pid in pids}
+        for pid in pids - self._ours.keys():
+            if self._strangers.get(pid, 0) >= _SETTLED_LOOKS:
+                continue
+            task = task_of(pid) if self._is_training(pid) else None
+            if task is None:
+                self._strangers[pid] = self._strangers.get(pid, 0) + 1
+            elif not self._is_on_its_way(pid):
+                self._ours[pid] = task
+                self.seen.setdefault(task, []).append(pid)
+        for task in set(self._ours.values()):
+            count = sum(one == task for one in self._ours.values())
+            self.most[task] = max(self.most.get(task, 0), count)
+
+    def _is_training(self, pid: int) -> bool:
+        return command_of(pid)[1:2] == [self._trainer]
+
+    def _is_on_its_way(self, pid: int) -> bool:
+        """A child of a training shows its parent's command line until its own exec."""
+        try:
+            return parent_of(pid) in self._ours
+        except OSError:
+            return True
+
+
+def every_pid() -> list[int]:
+    """The processes of this machine."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def command_of(pid: int) -> list[str]:
+    """The arguments of a process; empty when it is gone or a zombie."""
+    data = _read(pid, "cmdline")
+    return data.decode(errors="replace").rstrip("\0").split("\0") if data else []
+
+
+def environ_of(pid: int) -> bytes:
+    """The environment that a process was started with; empty when it is gone."""
+    return _read(pid, "environ")
+
+
+def parent_of(pid: int) -> int:
+    """The parent of a process.  Raises OSError when it is gone."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def task_of(pid: int) -> str | None:
+    """The task whose mark a process carries."""
+    for variable in environ_of(pid).split(b"\0"):
+        if variable.startswith(MARK.encode() + b"="):
+            return variable.partition(b"=")[2].decode()
+    return None
+
+
+def left_of(task: str) -> dict[int, str]:
+    """Every live process of a task, training or not, with its command line."""
+    found = {pid: command_of(pid) for pid in every_pid() if task_of(pid) == task}
+    return {pid: " ".join(command) for pid, command in found.items() if command}
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
