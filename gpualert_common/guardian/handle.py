@@ -82,10 +82,21 @@ class RunHandle:
         be read.  Whatever else lands in here (a time-out, KeyboardInterrupt) ends what was begun
         before it gets out.
         """
+        begun: list[Self] = []
+
+        def note(handle: Self) -> None:
+            begun.append(handle)
+            made(handle)
+
         try:
-            return cls._come_by(spec, attempt, tell, check, made)
-        except OSError as error:
-            raise GuardianError(f"no run was launched or taken over: {error}") from error
+            return cls._come_by(spec, attempt, tell, check, note)
+        except BaseException as error:
+            for handle in begun:
+                handle.stop("its launch was interrupted")
+                handle.close()
+            if isinstance(error, OSError) and error.errno is not None:
+                raise GuardianError(f"no run was launched or taken over: {error}") from error
+            raise  # also an engine's time-out that is a TimeoutError, which is an OSError
 
     @classmethod
     def _come_by(
@@ -128,19 +139,14 @@ class RunHandle:
         made: Callable[[Self], None],
     ) -> Self:
         launched = launch.start(spec, attempt, key)
-        keeper = None
         try:
+            keeper = None
             if attempt is not None:
                 keeper = Keeper(launched.record, attempt, launched.guardian_pid)
             handle = cls(launched.record, "launched", attempt, keeper)
             handle.tried = launched.tried
             made(handle)
             launched.go()
-        except BaseException:
-            handle = cls(launched.record, "launched", attempt, keeper)
-            handle.stop("its launch was interrupted")
-            handle.close()
-            raise
         finally:
             launched.close()
         return handle
@@ -190,7 +196,7 @@ class RunHandle:
         for name in self.record.logs:
             try:
                 views.append(LogView(self.record.open_log(name), self.record.log_path(name)))
-            except OSError:
+            except FileNotFoundError:
                 pass  # somebody removed it; the run goes on
         return views
 

@@ -119,6 +119,8 @@ class Keeper:
         try:
             if self._record.held:
                 self._record.renew_lease(self._attempt.owner)
+            else:
+                self._closing = True  # nobody to renew it for any more
         except OSError:
             pass  # the next one may succeed; the guardian does not count time it cannot see
 

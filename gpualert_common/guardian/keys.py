@@ -100,7 +100,9 @@ class Key:
             folder = os.path.join(place, KEYS, self._name)
             try:
                 self._refuse_strangers(place, folder)
-            except OSError:
+            except OSError as error:
+                if error.errno is None:
+                    raise
                 continue  # not there, or not ours: we never wrote a pointer into it
             value = read_pointer(folder)
             if value is not None:

@@ -72,6 +72,8 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
             pass_fds=() if key is None else (key.fd,),
         )
     except OSError as error:
+        if error.errno is None:
+            raise
         raise GuardianError(
             f"cannot start a guardian with {command[0]}: {error.strerror}; nothing was launched"
         ) from None
@@ -92,7 +94,7 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
     if fields["cwd"] is None:
         try:
             fields["cwd"] = os.getcwd()
-        except OSError:
+        except FileNotFoundError:
             pass  # it was deleted; "/" is as good
     elif not os.path.isabs(fields["cwd"]):
         fields["cwd"] = os.path.abspath(fields["cwd"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable
+from signal import SIGTERM
 from typing import Any
 
 from gpualert_common import recover as recovery
@@ -14,7 +14,7 @@ from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import follower, settle
-from gpualert_common.record import EXIT, SPEC, Record
+from gpualert_common.record import EXIT, SPEC, Record, make_directory
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.scribe import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S, Stop
@@ -65,14 +65,9 @@ class Succession:
     def _settle_one(self, path: str) -> tuple[Record, str, Keeper | None] | None:
         while True:
             record, before = self._look(path)
-            if record is None and not before.remains:
-                return None
             if record is None:
-                name = os.path.basename(path)
-                self._say(f"run {name} has no record any more; ending what lives of it")
-                self._count_ending(name)
-                _end_marked(name, self._spec.grace_s)
-                continue
+                self._end_unrecorded(path)
+                return None
             step = decide(before, self._attempt.number)
             if step is Step.LAUNCH:
                 if before.state == "lost":
@@ -128,7 +123,7 @@ class Succession:
             if record is not None and record.held:
                 raise
             self._say(f"{error}; no result can be had of it")
-            return None, Predecessor("lost", remains=_is_marked(os.path.basename(path)))
+            return None, Predecessor("lost")
 
     def _read(self, record: Record) -> Predecessor:
         spec = record.read_json(SPEC)
@@ -211,6 +206,17 @@ class Succession:
         self._count_ending(record.run_id)
         self._complete(record)
 
+    def _end_unrecorded(self, path: str) -> None:
+        """End a run by its mark, its result taken before: a frozen attempt may yet come for it."""
+        name = os.path.basename(path)
+        if _is_marked(name):
+            make_directory(path)  # where its guardian will make the record anew
+            Record.open(path).claim(self._attempt.owner, self._attempt.number)
+        while _is_marked(name):
+            self._say(f"run {name} has no record any more; ending what lives of it")
+            self._count_ending(name)
+            Stop(Tree(None, mark(name)), SIGTERM, self._spec.grace_s, time.monotonic()).complete()
+
     def _count_ending(self, name: str) -> None:
         self._endings += 1
         if self._endings > _MOST_ENDINGS:
@@ -266,7 +272,3 @@ def _is_marked(run_id: str) -> bool:
     for process in members:
         process.close()
     return bool(members)
-
-
-def _end_marked(run_id: str, grace_s: float) -> None:
-    Stop(Tree(None, mark(run_id)), signal.SIGTERM, grace_s, time.monotonic()).complete()

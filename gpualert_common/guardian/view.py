@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from collections.abc import Iterator
 
 BURST_LINES = 200
 RATE_LINES_S = 20.0
@@ -21,7 +22,7 @@ PROGRESS_S = 10.0
 LAST_LINES = 50
 """Always shown at the end, whatever was left out before."""
 MOST_LINE_BYTES = 4096
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
 _MOST_READ_BYTES = 8 << 20
 """At one look; of a log that grows faster the older part is passed over unread."""
 
@@ -95,7 +96,7 @@ class LogView:
         self._held.clear()
         self._left_out = self._left_out_bytes = 0
 
-    def _read(self) -> list[str]:
+    def _read(self) -> Iterator[str]:
         size = os.fstat(self._fd).st_size
         if size < self._offset:
             self._offset, self._partial = 0, b""  # truncated: it goes on at its start
@@ -107,23 +108,26 @@ class LogView:
             self._offset += passed
             self._partial = b""
             self._allowance = 0.0
-        lines: list[str] = []
         while self._offset < size and (data := os.pread(self._fd, _READ_BYTES, self._offset)):
             self._offset += len(data)
-            lines += self._split(data)
-        return lines
+            yield from self._split(data)
 
-    def _split(self, data: bytes) -> list[str]:
+    def _split(self, data: bytes) -> Iterator[str]:
         """Whole lines; of a progress bar that redraws itself only what a look finds last."""
         pieces = data.split(b"\n")
         pieces[0] = self._partial + pieces[0]
         *whole, partial = pieces
-        self._partial = partial if len(partial) <= MOST_LINE_BYTES else self._shorten(partial)
-        return [_text(piece) for piece in whole]
+        self._partial = partial if len(partial) <= MOST_LINE_BYTES else _shortened(partial)
+        yield from map(_text, whole)
 
-    def _shorten(self, partial: bytes) -> bytes:
-        last = partial.rstrip(b"\r").rpartition(b"\r")[2]
-        return last[: MOST_LINE_BYTES + 1]
+
+def _shortened(partial: bytes) -> bytes:
+    """Of a line without an end, the last two drawings, each as long as is ever shown."""
+    body = partial.rstrip(b"\r")
+    earlier, is_bar, last = body.rpartition(b"\r")
+    before = earlier.rstrip(b"\r").rpartition(b"\r")[2]
+    kept = before[: MOST_LINE_BYTES + 1] + b"\r" if is_bar else b""
+    return kept + last[: MOST_LINE_BYTES + 1] + (b"\r" if body != partial else b"")
 
 
 def _text(line: bytes) -> str:

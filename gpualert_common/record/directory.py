@@ -174,7 +174,7 @@ class Directory:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise RecordError(f"{where}: {error.strerror}") from None
+            raise _told(error, where) from None
         try:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
@@ -187,7 +187,7 @@ class Directory:
                 offset += len(chunk)
             return b"".join(chunks)
         except OSError as error:
-            raise RecordError(f"{where}: {error.strerror}") from None
+            raise _told(error, where) from None
         finally:
             os.close(fd)
 
@@ -216,6 +216,11 @@ class Directory:
         """Put the names in the record on the disk."""
         if self._sync:
             os.fsync(self._dir_fd)
+
+
+def _told(error: OSError, where: str) -> Exception:
+    """What to raise for it; an engine's time-out, which may land here, is none of ours to tell."""
+    return error if error.errno is None else RecordError(f"{where}: {error.strerror}")
 
 
 def make_directory(path: str) -> None:

@@ -114,7 +114,7 @@ def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> Non
 
 def test_without_leave_it_waits_and_trains_anew(scenes: list[Scene], place: Place) -> None:
     """A training that nobody may adopt is ended; the next run waits for that, then trains."""
-    begin(scenes, place, how="deaf", seconds=12.0, ours={"grace": 10.0})
+    begin(scenes, place, how="deaf", seconds=25.0, ours={"grace": 10.0})
     kill_engines(scenes)
     run_again(scenes)
     for scene in scenes:

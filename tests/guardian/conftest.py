@@ -1,0 +1,22 @@
+"""What the tests of this folder share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.guardian.faces import Observer
+from tests.supervised import Lab, lab
+
+__all__ = ["lab"]
+
+
+@pytest.fixture
+def never_two(lab: Lab) -> Iterator[Observer]:
+    """Fails the test when two runs of its lab had live processes at the same moment."""
+    observer = Observer(lab.mark)
+    observer.start()
+    yield observer
+    observer.end()
+    assert not observer.overlaps

@@ -1,0 +1,247 @@
+"""Attempts in processes of their own, trainings for them, and an observer that counts trainings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from gpualert_common.record import Record
+from tests.supervised import DEADLINE_S, PYTHON, Lab, is_alive, shell, status_of, until
+
+FACE = Path(__file__).with_name("face.py")
+ROOT = Path(__file__).parents[2]
+
+UNTIL_GO = "until [ -e go ]; do sleep 0.05; done; "
+TRAINS = shell(f"echo started; {UNTIL_GO} echo done; exit 3")
+"""Ends with 3 once there is a file ``go``."""
+SAVES = shell(f"trap 'echo saved; exit 0' TERM; echo started; {UNTIL_GO} echo done; exit 3")
+"""Saves on TERM and leaves as if all were well."""
+SAVES_SLOWLY = shell(
+    "trap 'echo saving; until [ -e saved ]; do sleep 0.05; done; exit 0' TERM; "
+    f"echo started; {UNTIL_GO} exit 3"
+)
+"""Is stopping from TERM on until there is a file ``saved``."""
+DEAF = shell(f"trap '' TERM; echo started; {UNTIL_GO} exit 0")
+
+
+class Face:
+    """One attempt that runs beside the test."""
+
+    def __init__(self, process: subprocess.Popen[bytes], out: Path) -> None:
+        self.process = process
+        self.pid = process.pid
+        self._out = out
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it has said so far."""
+        return [json.loads(line) for line in self._out.read_bytes().split(b"\n")[:-1]]
+
+    def all(self, key: str) -> list[Any]:
+        """Every value that it has said so far under this key."""
+        return [line[key] for line in self.lines() if key in line]
+
+    def says(self, key: str) -> Any:
+        """The first value under this key, waiting for it."""
+
+        def look() -> list[Any]:
+            ended = not is_alive(self.pid)
+            found = self.all(key)
+            assert found or not ended, f"ended without saying {key}: {self.lines()}"
+            return found
+
+        return until(look, f"the attempt to say {key}")[0]
+
+    def record(self) -> Record:
+        """The record of the run that it came by."""
+        return Record.open(self.says("run"))
+
+    def followed(self) -> list[str]:
+        """The lines of the log that it has seen so far."""
+        return [line for lines in self.all("lines") for line in lines]
+
+    def sees(self, text: str) -> None:
+        """Return when the view of the log has shown this."""
+        until(lambda: any(text in line for line in self.followed()), f"the log to say {text!r}")
+
+    def signal(self, number: int) -> None:
+        """Send a signal to this process alone."""
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it as the kernel's OOM killer would; returns when it is gone."""
+        self.process.kill()
+        self.process.wait(DEADLINE_S)
+
+    def freeze(self) -> None:
+        """Stop it; returns when it stands still."""
+        freeze(self.pid)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self.signal(signal.SIGCONT)
+
+    def result(self) -> tuple[int | None, str | None]:
+        """Exit code and disposition of its run, waiting for them."""
+        return self.says("exit_code"), self.says("disposition")
+
+    def wait(self) -> int:
+        """Return when it has ended."""
+        return self.process.wait(2 * DEADLINE_S)
+
+
+def attempt(
+    lab: Lab,
+    command: tuple[str, ...] = TRAINS,
+    number: int = 1,
+    *,
+    key: str = "task",
+    adopt_within_s: float = 0.0,
+    lease_s: float = 2.0,
+    grace_s: float = 3.0,
+    interrupt_after_s: float = 0.0,
+    interrupt: str = "Interrupted",
+    before: tuple[str, ...] = (),
+    **popen: Any,
+) -> Face:
+    """Start an attempt; ``before`` are words to put before its command line."""
+    asked = {
+        "spec": {
+            "command": command,
+            "cwd": str(lab.home),
+            "grace_s": grace_s,
+            "state_dir": str(lab.state),
+        },
+        "key": key,
+        "number": number,
+        "adopt_within_s": adopt_within_s,
+        "lease_s": lease_s,
+        "interrupt_after_s": interrupt_after_s,
+        "interrupt": interrupt,
+    }
+    out = lab.home / f"face-{time.monotonic_ns()}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **popen.pop("env", {})}
+    with open(out, "wb") as file:
+        process = lab.start(
+            (*before, PYTHON, str(FACE), json.dumps(asked)), stdout=file, env=environment, **popen
+        )
+    return Face(process, out)
+
+
+def freeze(pid: int) -> None:
+    """Stop a process; returns when it stands still."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: status_of(pid)[:1] == ["T"], f"process {pid} to stand still")
+
+
+def guardian_of(record: Record) -> int:
+    """The number of its guardian."""
+    return int(record.spec["supervisor_pid"])
+
+
+def scribe_of(record: Record) -> int:
+    """The number of the guardian's helper, waiting for it."""
+    guardian = guardian_of(record)
+
+    def look() -> int | None:
+        children = Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
+        leader = (record.event("launched") or {}).get("pid")
+        return next((int(pid) for pid in children if leader and int(pid) != leader), None)
+
+    return until(look, "the scribe") or 0
+
+
+def told(record: Record, event: str) -> dict[str, Any]:
+    """The first event of that name, waiting for it."""
+    return until(lambda: record.event(event), f"the event {event}") or {}
+
+
+def names(record: Record) -> list[str]:
+    """The names of the events so far."""
+    return [event["event"] for event in record.events()]
+
+
+def reaches(record: Record, state: str) -> None:
+    """Return when the record is in this state."""
+    until(lambda: record.state == state, f"the run to be {state}, not {record.state}")
+
+
+def log_of(record: Record) -> str:
+    """What the training has written so far."""
+    return Path(record.log_path(record.logs[0])).read_text()
+
+
+def logs(record: Record, text: str) -> None:
+    """Return when the training has written this."""
+    until(lambda: text in log_of(record), f"the training to say {text!r}")
+
+
+def trainings(mark: str) -> dict[int, str]:
+    """Live processes of any run of the test with this mark, and the run that each is of."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit() and is_alive(int(name)) and (run := _run_of(int(name), mark)):
+            found[int(name)] = run
+    return found
+
+
+def _run_of(pid: int, mark: str) -> str | None:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    if not any(variable.startswith(mark.encode()) for variable in variables):
+        return None
+    for variable in variables:
+        if variable.startswith(b"GPUALERT_RUN_ID="):
+            return variable.partition(b"=")[2].decode()
+    return None
+
+
+class Observer(threading.Thread):
+    """Looks every 10 ms which runs of the test have live processes; ``overlaps`` are pairs."""
+
+    _SETTLED_LOOKS = 50
+    """A process that was none of ours for so many looks has done its exec and will not be one."""
+
+    def __init__(self, mark: str) -> None:
+        super().__init__(daemon=True)
+        self._mark = mark
+        self._over = threading.Event()
+        self._strangers: dict[int, int] = {}
+        self._ours: dict[int, str] = {}
+        self.runs: set[str] = set()
+        self.overlaps: set[tuple[str, str]] = set()
+
+    def run(self) -> None:
+        """Look until told to end."""
+        while not self._over.wait(0.01):
+            self._look()
+
+    def end(self) -> None:
+        """Look no more."""
+        self._over.set()
+        self.join()
+
+    def _look(self) -> None:
+        pids = {int(name) for name in os.listdir("/proc") if name.isdigit()}
+        self._strangers = {pid: n for pid, n in self._strangers.items() if pid in pids}
+        for pid in pids - self._ours.keys():
+            looks = self._strangers.get(pid, 0)
+            if looks < self._SETTLED_LOOKS:
+                run = _run_of(pid, self._mark)
+                if run is None:
+                    self._strangers[pid] = looks + 1
+                else:
+                    self._ours[pid] = run
+        # Only now, so that whoever counts was alive after every one of them had been seen.
+        self._ours = {pid: run for pid, run in self._ours.items() if is_alive(pid)}
+        present = sorted(set(self._ours.values()))
+        self.runs.update(present)
+        if len(present) > 1:
+            self.overlaps.add((present[0], present[1]))

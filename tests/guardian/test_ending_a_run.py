@@ -1,0 +1,201 @@
+"""Stops: by a handler, by a person, once and again; none of them is a success."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+
+import pytest
+
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.handle import Meaning
+from gpualert_common.spec import RunSpec
+from tests.guardian.faces import (
+    DEAF,
+    SAVES,
+    SAVES_SLOWLY,
+    TRAINS,
+    attempt,
+    freeze,
+    guardian_of,
+    log_of,
+    logs,
+    reaches,
+    scribe_of,
+    told,
+)
+from tests.supervised import DEADLINE_S, Lab, exit_of
+
+pytestmark = pytest.mark.usefixtures("never_two")
+
+
+def launched(
+    lab: Lab, command: tuple[str, ...] = SAVES, grace_s: float = 3.0, number: int = 1
+) -> RunHandle:
+    """A live run whose training has begun."""
+    spec = RunSpec(command, cwd=str(lab.home), grace_s=grace_s, state_dir=str(lab.state))
+    handle = RunHandle.launch(spec, Attempt(("task",), number=number, lease_s=2.0))
+    logs(handle.record, "started")
+    return handle
+
+
+def ended_as(handle: RunHandle) -> tuple[int | None, str]:
+    """Exit code and disposition."""
+    result = handle.wait(DEADLINE_S)
+    assert result.verdict is not None
+    return result.exit_code, result.verdict.disposition.value
+
+
+# -- by its attempt --------------------------------------------------------------------------
+
+
+def test_from_a_signal_handler(lab: Lab) -> None:
+    """TERM to the engine's task ends the run gracefully; status 0 afterwards is no success."""
+    face = attempt(lab, SAVES)
+    face.sees("started")
+    face.signal(signal.SIGTERM)
+    assert face.result() == (0, "cancelled")
+    assert "saved" in log_of(face.record())
+    assert told(face.record(), "stopping")["sender"]["because"] == "its engine said so"
+
+
+@pytest.mark.parametrize("meant_as", ["cancelled", "preempted", "timeout"])
+def test_meaning(lab: Lab, meant_as: Meaning) -> None:
+    """What a stop is meant as becomes of the run, whatever its own status."""
+    with launched(lab) as handle:
+        handle.stop("the test wanted it", meant_as=meant_as)
+        assert ended_as(handle) == (0, meant_as)
+        verdict = handle.wait().verdict
+        assert verdict is not None
+        assert any("because the test wanted it" in one.claim for one in verdict.shows)
+
+
+def test_deaf_child(lab: Lab) -> None:
+    """A child that ignores TERM is ended by force once its grace is over."""
+    with launched(lab, DEAF, grace_s=0.3) as handle:
+        handle.stop("the test wanted it")
+        assert ended_as(handle) == (-signal.SIGKILL, "cancelled")
+
+
+def test_twice(lab: Lab) -> None:
+    """A second stop is no other than the first one."""
+    with launched(lab) as handle:
+        handle.stop("the test wanted it")
+        handle.stop("the test wanted it very much")
+        assert ended_as(handle) == (0, "cancelled")
+    assert told(handle.record, "stopping")["sender"]["because"] == "the test wanted it"
+
+
+def test_twice_with_less_patience(lab: Lab) -> None:
+    """A second stop can shorten the grace of the first."""
+    with launched(lab, DEAF, grace_s=10 * DEADLINE_S) as handle:
+        handle.stop("the test wanted it")
+        told(handle.record, "stopping")
+        handle.stop("the test wanted it at once", grace_s=0.0)
+        assert ended_as(handle) == (-signal.SIGKILL, "cancelled")
+
+
+def test_after_the_end(lab: Lab) -> None:
+    """A stop that comes after the end changes nothing, before and after the result was taken."""
+    with launched(lab, TRAINS) as handle:
+        (lab.home / "go").touch()
+        reaches(handle.record, "ended")
+        handle.stop("it is too late")
+        assert ended_as(handle) == (3, "failed")
+        handle.stop("it is still too late")
+    handle.stop("it is far too late")
+    assert ended_as(handle) == (3, "failed")
+    assert exit_of(handle.record)["signal"] is None
+
+
+def test_after_the_handle_was_closed(lab: Lab) -> None:
+    """Whoever let go of a run that is still its own can stop it all the same, again and again."""
+    with launched(lab) as handle:
+        pass
+    handle.stop("the test wanted it")
+    handle.stop("the test wanted it")
+    assert ended_as(handle) == (0, "cancelled")
+
+
+def test_closed_handle_writes_nowhere_else(lab: Lab) -> None:
+    """A stop through a closed handle touches no descriptor that somebody else has by now."""
+    with launched(lab, TRAINS) as handle:
+        (lab.home / "go").touch()
+        handle.wait()
+    pipes = [os.pipe2(os.O_NONBLOCK) for _ in range(20)]
+    handle.stop("it is too late")
+    for read, write in pipes:
+        with pytest.raises(BlockingIOError):
+            os.read(read, 1)
+        os.close(read)
+        os.close(write)
+
+
+def test_lost_with_its_helper_frozen(lab: Lab) -> None:
+    """A stop is carried to a guardian whose helper stands still."""
+    with launched(lab) as handle:
+        scribe = scribe_of(handle.record)
+        freeze(scribe)
+        os.kill(guardian_of(handle.record), signal.SIGTERM)
+        logs(handle.record, "saved")
+        os.kill(scribe, signal.SIGCONT)
+        assert ended_as(handle) == (0, "cancelled")
+
+
+# -- by somebody else ------------------------------------------------------------------------
+
+
+def test_by_a_person(lab: Lab) -> None:
+    """``gpualert stop`` ends a run that an engine follows, and its attempt learns what happened."""
+    face = attempt(lab, SAVES)
+    face.sees("started")
+    done = lab.gpualert("stop", face.record().run_id)
+    assert done.returncode == 0
+    assert face.result() == (0, "cancelled")
+
+
+def test_by_a_signal_to_the_guardian(lab: Lab) -> None:
+    """TERM to the guardian ends its run gracefully."""
+    face = attempt(lab, SAVES)
+    face.sees("started")
+    os.kill(guardian_of(face.record()), signal.SIGTERM)
+    assert face.result() == (0, "cancelled")
+
+
+def test_next_attempt_waits_for_the_end(lab: Lab) -> None:
+    """An attempt that comes while the run is stopping waits for its end, then trains anew."""
+    first = attempt(lab, SAVES_SLOWLY, adopt_within_s=DEADLINE_S, grace_s=DEADLINE_S)
+    first.sees("started")
+    first.signal(signal.SIGTERM)
+    first.sees("saving")
+    second = attempt(lab, SAVES_SLOWLY, number=2)
+    assert "is stopping; waiting" in second.says("told")
+    first.kill()  # that must not make it anybody's
+    (lab.home / "saved").touch()
+    second.sees("started")
+    assert second.says("origin") == "launched"
+    assert second.says("run") != first.says("run")
+    reaches(first.record(), "ended")
+    (lab.home / "go").touch()
+    assert second.result() == (3, "failed")
+
+
+def test_stop_with_nobody_left(lab: Lab) -> None:
+    """The result of a run that was stopped is not the next attempt's; it trains anew."""
+    face = attempt(lab, SAVES, adopt_within_s=DEADLINE_S)
+    face.sees("started")
+    face.kill()
+    assert lab.gpualert("stop", face.record().run_id).returncode == 0
+    second = attempt(lab, SAVES, number=2)
+    assert second.says("origin") == "launched"
+
+
+def test_key_is_free_while_it_runs(lab: Lab) -> None:
+    """Once a run is launched nobody holds its key: neither the attempt nor the guardian."""
+    with launched(lab, TRAINS) as handle:
+        (folder,) = (lab.state / "keys").iterdir()
+        with open(folder / "lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (lab.home / "go").touch()
+        handle.wait()

@@ -1,0 +1,371 @@
+"""A run of its own: launched, followed, waited for; what comes back, what stays off the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.errors import GuardianError, NoDurableLogError, UsageError
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.record import Record
+from gpualert_common.spec import RunSpec
+from tests.guardian.faces import DEAF, SAVES, TRAINS, guardian_of, log_of, logs, names, reaches
+from tests.supervised import DEADLINE_S, Lab, is_alive, python, shell, status_of, until
+
+
+def spec(
+    lab: Lab,
+    command: tuple[str, ...] = TRAINS,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = "",
+    timeout_s: float | None = None,
+) -> RunSpec:
+    """A run in the lab; its grace is short."""
+    cwd = str(lab.home) if cwd == "" else cwd
+    state_dir = str(lab.state)
+    return RunSpec(command, cwd=cwd, env=env, timeout_s=timeout_s, grace_s=3.0, state_dir=state_dir)
+
+
+def attempt(number: int = 1, adopt_within_s: float = 0.0, key: str = "task") -> Attempt:
+    """An attempt with a short lease."""
+    return Attempt((key,), number=number, adopt_within_s=adopt_within_s, lease_s=1.0)
+
+
+def unclaimed(lab: Lab, command: tuple[str, ...] = TRAINS) -> Record:
+    """The record of a run that ended after its attempt let go of it."""
+    with RunHandle.launch(spec(lab, command), attempt(adopt_within_s=60.0)) as handle:
+        logs(handle.record, "started")
+    (lab.home / "go").touch()
+    reaches(handle.record, "ended")
+    until(lambda: not handle.record.held, "the guardian to end")
+    (lab.home / "go").unlink()
+    return handle.record
+
+
+# -- an end of every kind --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "disposition"),
+    [
+        ("exit 0", 0, "completed"),
+        ("exit 3", 3, "failed"),
+        ("kill -9 $$", -9, "killed"),
+        ("kill -11 $$", -11, "failed"),
+    ],
+)
+@pytest.mark.parametrize("with_attempt", [True, False], ids=["attempt", "nobody's"])
+def test_status(lab: Lab, code: str, status: int, disposition: str, with_attempt: bool) -> None:
+    """The status is the child's own, the log is whole, and the record says the same."""
+    who = attempt() if with_attempt else None
+    with RunHandle.launch(spec(lab, shell(f"echo one; echo two >&2; {code}")), who) as handle:
+        assert handle.origin == "launched"
+        seen = [line for lines in handle.follow() for line in lines]
+        result = handle.wait()
+    assert seen == ["one", "two"]
+    assert result.exit_code == status
+    assert result.verdict is not None
+    assert result.verdict.disposition == disposition
+    assert Path(result.log_path).read_bytes() == b"one\ntwo\n"
+    assert result.record.state == "ended"
+
+
+def test_quick_and_long_silence(lab: Lab) -> None:
+    """Who follows gets the floor again and again while nothing is new."""
+    with RunHandle.launch(spec(lab), attempt()) as handle:
+        following = handle.follow()
+        looks = [next(following) for _ in range(4)]
+        assert [] in looks
+        with pytest.raises(TimeoutError):
+            handle.wait(0.1)
+        (lab.home / "go").touch()
+        seen = [line for lines in [*looks, *following] for line in lines]
+        assert seen == ["started", "done"]
+        assert handle.wait().exit_code == 3
+
+
+def test_two_streams(lab: Lab) -> None:
+    """Where the streams are apart, both are followed."""
+    asked = spec(lab, shell("echo out; echo err >&2"))
+    asked.streams = "apart"
+    with RunHandle.launch(asked, attempt()) as handle:
+        assert sorted(line for lines in handle.follow() for line in lines) == ["err", "out"]
+        assert handle.wait().log_path.endswith("stderr.log")
+
+
+def test_time_limit(lab: Lab) -> None:
+    """The time limit holds without anybody's help, and the status is 124."""
+    with RunHandle.launch(spec(lab, SAVES, timeout_s=0.5), attempt()) as handle:
+        result = handle.wait(DEADLINE_S)
+    assert result.exit_code == 124
+    assert result.verdict is not None
+    assert result.verdict.disposition == "timeout"
+    assert "saved" in log_of(result.record)
+
+
+def test_program_that_does_not_exist(lab: Lab) -> None:
+    """127, and the log says why."""
+    with RunHandle.launch(spec(lab, ("no-such-program",)), attempt()) as handle:
+        result = handle.wait()
+    assert result.exit_code == 127
+    assert result.verdict is not None
+    assert result.verdict.disposition == "not_started"
+    assert "no-such-program" in log_of(result.record)
+
+
+# -- nothing was launched --------------------------------------------------------------------
+
+
+def test_missing_directory(lab: Lab) -> None:
+    """A working directory that does not exist is the caller's error; nothing is left of it."""
+    with pytest.raises(UsageError, match="does not exist"):
+        RunHandle.launch(spec(lab, cwd=str(lab.home / "nowhere")), attempt())
+    assert lab.records() == []
+    until(lab.is_empty, "the guardian to be gone")
+
+
+@pytest.mark.parametrize("with_attempt", [True, False], ids=["attempt", "nobody's"])
+def test_no_durable_log(lab: Lab, monkeypatch: pytest.MonkeyPatch, with_attempt: bool) -> None:
+    """Without any place for a log nothing is launched, and the error names all that were tried."""
+    blocker = lab.home / "file"
+    blocker.touch()
+    asked = spec(lab, shell("touch launched"))
+    asked.state_dir = str(blocker / "a")
+    monkeypatch.setenv("XDG_STATE_HOME", str(blocker / "b"))
+    monkeypatch.setenv("TMPDIR", str(blocker / "c"))
+    with pytest.raises(NoDurableLogError) as caught:
+        RunHandle.launch(asked, attempt() if with_attempt else None)
+    assert [Path(place).parts[-2:][0] for place, _problem in caught.value.tried][1:] == ["b", "c"]
+    assert {problem for _place, problem in caught.value.tried} == {"Not a directory"}
+    until(lab.is_empty, "the guardian to be gone")
+    assert not (lab.home / "launched").exists()
+
+
+def test_second_best_place(lab: Lab) -> None:
+    """Where the first place has no room the second is used, told of, and found again."""
+    lab.state.write_text("no directory")
+    with RunHandle.launch(spec(lab), attempt()) as handle:
+        assert handle.tried == [(str(lab.state), "Not a directory")]
+        assert str(lab.home / "xdg-state") in handle.record.path
+        with RunHandle.launch(spec(lab), attempt(2)) as second:
+            assert (second.origin, second.run_id) == ("adopted", handle.run_id)
+            (lab.home / "go").touch()
+            assert second.wait().exit_code == 3
+
+
+@pytest.mark.parametrize(
+    "program", ["/bin/false", "/nonexistent/python"], ids=["that fails", "that is missing"]
+)
+def test_broken_interpreter(lab: Lab, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """An interpreter that cannot start a guardian is told of; nothing is launched."""
+    monkeypatch.setattr("sys.executable", program)
+    with pytest.raises(GuardianError, match="nothing was launched"):
+        RunHandle.launch(spec(lab, shell("touch launched")), attempt())
+    assert lab.records() == []
+    assert not (lab.home / "launched").exists()
+
+
+def test_interpreter_with_a_broken_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What misleads Python in the environment is the training's business, not the guardian's."""
+    (lab.home / "json.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.setenv("PYTHONHOME", "/nonexistent")
+    monkeypatch.setenv("PYTHONPATH", str(lab.home))
+    monkeypatch.setenv("PYTHONSTARTUP", "/nonexistent")
+    with RunHandle.launch(spec(lab, shell('test "$PYTHONHOME" = /nonexistent')), attempt()) as run:
+        assert run.wait().exit_code == 0
+
+
+# -- what the child gets ---------------------------------------------------------------------
+
+SECRET = "s3cret-of-nobody"
+
+
+def test_values_of_variables_stay_off_the_disk(lab: Lab) -> None:
+    """The child gets exactly the environment that was given, and no file gets a value of it."""
+    env = {"PATH": os.environ["PATH"], "API_TOKEN": SECRET, lab.mark: "1"}
+    proves = 'test "$API_TOKEN" = "$(printf %s-of-%s s3cret nobody)" && echo got it'
+    child = shell(f"{proves}; {TRAINS[2]}")
+    with RunHandle.launch(spec(lab, child, env=env), attempt(adopt_within_s=60.0)) as handle:
+        logs(handle.record, "got it")
+        environment = Path(f"/proc/{guardian_of(handle.record)}/environ").read_bytes()
+        assert SECRET.encode() not in environment
+        with RunHandle.launch(spec(lab, child, env=env), attempt(2)) as second:
+            assert second.origin == "adopted"
+            (lab.home / "go").touch()
+            assert second.wait().exit_code == 3
+    found = [
+        path
+        for folder in (lab.state, lab.home / "tmp", lab.home / "xdg-state")
+        for path in folder.rglob("*")
+        if path.is_file() and SECRET.encode() in path.read_bytes()
+    ]
+    assert found == []
+    assert "API_TOKEN" in (Path(handle.record.path) / "spec.json").read_text()
+
+
+def test_environment_of_the_caller(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an environment of its own the child has the caller's, as it is at the launch."""
+    monkeypatch.setenv("CHOSEN", "at the launch")
+    with RunHandle.launch(spec(lab, shell('echo "$CHOSEN"')), attempt()) as handle:
+        handle.wait()
+    assert log_of(handle.record) == "at the launch\n"
+
+
+def test_child_without_ties(lab: Lab) -> None:
+    """The child's stdin is empty, its descriptors are its own, its directory is the one asked."""
+    code = "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1], os.getcwd(), input)"
+    with RunHandle.launch(spec(lab, python(code)), attempt()) as handle:
+        handle.wait()
+    assert log_of(handle.record).startswith(f"['0', '1', '2'] {lab.home} ")
+
+
+def test_guardian_is_nobodys_child(lab: Lab) -> None:
+    """The guardian has neither our session nor our group, and holds nothing of ours open."""
+    with RunHandle.launch(spec(lab), attempt()) as handle:
+        guardian = guardian_of(handle.record)
+        _state, parent, group, session = status_of(guardian)[:4]
+        assert int(parent) != os.getpid()
+        assert os.getpgrp() != int(group)
+        assert os.getsid(0) != int(session)
+        until(
+            lambda: os.readlink(f"/proc/{guardian}/fd/2").endswith("guardian.log"),
+            "the guardian to let go of our pipes",
+        )
+        targets = [os.readlink(entry) for entry in Path(f"/proc/{guardian}/fd").iterdir()]
+        assert os.readlink(f"/proc/{guardian}/cwd") == "/"
+        assert not [target for target in targets if "/keys/" in target]
+        (lab.home / "go").touch()
+        handle.wait()
+    until(lambda: not is_alive(guardian), "the guardian to end")
+
+
+# -- the run before this one -----------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("never_two")
+def test_claimed_result_is_never_used_again(lab: Lab) -> None:
+    """A result that an attempt took is its alone: the next attempt trains anew."""
+    (lab.home / "go").touch()
+    for number in (1, 1, 2):
+        with RunHandle.launch(spec(lab), attempt(number)) as handle:
+            assert handle.origin == "launched"
+            assert handle.wait().exit_code == 3
+            assert handle.wait().exit_code == 3
+    assert len(lab.records()) == 3
+
+
+@pytest.mark.usefixtures("never_two")
+def test_unclaimed_result_is_claimed_once(lab: Lab) -> None:
+    """A result that nobody saw is the next attempt's, with its log from the start; then no more."""
+    record = unclaimed(lab)
+    with RunHandle.launch(spec(lab), attempt(2)) as second:
+        assert (second.origin, second.run_id) == ("claimed", record.run_id)
+        assert [line for lines in second.follow() for line in lines] == ["started", "done"]
+        assert second.wait().exit_code == 3
+        second.stop("it is too late")
+        assert second.wait().verdict == second.wait().verdict
+    (lab.home / "go").touch()
+    with RunHandle.launch(spec(lab), attempt(3)) as third:
+        assert third.origin == "launched"
+        assert third.run_id != record.run_id
+        assert third.wait().exit_code == 3
+
+
+def test_unclaimed_result_of_another_command(lab: Lab) -> None:
+    """What another command left is not our result."""
+    unclaimed(lab)
+    with RunHandle.launch(spec(lab, shell("exit 4")), attempt(2)) as second:
+        assert second.origin == "launched"
+        assert second.wait().exit_code == 4
+
+
+@pytest.mark.usefixtures("never_two")
+@pytest.mark.parametrize("other", ["command", "variable", "directory"])
+def test_live_run_that_is_not_the_same(lab: Lab, other: str) -> None:
+    """A live run of another command, environment or directory is ended first, gracefully."""
+    (lab.home / "else").mkdir()
+    variant = {
+        "command": spec(lab, shell("true")),
+        "variable": spec(lab, env={**os.environ, "ONE_MORE": "1"}),
+        "directory": spec(lab, cwd=str(lab.home / "else")),
+    }[other]
+    said: list[str] = []
+    with RunHandle.launch(spec(lab, SAVES if other == "command" else TRAINS), attempt()) as first:
+        logs(first.record, "started")
+        for folder in (lab.home, lab.home / "else"):
+            (folder / "go").unlink(missing_ok=True)
+        with RunHandle.launch(variant, attempt(2), tell=said.append) as second:
+            assert second.origin == "launched"
+            (lab.home / "go").touch()
+            (lab.home / "else" / "go").touch()
+            second.wait()
+        result = first.wait()
+        assert result.verdict is not None
+        assert result.verdict.disposition == "cancelled"
+    assert any("another command" in text for text in said)
+    assert ("saved" in log_of(first.record)) == (other == "command")
+
+
+def test_attempt_that_may_not_take_over(lab: Lab) -> None:
+    """An earlier attempt than the one that follows the run is refused; nothing changes."""
+    with RunHandle.launch(spec(lab), attempt(2)) as handle:
+        said: list[str] = []
+        with pytest.raises(GuardianError, match="is followed by attempt 2"):
+            RunHandle.launch(spec(lab), attempt(1), tell=said.append)
+        assert any("waiting" in text for text in said)
+        (lab.home / "go").touch()
+        assert handle.wait().exit_code == 3
+    assert names(handle.record) == ["launched"]
+    assert len(lab.records()) == 1
+
+
+def test_tasks_apart(lab: Lab) -> None:
+    """Runs of different tasks have nothing to do with each other."""
+    with (
+        RunHandle.launch(spec(lab), attempt(key="a")) as one,
+        RunHandle.launch(spec(lab), attempt(key="b")) as two,
+    ):
+        assert one.run_id != two.run_id
+        (lab.home / "go").touch()
+        assert (one.wait().exit_code, two.wait().exit_code) == (3, 3)
+
+
+def test_pointer_that_leads_nowhere(lab: Lab) -> None:
+    """A record that somebody removed after its end stands in nobody's way."""
+    shutil.rmtree(unclaimed(lab).path)
+    (lab.home / "go").touch()
+    with RunHandle.launch(spec(lab), attempt(2)) as handle:
+        assert handle.origin == "launched"
+        assert handle.wait().exit_code == 3
+
+
+def test_outcome(lab: Lab) -> None:
+    """What the task became is written down beside its run."""
+    with RunHandle.launch(spec(lab, DEAF), attempt()) as handle:
+        (lab.home / "go").touch()
+        handle.wait()
+        handle.outcome("success", final=True)
+    outcome = handle.record.read_json("outcome.json")
+    assert outcome is not None
+    assert (outcome["state"], outcome["final"], outcome["number"]) == ("success", True, 1)
+
+
+def test_watched_by_a_stranger(lab: Lab) -> None:
+    """Who only watches sees all, owns nothing, and may stop it as a person would."""
+    with RunHandle.launch(spec(lab, SAVES), attempt()) as handle:
+        with RunHandle.attach(handle.run_id, str(lab.state)) as watcher:
+            assert watcher.origin == "attached"
+            logs(watcher.record, "started")
+            watcher.stop("somebody looked at the loss")
+            seen = [line for lines in watcher.follow() for line in lines]
+            assert {"started", "saved"} <= set(seen)
+            assert watcher.wait().exit_code == 0
+        result = handle.wait()
+        assert result.verdict is not None
+        assert result.verdict.disposition == "cancelled"
+        assert any("somebody looked at the loss" in one.claim for one in result.verdict.shows)

@@ -1,0 +1,79 @@
+"""Attempts that come at the same instant: one run, whoever wins."""
+
+from __future__ import annotations
+
+import time
+
+from tests.guardian.faces import TRAINS, Face, Observer, attempt, told
+from tests.supervised import Lab, shell, until
+
+NEXT_S = 60.0
+BARRIER = shell('touch "here-$$"; until [ -e all-are-here ]; do sleep 0.01; done; exec "$@"')
+
+
+def together(lab: Lab, numbers: list[int], **options: float) -> list[Face]:
+    """Attempts of one task that start at one moment."""
+    before = (*BARRIER, "sh")
+    faces = [
+        attempt(lab, TRAINS, number=number, before=before, **options)  # type: ignore[arg-type]
+        for number in numbers
+    ]
+    until(lambda: len(list(lab.home.glob("here-*"))) == len(numbers), "all to be there")
+    (lab.home / "all-are-here").touch()
+    return faces
+
+
+def test_two_of_one_number(lab: Lab, never_two: Observer) -> None:
+    """Of two attempts of one number one launches; the other is refused while that one follows."""
+    faces = together(lab, [1, 1], lease_s=1.0)
+    until(lambda: sum(bool(face.all("error")) for face in faces) == 1, "one to be refused")
+    (refused,) = (face for face in faces if face.all("error"))
+    (winner,) = (face for face in faces if face is not refused)
+    assert refused.says("error") == "GuardianError"
+    (lab.home / "go").touch()
+    assert winner.result() == (3, "failed")
+    assert winner.says("origin") == "launched"
+    assert len(never_two.runs) == 1
+
+
+def test_two_attempts_in_a_row(lab: Lab, never_two: Observer) -> None:
+    """Of two different attempts the later one has the run in the end, whoever launched it."""
+    first, second = together(lab, [1, 2], adopt_within_s=NEXT_S, lease_s=1.0)
+    assert first.says("error") in ("SupersededError", "GuardianError")
+    (lab.home / "go").touch()
+    assert second.result() == (3, "failed")
+    assert len(never_two.runs) == 1
+
+
+def test_ten_attempts(lab: Lab, never_two: Observer) -> None:
+    """Ten attempts take one run over from each other, or train one after the other."""
+    faces = together(lab, list(range(1, 11)), adopt_within_s=NEXT_S, lease_s=20.0)
+    until(lambda: any(face.all("lines") for face in faces), "the training")
+    (lab.home / "go").touch()
+    for face in faces:
+        face.wait()
+        assert face.all("exit_code") == [3] or face.all("error") == ["SupersededError"]
+    assert not never_two.overlaps
+
+
+def test_ten_of_one_number(lab: Lab, never_two: Observer) -> None:
+    """Ten attempts of one number train one after the other, never two at once."""
+    (lab.home / "go").touch()
+    faces = together(lab, [1] * 10, lease_s=20.0)
+    for face in faces:
+        face.wait()
+        assert face.all("exit_code") == [3] or face.all("error") == ["SupersededError"]
+    assert not never_two.overlaps
+
+
+def test_killed_ones_among_them(lab: Lab, never_two: Observer) -> None:
+    """Attempts that are killed in the middle of it leave one run, which the last one has."""
+    faces = together(lab, [1, 2, 3, 4, 5, 6], adopt_within_s=NEXT_S, lease_s=1.0)
+    for face in faces[:-1]:
+        time.sleep(0.05)
+        face.kill()
+    faces[-1].sees("started")
+    (lab.home / "go").touch()
+    assert faces[-1].result() == (3, "failed")
+    assert len(never_two.runs) == 1
+    assert told(faces[-1].record(), "launched")
