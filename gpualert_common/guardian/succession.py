@@ -105,7 +105,8 @@ class Succession:
         self._say(f"run {name} is {before.state}; waiting for it")
         waited_s = time.monotonic() - self._began
         live = before.state == "running" and not before.far
-        if live and waited_s > self._attempt.lease_s + _ANSWER_S:
+        too_late = self._attempt.number < before.number
+        if live and (too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
             raise GuardianError(
                 f"run {name} is followed by attempt {before.number} of the same task, and this is "
                 f"attempt {self._attempt.number}: a later one may take it over, this one may not"

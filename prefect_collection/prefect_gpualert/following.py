@@ -48,7 +48,9 @@ class Training:
         what the launch raises.  Whatever gets out of here, the training has been asked to stop
         before, and has had its grace; if we are killed meanwhile, its guardian goes on.
         """
-        with RunHandle.launch(self.spec, self.attempt, tell=self._tell) as handle:
+        with RunHandle.launch(
+            self.spec, self.attempt, tell=self._tell, check=interrupts.check
+        ) as handle:
             self._tell(f"Training {handle.run_id} {handle.origin}, record: {handle.record.path}")
             try:
                 result = self._follow(handle, interrupts)

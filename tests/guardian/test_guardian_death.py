@@ -227,7 +227,7 @@ def test_frozen_past_the_lease(lab: Lab, helper_too: bool) -> None:
     frozen += [scribe_of(face.record())] if helper_too else []
     for pid in frozen:
         freeze(pid)
-    time.sleep(2.5)  # what is tested is that this time does not count
+    time.sleep(1.7)  # what is tested is that this time does not count
     for pid in frozen:
         os.kill(pid, signal.SIGCONT)
     time.sleep(0.6)  # two looks

@@ -13,7 +13,7 @@ from gpualert_common.record import Record
 from tests.guardian.faces import ROOT, SAVES, SAVES_SLOWLY, attempt, trainings
 from tests.supervised import DEADLINE_S, Lab, python, until
 
-ROUNDS = 25
+ROUNDS = 15
 INTERRUPTED = """
 import json, random, signal, sys
 from gpualert_common.guardian import Attempt, RunHandle
