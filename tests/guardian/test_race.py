@@ -46,13 +46,14 @@ def test_two_attempts_in_a_row(lab: Lab, never_two: Observer) -> None:
 
 
 def test_ten_attempts(lab: Lab, never_two: Observer) -> None:
-    """Ten attempts take one run over from each other, or train one after the other."""
+    """Ten attempts take one run over from each other, or come too late, or train in turn."""
     faces = together(lab, list(range(1, 11)), adopt_within_s=NEXT_S, lease_s=20.0)
     until(lambda: any(face.all("lines") for face in faces), "the training")
     (lab.home / "go").touch()
     for face in faces:
         face.wait()
-        assert face.all("exit_code") == [3] or face.all("error") == ["SupersededError"]
+        lost = face.all("error") in (["SupersededError"], ["GuardianError"])
+        assert lost or face.all("exit_code") == [3]
     assert not never_two.overlaps
 
 
