@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import AirflowException
 
+from gpualert_common.guardian.failure import TrainingFailure
+
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
-    from gpualert_common.model import Verdict
 
 
-class TrainingFailed(AirflowException):
-    """A training failed or was stopped; the first line of the message says why.
-
-    ``cause`` is one of the core's causes ("unknown" without a verdict), ``verdict`` the whole
-    verdict or None, ``exit_code`` the child's status (-n: killed by signal n, None: lost),
-    ``log_path`` its log and ``run_id`` its record.  Survives pickling.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        cause: str = "unknown",
-        exit_code: int | None = None,
-        log_path: str | None = None,
-        run_id: str | None = None,
-        verdict: Verdict | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.cause = cause
-        self.exit_code = exit_code
-        self.log_path = log_path
-        self.run_id = run_id
-        self.verdict = verdict
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.args, self.__dict__
+class TrainingFailed(TrainingFailure, AirflowException):
+    """A training failed or was stopped; the first line of the message says why."""
 
     @classmethod
     def of(cls, result: RunResult) -> TrainingFailed:

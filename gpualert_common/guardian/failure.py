@@ -1,0 +1,38 @@
+"""What the errors of all faces carry when a training has not ended well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpualert_common.model import Verdict
+
+
+class TrainingFailure(Exception):  # noqa: N818 - not raised itself: each face names its error
+    """Base of a face's error, before a class of its engine's: ``class E(TrainingFailure, Theirs)``.
+
+    ``cause`` is one of the core's causes ("unknown" without a verdict), ``verdict`` the whole
+    verdict or None, ``exit_code`` the child's status (-n: killed by signal n, 124: time limit,
+    None: lost), ``log_path`` its log and ``run_id`` its record.  Survives pickling, so that retry
+    conditions, callbacks and stored results in other processes see the same attributes.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cause: str = "unknown",
+        exit_code: int | None = None,
+        log_path: str | None = None,
+        run_id: str | None = None,
+        verdict: Verdict | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.exit_code = exit_code
+        self.log_path = log_path
+        self.run_id = run_id
+        self.verdict = verdict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.args, self.__dict__
