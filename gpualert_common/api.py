@@ -9,12 +9,14 @@ import os
 
 from gpualert_common import config
 from gpualert_common.errors import UsageError
+from gpualert_common.notify.targets import alerts_of, is_any_left
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import ScribePlan, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from subprocess import Popen
     from typing import Any
 
     from gpualert_common.model import Verdict
@@ -68,11 +70,17 @@ def run(
     log_reserve: int | str | None = None,
     end_survivors: bool | None = None,
     sync: bool | None = None,
+    notify: str | Sequence[str | Mapping[str, Any]] | None = None,
+    notify_on: str | None = None,
+    notify_deadline: float | str | None = None,
+    artifact: str | Sequence[str] | None = None,
 ) -> RunResult:
     """Run ``command`` under supervision and return when it has ended.
 
     What is None comes from the configuration.  stdin is /dev/null; stdout and stderr go to the log
-    and nowhere else.  Durations are seconds or text such as "10m".
+    and nowhere else.  Durations are seconds or text such as "10m".  ``notify`` names channels, as
+    ``--notify`` does, or holds tables with their settings; it returns once the alerts are sent, or
+    ``notify_deadline`` after the end of the run, and no fault of theirs reaches the caller.
 
     Raises UsageError, ConfigError or NoDurableLogError before launch, when nothing was started.
     After launch only an exception of the caller's own (KeyboardInterrupt, a time-out that an engine
@@ -92,6 +100,10 @@ def run(
             "log_reserve": log_reserve,
             "end_survivors": end_survivors,
             "sync": sync,
+            "notify": notify,
+            "notify_on": notify_on,
+            "notify_deadline": notify_deadline,
+            "artifact": artifact,
         },
         given_as="argument",
     )
@@ -101,6 +113,10 @@ def run(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
     done = supervise(spec, _quiet_plan, own_process=False)
+    if may_alert(spec, done.record, done.verdict):
+        from gpualert_common.notify.dispatch import dispatch
+
+        dispatch(done.record, secrets=spec.secrets)
     return RunResult(done.record, done.ending, done.verdict)
 
 
@@ -113,7 +129,8 @@ def make_spec(
     env: Mapping[str, str] | None = None,
     inherit: bool = False,
 ) -> RunSpec:
-    """The spec that the settings describe."""
+    """The spec that the settings describe.  Raises ConfigError for a channel that is none."""
+    alerts, secrets = alerts_of(settings)
     return RunSpec(
         [os.fspath(part) if isinstance(part, os.PathLike) else part for part in command],
         cwd=cwd,
@@ -128,7 +145,18 @@ def make_spec(
         sync=settings["sync"].value,
         name=name,
         inherit=inherit,
+        alerts=alerts,
+        secrets=secrets,
     )
+
+
+def may_alert(spec: RunSpec, record: Record, verdict: Mapping[str, Any] | None) -> bool:
+    """False when nobody is told of this end, and no earlier alert waits: nothing to look into."""
+    if spec.alerts is not None:
+        well = verdict is not None and verdict["cause"] == "none"
+        if not well or spec.alerts["on"] == "always":
+            return True
+    return is_any_left(record.path)
 
 
 def judge_for(prepared: Prepared) -> Evidence:
@@ -138,5 +166,23 @@ def judge_for(prepared: Prepared) -> Evidence:
     return Judge(prepared.launch_record)
 
 
+def survey_for(prepared: Prepared) -> Callable[[], Popen[bytes]] | None:
+    """What starts the look at the working directory; None where no alert could carry a file."""
+    if prepared.launch_record["alerts"] is None:
+        return None
+
+    def start() -> Popen[bytes]:
+        import subprocess
+        import sys
+
+        from gpualert_common.collect import process
+
+        nothing = subprocess.DEVNULL
+        command = [sys.executable or "python3", "-I", str(process.__file__), prepared.record.path]
+        return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, cwd="/")
+
+    return start
+
+
 def _quiet_plan(prepared: Prepared) -> ScribePlan:
-    return ScribePlan(lambda: judge_for(prepared))
+    return ScribePlan(lambda: judge_for(prepared), beside=survey_for(prepared))

@@ -9,7 +9,11 @@ from __future__ import annotations
 import os
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.spec import DEFAULT_GRACE_S, DEFAULT_LOG_RESERVE_BYTES
+from gpualert_common.spec import (
+    DEFAULT_GRACE_S,
+    DEFAULT_LOG_RESERVE_BYTES,
+    DEFAULT_NOTIFY_DEADLINE_S,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +71,13 @@ def _parse_grace(value: object) -> float:
     return seconds
 
 
+def _parse_deadline(value: object) -> float:
+    seconds = parse_duration(value)
+    if seconds is None:
+        raise ValueError("a deadline is needed; 0 waits for no alert, which is sent all the same")
+    return seconds
+
+
 def _parse_flag(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -91,6 +102,33 @@ def _one_of(*choices: str) -> Callable[[object], str]:
         return str(value)
 
     return parse
+
+
+def _parse_texts(value: object) -> list[Any]:
+    """A list, or text with commas between its entries; tables are channels given in place."""
+    entries = value.split(",") if isinstance(value, str) else value
+    if not isinstance(entries, list | tuple):
+        raise ValueError(f"{value!r} is not a list")
+    found = [entry.strip() if isinstance(entry, str) else entry for entry in entries]
+    if not all(isinstance(entry, str | dict) for entry in found):
+        raise ValueError(f"{value!r} holds something that is no text")
+    return [entry for entry in found if entry]
+
+
+def _parse_globs(value: object) -> list[str]:
+    globs = [value] if isinstance(value, str) else value
+    if not isinstance(globs, list | tuple) or not all(isinstance(one, str) for one in globs):
+        raise ValueError(f"{value!r} is not a list of patterns for file names")
+    return [glob for glob in globs if glob]
+
+
+def _parse_channels(value: object) -> dict[str, dict[str, Any]]:
+    if not isinstance(value, dict):
+        raise ValueError("channels are tables in a file, such as [channels.mail]")
+    for name, table in value.items():
+        if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
+            raise ValueError(f'[channels.{name}] needs a kind, such as kind = "smtp"')
+    return value
 
 
 class Key:
@@ -122,6 +160,18 @@ KEYS = {
     "end_survivors": Key(
         _parse_flag, False, "end processes that outlive a run which ended by itself"
     ),
+    "notify": Key(
+        _parse_texts, ["mailbox"], "where alerts go: names of channels, addresses, or none"
+    ),
+    "notify_on": Key(
+        _one_of("failure", "always", "never"), "failure", "which ends of a run are told"
+    ),
+    "notify_deadline": Key(
+        _parse_deadline, DEFAULT_NOTIFY_DEADLINE_S, "how long the end of a run waits for its alerts"
+    ),
+    "artifact": Key(_parse_globs, [], "files that an alert shall carry, as patterns"),
+    "templates": Key(_parse_path, None, "directory of your own templates for alerts"),
+    "channels": Key(_parse_channels, {}, "settings of channels, by name, in a file only"),
     "quiet": Key(_parse_flag, False, "say nothing of our own"),
     "sync": Key(_parse_flag, True, "sync the log, its directory and the exit record"),
 }
@@ -145,7 +195,10 @@ def load(given: Mapping[str, object], *, given_as: str = "flag") -> dict[str, Se
     settings = {name: Setting(key.default, "default") for name, key in KEYS.items()}
     for path in (user_file(), PROJECT_FILE):
         for name, value in _read_file(path).items():
-            settings[name] = _setting(name, value, os.path.abspath(path))
+            setting = _setting(name, value, os.path.abspath(path))
+            if name == "channels":  # one of a project stands beside those of its user
+                setting.value = {**settings[name].value, **setting.value}
+            settings[name] = setting
     for name in KEYS:
         variable = f"GPUALERT_{name.upper()}"
         if variable in os.environ:

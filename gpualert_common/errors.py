@@ -50,3 +50,19 @@ class GuardianError(GPUAlertError):
 
 class SupersededError(GPUAlertError):
     """A later attempt at the same task took the run over; what becomes of it is its to say."""
+
+
+class DeliveryError(GPUAlertError):
+    """An alert was not delivered.  ``transient``: the same attempt may succeed later.
+
+    For whoever runs the channel: the message says which server or program, what was asked of it,
+    and what came back.
+    """
+
+    def __init__(self, message: str, transient: bool) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+    def __reduce__(self) -> tuple[type, tuple[str, bool]]:
+        """It is raised in one process and told in another."""
+        return type(self), (str(self), self.transient)

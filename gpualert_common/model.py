@@ -132,3 +132,57 @@ class Verdict:
     warnings: tuple[dict[str, str], ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
     schema: int = SCHEMA
+
+
+class Fate(StrEnum):
+    """What became of a file that a message could have carried."""
+
+    ATTACHED = "attached"
+    COMPRESSED = "compressed"
+    TRUNCATED = "truncated"
+    LEFT_IN_PLACE = "left in place"
+    UNREADABLE = "unreadable"
+    VANISHED = "vanished"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file of a run, and what became of it in one message: a row of the manifest.
+
+    ``name`` is the path as people are shown it, relative to the run's directory where it lies in
+    it, and redacted; ``why`` completes "attached because ..." where that is not plain.  ``sha256``
+    is that of the file on the disk, None where it was not read whole.  ``sent_bytes`` is what the
+    message carries of it, ``redactions`` how many secrets were masked in that.
+    """
+
+    path: str
+    name: str
+    size_bytes: int | None
+    fate: Fate
+    why: str = ""
+    sha256: str | None = None
+    sent_bytes: int = 0
+    redactions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file in a message: a name without folders, redacted, and what is in it."""
+
+    name: str
+    content: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a message carries beside its text, and the manifest of all there was.
+
+    ``beyond_cap`` counts candidates that are not listed in ``artifacts``; ``notes`` say what the
+    search for them did not see.
+    """
+
+    artifacts: tuple[Artifact, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    beyond_cap: int = 0
+    notes: tuple[str, ...] = ()

@@ -22,6 +22,9 @@ DEFAULT_GRACE_S = 30.0
 
 DEFAULT_LOG_RESERVE_BYTES = 1 << 20
 
+DEFAULT_NOTIFY_DEADLINE_S = 15.0
+"""Under the 20 s that Airflow leaves a task between its end and the end of its process."""
+
 EXIT_TIME_LIMIT = 124
 EXIT_NOT_PREPARED = 125
 EXIT_NOT_EXECUTABLE = 126
@@ -52,9 +55,12 @@ class RunSpec:
     and what does not fit on the disk is dropped and counted).  ``inherit`` lets stdin and other
     inherited descriptors through to the child.  ``sync`` False leaves out every fsync.
     ``custody`` is what a guardian was told of who may follow the run, None without one.
+    ``alerts`` says who is told of the end (:func:`gpualert_common.notify.targets.alerts_of`), and
+    ``secrets`` holds what the channels need beyond it; the record never gets to see that.
     """
 
     __slots__ = (
+        "alerts",
         "command",
         "custody",
         "cwd",
@@ -65,6 +71,7 @@ class RunSpec:
         "log_full",
         "log_reserve_bytes",
         "name",
+        "secrets",
         "state_dir",
         "streams",
         "sync",
@@ -88,7 +95,11 @@ class RunSpec:
         inherit: bool = False,
         sync: bool = True,
         custody: Mapping[str, Any] | None = None,
+        alerts: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, Any] | None = None,
     ) -> None:
+        self.alerts = alerts
+        self.secrets = secrets
         self.command = tuple(command)
         self.custody = custody
         self.cwd = cwd

@@ -129,6 +129,7 @@ class Lab:
             "XDG_STATE_HOME": str(self.home / "xdg-state"),
             "XDG_CONFIG_HOME": str(self.home / "xdg-config"),
             "GPUALERT_STATE_DIR": str(self.state),
+            "GPUALERT_NOTIFY": "none",  # tests of alerts name their channels
             self.mark: "1",
         }
 

@@ -2,9 +2,10 @@
 
 from gpualert_common.classify.check import check_rules
 from gpualert_common.classify.resolve import Resolution, resolve
-from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules, rules_directory
+from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
 from gpualert_common.classify.scan import CHUNK_BYTES, Observation, Reading, Scanner, scan_file
 from gpualert_common.classify.tracebacks import Frame, Traceback
+from gpualert_common.rulefiles import rules_directory
 
 __all__ = [
     "CHUNK_BYTES",

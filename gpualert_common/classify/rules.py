@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from gpualert_common.classify.causes import CAUSES, FAMILIES
-from gpualert_common.classify.toml_table import REQUIRED, Table
 from gpualert_common.errors import RuleError
 from gpualert_common.model import Attribution, Retry, Role
+from gpualert_common.rulefiles import (
+    Samples,
+    read_samples,
+    read_since,
+    read_table,
+    require_unique,
+    rules_directory,
+)
+from gpualert_common.toml_table import REQUIRED, Table
 
-RULES_DIR_VARIABLE = "GPUALERT_RULES_DIR"
-
-_VERSION = re.compile(r"\d+\.\d+\.\d+")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_SAMPLES = "\n[samples."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +49,6 @@ class Pattern:
     def id(self) -> str:
         """``cause/name``, unique over all rules."""
         return f"{self.cause}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """Lines that a pattern must hit, and lines near to them that it must not."""
-
-    hits: tuple[str, ...]
-    near_misses: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +117,6 @@ class RuleSet:
         return tuple(pattern for rule in self for pattern in rule.patterns)
 
 
-def rules_directory() -> Path:
-    """The directory that rules are read from when none is named.
-
-    ``GPUALERT_RULES_DIR`` first; then the copy in the installed package; then ``rules/`` beside
-    the package (an editable install, or a bare checkout).  The directory need not exist.
-    """
-    named = os.environ.get(RULES_DIR_VARIABLE)
-    if named:
-        return Path(named)
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "_rules"
-    return installed if installed.is_dir() else package.parent / "rules"
-
-
 def load_rules(
     directory: str | os.PathLike[str] | None = None,
     *,
@@ -176,23 +157,13 @@ def load_rules(
 
 
 def _read_rule(file: Path, samples: bool) -> Rule:
-    try:
-        text = file.read_text(encoding="utf-8")
-        if not samples:
-            # Parsing TOML is the whole cost of loading, and sample lines most of the TOML.
-            text = text.partition(_SAMPLES)[0] + "\n"
-        table = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RuleError(file.name, "file", f"cannot be read: {error}") from error
-    top = Table(table, file.name, "")
+    top = read_table(file, samples=samples)
     cause = top.choice("id", CAUSES)
     if cause != file.stem:
         raise RuleError(file.name, "id", f"is {cause!r}, the file is named {file.stem!r}")
     patterns = [_read_pattern(entry, cause) for entry in top.tables("patterns")]
     names = [pattern.name for pattern in patterns]
-    for name in names:
-        if names.count(name) > 1:
-            raise RuleError(file.name, f"patterns.{name}.name", "is not unique in this file")
+    require_unique(names, file.name)
     verdict = top.table("verdict")
     rule = Rule(
         id=cause,
@@ -208,12 +179,10 @@ def _read_rule(file: Path, samples: bool) -> Rule:
         signals=top.integers("signals"),
         exit_codes=top.integers("exit_codes"),
         sources=top.texts("sources"),
-        since=top.text("since"),
+        since=read_since(top),
         file=file.name,
-        samples=_read_samples(top.table("samples", {}), names),
+        samples=read_samples(top.table("samples", {}), names),
     )
-    if not _VERSION.fullmatch(rule.since):
-        raise RuleError(file.name, "since", f"{rule.since!r} is not a version like 0.1.0")
     top.done()
     return rule
 
@@ -251,14 +220,3 @@ def _read_case(entry: Table) -> Words:
     if not conditions:
         raise RuleError(entry.file, f"{entry.path}when", "names no detail")
     return _read_words(entry, conditions)
-
-
-def _read_samples(table: Table, names: list[str]) -> dict[str, Samples]:
-    samples = {}
-    for name in table.left():
-        if name not in names:
-            raise RuleError(table.file, f"{table.path}{name}", "no pattern has this name")
-        entry = table.table(name)
-        samples[name] = Samples(entry.texts("hits"), entry.texts("near_misses"))
-        entry.done()
-    return samples

@@ -71,6 +71,7 @@ def build_parser() -> _Parser:
     _add_run(commands)
     _add_classify(commands)
     _add_records(commands)
+    _add_alerts(commands)
     _add_rules(commands)
     _add_config(commands)
     for command in commands.choices.values():
@@ -114,6 +115,26 @@ def _add_run(commands: _Commands[_Parser]) -> None:
         help="end processes that outlive a command which ended by itself",
     )
     parser.add_argument("--name", metavar="NAME", help="a name for people")
+    _add_notify(parser)
+    parser.add_argument(
+        "--notify-on",
+        choices=("failure", "always", "never"),
+        help="which ends are told (failure)",
+    )
+    parser.add_argument(
+        "--notify-deadline",
+        metavar="DURATION",
+        help="how long the end of the run waits for its alerts (15s)",
+    )
+    parser.add_argument(
+        "--artifact",
+        action="append",
+        metavar="GLOB",
+        help="have alerts carry these files; may be given again",
+    )
+    parser.add_argument(
+        "--templates", metavar="DIR", help="templates of your own for the alerts, in this directory"
+    )
     parser.add_argument(
         "--detach",
         action="store_true",
@@ -176,6 +197,55 @@ def _add_records(commands: _Commands[_Parser]) -> None:
         parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
 
 
+def _add_alerts(commands: _Commands[_Parser]) -> None:
+    notify = commands.add_parser("notify", help="try the channels of alerts, or see a message")
+    actions = notify.add_subparsers(dest="notify_action", metavar="ACTION", required=True)
+    test = actions.add_parser(
+        "test",
+        help="send a test message for real",
+        description="Send a test message by every channel that is configured or named, once and "
+        "for real. Status 0 when all of them accepted it, else 1.",
+    )
+    preview = actions.add_parser(
+        "preview",
+        help="print the message about a run",
+        description="Print the message about a run as a channel would get it; nothing is sent.",
+    )
+    preview.add_argument("run", nargs="?", default="last", metavar="RUN", help=_RUN_HELP)
+    preview.add_argument("--html", action="store_true", help="the HTML of it")
+    preview.add_argument(
+        "--channel",
+        dest="notify",
+        action="append",
+        metavar="CHANNEL",
+        help="as for run --notify; default: the first one configured",
+    )
+    _add_notify(test)
+    _add_json(test)
+    notify.set_defaults(action=_lazily("notify", "notify"))
+    outbox = commands.add_parser("outbox", help="alerts: what became of them, and sending again")
+    actions = outbox.add_subparsers(dest="outbox_action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="alerts that are not delivered")
+    listing.add_argument("--all", action="store_true", help="those that are settled, too")
+    retry = actions.add_parser(
+        "retry",
+        help="send what is not delivered",
+        description="Send what is not delivered: of one run, also what waits for another attempt "
+        "at its task; of all runs otherwise. Status 1 when something is still not delivered.",
+    )
+    drop = actions.add_parser("drop", help="never send the alerts of a run")
+    retry.add_argument(
+        "run", nargs="?", default=None, metavar="RUN", help=f"{_RUN_HELP}; default: all"
+    )
+    drop.add_argument("run", metavar="RUN", help=_RUN_HELP)
+    _add_notify(retry)
+    outbox.set_defaults(action=_lazily("outbox", "outbox"))
+    for parser in (listing, retry, drop):
+        _add_json(parser)
+    for parser in (test, preview, listing, retry, drop):
+        parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
+
+
 def _add_rules(commands: _Commands[_Parser]) -> None:
     parser = commands.add_parser("rules", help="list, show or check the rules for causes")
     actions = parser.add_subparsers(dest="rules_action", metavar="ACTION", required=True)
@@ -195,6 +265,16 @@ def _add_config(commands: _Commands[_Parser]) -> None:
     show = actions.add_parser("show", help="each setting and where it came from")
     _add_json(show)
     parser.set_defaults(action=_show_config)
+
+
+def _add_notify(parser: _Parser) -> None:
+    parser.add_argument(
+        "--notify",
+        action="append",
+        metavar="CHANNEL",
+        help="tell this channel: a name from the configuration, mailbox, smtp://..., "
+        "command:..., a URL of apprise, env:NAME, file:PATH, or none; may be given again",
+    )
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,8 @@ import mmap
 import os
 
 from gpualert_common import config
-from gpualert_common.api import judge_for, make_spec
+from gpualert_common.api import judge_for, make_spec, may_alert, survey_for
+from gpualert_common.record import VERDICT
 from gpualert_common.supervise import ScribePlan, supervise
 from gpualert_common.supervise.forward import is_discard
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from gpualert_common.record import Record
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise.prepare import Prepared
 
@@ -26,8 +28,7 @@ _START_POLL_S = 0.01
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and exit with its status, whatever still hangs beside us."""
-    names = ("state_dir", "timeout", "grace", "streams", "log_full", "log_reserve")
-    given = {name: getattr(options, name) for name in (*names, "end_survivors", "quiet")}
+    given = {name: value for name, value in vars(options).items() if name in config.KEYS}
     settings = config.load(given)
     if settings["streams"].value == "auto":
         settings["streams"].value = "merged" if options.detach else _streams()
@@ -41,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     def plan(prepared: Prepared) -> ScribePlan:
         return ScribePlan(
             lambda: judge_for(prepared),
+            beside=survey_for(prepared),
             forwards=_forwards(spec),
             greeting="" if quiet else _greeting(prepared),
             say=None if quiet else _closing_words(prepared),
@@ -49,7 +51,24 @@ def run(options: argparse.Namespace) -> int:
         )
 
     supervised = supervise(spec, plan, own_process=True)
+    _alert(spec, supervised.record, quiet=quiet)
     os._exit(supervised.ending.shell_code)
+
+
+def _alert(spec: RunSpec, record: Record, *, quiet: bool) -> None:
+    """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
+    try:
+        if not may_alert(spec, record, record.read_json(VERDICT)):
+            return
+        from gpualert_common.notify.dispatch import dispatch
+
+        entries = dispatch(record, secrets=spec.secrets)
+        if not quiet and entries:
+            from gpualert_common.cli.outbox import words
+
+            os.write(_STDERR, words(entries).encode("utf-8", "replace"))
+    except Exception:  # noqa: BLE001 - the boundary: no fault of an alert reaches the status
+        pass
 
 
 def _detach(spec: RunSpec, *, quiet: bool) -> int:

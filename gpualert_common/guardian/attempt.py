@@ -33,6 +33,7 @@ class Attempt:
     will come, so that it is ended gracefully at once.  ``lease_s`` is how long a follower may be
     silent.  ``across_hosts`` says that the next attempt may run on another host that shares the
     state directory: the guardian then ends a run whose record it cannot read for that long.
+    ``is_last`` says that no other attempt follows this one, whatever becomes of it.
     ``fingerprint`` tells runs of one task apart that must not adopt each other; None derives it
     from command, working directory, and the names of the variables in the spec's ``env``.
     """
@@ -42,6 +43,7 @@ class Attempt:
     adopt_within_s: float = 0.0
     lease_s: float = DEFAULT_LEASE_S
     across_hosts: bool = False
+    is_last: bool = False
     fingerprint: str | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Names this attempt at this moment and no other one ever."""

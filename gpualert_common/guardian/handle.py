@@ -6,7 +6,7 @@ import _thread
 import os
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Self
 
 from gpualert_common import recover as recovery
@@ -14,6 +14,7 @@ from gpualert_common import store
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError, RecordError, SupersededError
 from gpualert_common.guardian import launch
+from gpualert_common.guardian.alerts import await_alerts
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
@@ -317,15 +318,32 @@ class RunHandle:
         elif self._result is None and self.record.held:
             self.record.request("stop", sender=sender, grace_s=grace_s)
 
-    def outcome(self, state: str, *, final: bool) -> bool:
+    def outcome(self, state: str, *, final: bool, next_within_s: float | None = None) -> bool:
         """Record what the task became: ``final`` when no further attempt will follow.
 
-        False when that could not be written down.
+        ``next_within_s`` is how long after the end of the run that attempt begins at the latest:
+        so long its alert is held.  False when that could not be written down.
         """
         assert self._attempt is not None, "an attached run belongs to somebody else"
         value = {"owner": self._attempt.owner, "number": self._attempt.number, "at": time.time()}
         fields = {"schema": SCHEMA, "state": state, "final": final, **value}
+        fields["next_within_s"] = next_within_s
         return self._write(lambda: self.record.write_json(OUTCOME, fields))
+
+    def await_alerts(
+        self,
+        *,
+        within_s: float | None = None,
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> list[dict[str, Any]]:
+        """Wait until the alerts of the run are sent, held or given up; what became of each.
+
+        For after :meth:`outcome`: the guardian sends, and when it died we do, with the spec's
+        ``secrets``.  Waits no longer than the run's ``notify_deadline`` and ``within_s``, and
+        raises only what others throw in, or ``check``, which is called many times a second.
+        """
+        return await_alerts(self.record, within_s=within_s, secrets=secrets, check=check)
 
     def handover(self, within_s: float) -> None:
         """Leave the run alone for so long, for the next attempt to adopt, and close.

@@ -110,6 +110,7 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
             "lease_s": attempt.lease_s,
             "adopt_within_s": attempt.adopt_within_s,
             "across_hosts": attempt.across_hosts,
+            "is_last": attempt.is_last,
         }
     fields["inherit"] = False
     return fields

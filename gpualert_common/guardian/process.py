@@ -7,6 +7,8 @@ that are its stdin and stdout:
 2. the guardian leaves the attempt's session, prepares record and log, and answers with one line:
    where the record is, or why there is none;
 3. ``go`` in: the child is launched.  If the attempt goes away before, nothing is.
+
+When the run has ended, the guardian sees to its alerts.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ if __name__ == "__main__":
 import json
 import signal
 
-from gpualert_common.api import judge_for
+from gpualert_common.api import judge_for, survey_for
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
+from gpualert_common.guardian.alerts import attend, watch
 from gpualert_common.guardian.custody import Custody, Terms
 from gpualert_common.guardian.keys import point
 from gpualert_common.spec import RunSpec, is_number
@@ -137,7 +140,11 @@ def _guard(message: dict[str, Any]) -> None:
     spec = RunSpec(**message["spec"])
     guard = _custody_of(spec, message)
 
+    watch_fd = -1
+
     def before_launch(prepared: Prepared) -> None:
+        nonlocal watch_fd
+        watch_fd = watch(prepared.record)
         log = prepared.record.create_log(LOG)
         prepared.record.beat()
         if message["key_folder"]:
@@ -149,9 +156,11 @@ def _guard(message: dict[str, Any]) -> None:
         _let_go_of_pipes(log)
 
     def plan(prepared: Prepared) -> ScribePlan:
-        return ScribePlan(lambda: judge_for(prepared), looks=guard is not None)
+        beside = survey_for(prepared)
+        return ScribePlan(lambda: judge_for(prepared), looks=guard is not None, beside=beside)
 
-    supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)
+    done = supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)
+    attend(done.record, spec.secrets, watch_fd)
 
 
 def _custody_of(spec: RunSpec, message: dict[str, Any]) -> Guard | None:

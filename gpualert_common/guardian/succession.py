@@ -14,8 +14,8 @@ from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import follower, settle
-from gpualert_common.record import EXIT, SPEC, Record, make_directory
-from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.record import EXIT, SPEC, SUCCESSOR, Record, make_directory
+from gpualert_common.spec import SCHEMA, Ending, RunSpec
 from gpualert_common.supervise.scribe import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S, Stop
 from gpualert_common.supervise.tree import Tree, mark
@@ -72,6 +72,7 @@ class Succession:
             if step is Step.LAUNCH:
                 if before.state == "lost":
                     self._complete(record)
+                self._supersede(record)
                 return None
             if step is Step.FENCE:
                 self._fence(record)
@@ -231,6 +232,14 @@ class Succession:
             recovery.end_abandoned(record, self._spec.grace_s)
         except (GPUAlertError, OSError) as error:
             self._say(f"the record of run {record.run_id} cannot be completed: {error}")
+
+    def _supersede(self, record: Record) -> None:
+        """What is held of its alerts is not needed any more: ours will tell."""
+        value = {"number": self._attempt.number, "at": time.time()}
+        try:
+            record.write_json(SUCCESSOR, {"schema": SCHEMA, **value})
+        except OSError as error:
+            self._say(f"an alert of run {record.run_id} may come beside ours: {error}")
 
     def _fence(self, record: Record) -> None:
         place = recovery.elsewhere(record)

@@ -13,6 +13,11 @@ verdict.json        why                                                         
 guardian.log        last words of a guardian, empty unless it broke                 while it runs
 claim.json          who took the result; made once, never replaced                  after the end
 outcome.json        what the task became for its engine                             after the end
+successor.json      that a later attempt at the task has begun                      after the end
+outbox/             alerts, one file each, and what became of them                  after the end
+baseline.json       files that were there when the run began                        while it runs
+bundle.*.json       files that an alert could carry, and what became of them        after the end
+sender.log          last words of a sender of alerts, empty unless it broke         after the end
 ==================  ==============================================================  ==============
 
 Files are written whole (temporary file, then rename) or appended to, so that a reader in another
@@ -27,9 +32,11 @@ from gpualert_common.record.record import (
     EVENTS,
     EXIT,
     INDEX,
+    OUTBOX,
     OUTCOME,
     SPARE,
     SPEC,
+    SUCCESSOR,
     VERDICT,
     Record,
     describe,
@@ -41,9 +48,11 @@ __all__ = [
     "EVENTS",
     "EXIT",
     "INDEX",
+    "OUTBOX",
     "OUTCOME",
     "SPARE",
     "SPEC",
+    "SUCCESSOR",
     "VERDICT",
     "Record",
     "describe",

@@ -124,6 +124,37 @@ class Directory:
             os.close(fd)
         return False
 
+    def try_lock(self, name: str) -> int:
+        """A descriptor that holds the lock file ``name``; -1 while somebody else holds it.
+
+        Raises OSError where there can be no lock.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return -1
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    def is_locked(self, name: str) -> bool:
+        """True while somebody holds the lock file ``name``."""
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(fd)
+        return False
+
     # -- whole files -----------------------------------------------------------------------
 
     def write_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:

@@ -24,6 +24,8 @@ VERDICT = "verdict.json"
 EVENTS = "events.jsonl"
 INDEX = "output.idx"
 OUTCOME = "outcome.json"
+SUCCESSOR = "successor.json"
+OUTBOX = "outbox"
 SPARE = ".spare"
 """Holds space for the last files of a run, which a log that filled the disk would leave none."""
 
@@ -155,6 +157,7 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "log_full": spec.log_full,
         "end_survivors": spec.end_survivors,
         "custody": spec.custody,
+        "alerts": spec.alerts,
         **facts,
     }
 

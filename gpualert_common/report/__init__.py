@@ -1,11 +1,62 @@
-"""A verdict and a record in words, for a terminal."""
+"""A verdict and a record in words: for a terminal here, for a message in the modules beside.
+
+===========  =====================================================================
+alert        what a template is given, from a record
+rendering    an alert as subject, text and page, within limits
+fit          what is left out of one that is too long
+phrases      the closed words of an alert as sentences say them
+words        times, sizes and lines as people read them: the filters
+environment  where templates come from, and the sandbox around a user's own
+limits       what a user's template may take of time and memory
+check        whether a user's templates are any good
+sample       alerts to try them on
+===========  =====================================================================
+
+What is beside is imported only when it is asked for: the program says its few lines at the end of
+a run without it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpualert_common.report.alert import Alert, Shown, alert_of
+    from gpualert_common.report.check import check_templates
+    from gpualert_common.report.rendering import Rendered, render
+
+__all__ = [
+    "Alert",
+    "Rendered",
+    "Shown",
+    "alert_of",
+    "body",
+    "check_templates",
+    "duration",
+    "full",
+    "render",
+    "short",
+]
+
+_BESIDE = {
+    "Alert": "alert",
+    "Rendered": "rendering",
+    "Shown": "alert",
+    "alert_of": "alert",
+    "check_templates": "check",
+    "render": "rendering",
+}
 
 _PREFIX = "gpualert: "
 _SHOWN_CLAIMS = 4
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _BESIDE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_BESIDE[name]}"), name)
 
 
 def duration(seconds: float) -> str:

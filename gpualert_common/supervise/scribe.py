@@ -20,12 +20,14 @@ import time
 from gpualert_common.record import EXIT, INDEX, SPARE, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.supervise.analyst import Analyst
-from gpualert_common.supervise.drop import count_file
+from gpualert_common.supervise.beside import Beside
 from gpualert_common.supervise.forward import Forwarder
+from gpualert_common.supervise.rescue import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from subprocess import Popen
     from typing import Any
 
     from gpualert_common.record import Record
@@ -48,12 +50,13 @@ class ScribePlan:
 
     ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
     descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd`` after the
-    ``greeting``.  ``looks`` says that somebody has to know whether the run is followed.  ``shared``
-    holds how far each log was forwarded, in memory that a second scribe
+    ``greeting``.  ``looks`` says that somebody has to know whether the run is followed.  ``beside``
+    starts a process that looks at something else once the run has lasted for a moment; it is ended
+    with the run.  ``shared`` holds how far each log was forwarded, in memory that a second scribe
     shares with one that died.
     """
 
-    __slots__ = ("evidence", "forwards", "greeting", "looks", "say", "say_fd", "shared")
+    __slots__ = ("beside", "evidence", "forwards", "greeting", "looks", "say", "say_fd", "shared")
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class ScribePlan:
         say_fd: int = 2,
         greeting: str = "",
         looks: bool = False,
+        beside: Callable[[], Popen[bytes]] | None = None,
         shared: memoryview | None = None,
     ) -> None:
         self.shared = memoryview(bytearray(16)).cast("Q") if shared is None else shared
@@ -73,6 +77,7 @@ class ScribePlan:
         self.say_fd = say_fd
         self.greeting = greeting
         self.looks = looks
+        self.beside = beside
 
 
 class Scribe:
@@ -97,6 +102,7 @@ class Scribe:
         self._index_due = 0.0
         self._beat_due = 0.0
         self._index_sizes: list[int] = []
+        self._beside = Beside(plan.beside) if plan.beside else None
         self._analyst = Analyst(logs, plan.evidence) if plan.evidence else None
         self._forwarders = [
             Forwarder(log, plan.forwards[log.name], plan.shared, slot)
@@ -141,6 +147,10 @@ class Scribe:
             if self._plan.looks:
                 self._look_at_leases()
             self._look_at_logs()
+            if self._beside is not None:
+                problem = self._beside.see_to(self._age_s)
+                if problem:
+                    self._note("not_surveyed", problem=problem)
 
     def _read_link(self) -> None:
         for message in self._link.receive():
@@ -186,8 +196,13 @@ class Scribe:
             self._disk_full = True
             self._note("log_disk_full", sizes_bytes={log.name: log.size for log in self._logs})
 
+    @property
+    def _age_s(self) -> float:
+        """Of the run, in seconds."""
+        return float(time.time() - self._launch_record["created_at"])
+
     def _add_to_index(self) -> None:
-        age_s = time.time() - self._launch_record["created_at"]
+        age_s = self._age_s
         sizes = [log.size for log in self._logs]
         if age_s < self._index_due or sizes == self._index_sizes:
             return
@@ -201,6 +216,8 @@ class Scribe:
     # -- at the end ------------------------------------------------------------------------
 
     def _finish(self, ending: Ending) -> None:
+        if self._beside is not None:
+            self._beside.end()
         for forwarder in self._forwarders:
             forwarder.finish()
         self._record_exit(ending)
@@ -258,14 +275,9 @@ class Scribe:
         return verdict
 
     def _settle_logs(self) -> None:
-        assert self._ended is not None
-        for log in self._logs:
-            dropped = self._record.read_number(count_file(log.name))
-            if dropped:
-                self._dropped += dropped
-                self._note("log_dropped", log=log.name, size_bytes=dropped)
-            if log.removed:
-                self._rescue(log)
+        for event, fields in settle(self._logs, self._record):
+            self._dropped += fields["size_bytes"] if event == "log_dropped" else 0
+            self._note(event, **fields)
 
     def _release_reserve(self) -> None:
         """Last, since nobody waits for it; not while survivors may still write."""
@@ -274,26 +286,6 @@ class Scribe:
         if self._launch_record["reserved_bytes"] and not self._ended["survivors"]:
             for log in self._logs:
                 log.release_reserve()
-
-    def _rescue(self, log: LogFile) -> None:
-        try:
-            self._copy_back(log)
-        except OSError as error:
-            self._note("log_lost", log=log.name, size_bytes=log.size, problem=error.strerror)
-
-    def _copy_back(self, log: LogFile) -> None:
-        name = log.name
-        try:
-            fd = self._record.create_log(name)
-        except FileExistsError:
-            name = f"rescued.{log.name}"
-            fd = self._record.create_log(name)
-        try:
-            copied = log.copy_to(fd)
-        finally:
-            os.close(fd)
-        log.rescued_path = self._record.log_path(name)
-        self._note("log_rescued", log=log.name, path=log.rescued_path, size_bytes=copied)
 
     def _drain(self) -> None:
         """Give the reader of our output what it is still due, for as long as it takes any."""

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
-from prefect import Task
 from prefect.client.schemas.objects import TaskRun
 from prefect.context import FlowRunContext, TaskRunContext
 
@@ -40,19 +39,45 @@ def current_attempt(
     if context is None:
         return Attempt(("prefect", "", "", uuid4().hex), 1, adopt_within_s or 0.0)
     run = context.task_run
-    flow_run_id = str(run.flow_run_id or "")
-    flow_attempt = max(run.flow_run_run_count or 1, 1)
+    within_s = next_within_s()
+    if adopt_within_s is None:
+        adopt_within_s = within_s or 0.0
     return Attempt(
-        ("prefect", flow_run_id, run.task_key, *_place(run, digest)),
-        (flow_attempt - 1) * _FLOW_ATTEMPT + max(run.run_count, 1),
-        _adoption_window_s(context.task, run) if adopt_within_s is None else adopt_within_s,
+        ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest)),
+        number_of(run),
+        adopt_within_s,
+        is_last=within_s is None,
         fingerprint=digest,
     )
 
 
-def retries_left(task: Task[..., object], run: TaskRun) -> int:
-    """How many more attempts the task itself has; its ``retry_condition_fn`` may refuse them."""
-    return max(0, (task.retries or 0) + 1 - run.run_count)
+def number_of(run: TaskRun) -> int:
+    """Which attempt a task run is, counted over the attempts of its flow run."""
+    return (max(run.flow_run_run_count or 1, 1) - 1) * _FLOW_ATTEMPT + max(run.run_count, 1)
+
+
+def next_within_s() -> float | None:
+    """How soon the attempt begins that follows the current one when it fails; None: none follows.
+
+    A ``retry_condition_fn`` may still refuse it.  An engine that dies takes its task's retries with
+    it; they then say that the author wants the training to be tried again, and who does that is
+    whoever runs the flow run again.
+    """
+    context = TaskRunContext.get()
+    if context is None:
+        return None
+    task, run = context.task, context.task_run
+    if (task.retries or 0) >= run.run_count:
+        delays = task.retry_delay_seconds or 0.0
+        if isinstance(delays, Sequence):
+            delays = delays[min(run.run_count, len(delays)) - 1]
+        return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + ADOPTION_SLACK_S
+    flow = FlowRunContext.get()
+    if flow is None or flow.flow is None or flow.flow_run is None:
+        return None
+    if (flow.flow.retries or 0) < max(flow.flow_run.run_count, 1):
+        return None
+    return float(flow.flow.retry_delay_seconds or 0.0) + ADOPTION_SLACK_S
 
 
 def _digest(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
@@ -80,20 +105,3 @@ def _next(counts: dict[str, str | int], name: str) -> int:
     counts[name] = number
     return number
 
-
-def _adoption_window_s(task: Task[..., object], run: TaskRun) -> float:
-    """Long enough for the attempt that the author has asked for; 0 where none will come.
-
-    An engine that dies takes its task's retries with it; they then say that the author wants the
-    training to be tried again, and who does that is whoever runs the flow run again.
-    """
-    flow = FlowRunContext.get()
-    flow_retries = 0
-    if flow is not None and flow.flow is not None and flow.flow_run is not None:
-        flow_retries = (flow.flow.retries or 0) + 1 - max(flow.flow_run.run_count, 1)
-    if retries_left(task, run) <= 0 and flow_retries <= 0:
-        return 0.0
-    delays = task.retry_delay_seconds or 0.0
-    if isinstance(delays, Sequence):
-        delays = delays[min(run.run_count, len(delays)) - 1]
-    return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + ADOPTION_SLACK_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from prefect.logging.loggers import LoggingAdapter
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.spec import RunSpec
-from prefect_gpualert import output
+from prefect_gpualert import alerts, output, trainings
 from prefect_gpualert.errors import TrainingFailed
-from prefect_gpualert.interrupts import Interrupts
+from prefect_gpualert.interrupts import FlowEnded, Interrupts
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -31,7 +31,8 @@ _AFTER_GRACE_S = 10.0
 class Training:
     """What a task is to run, and how it tells about it.
 
-    ``is_last`` says that Prefect will not retry the task when it fails.
+    ``next_within_s`` is how soon Prefect's next attempt begins when this one fails, None when no
+    other follows.
     """
 
     spec: RunSpec
@@ -39,7 +40,7 @@ class Training:
     logger: Logger
     stream_level: int
     return_all: bool
-    is_last: bool
+    next_within_s: float | None
 
     def run(self, interrupts: Interrupts) -> str | list[str]:
         """Follow the training to its end; returns its last line, or all of them.
@@ -51,6 +52,7 @@ class Training:
         with RunHandle.launch(
             self.spec, self.attempt, tell=self._tell, check=interrupts.check
         ) as handle:
+            trainings.remember(handle.record.path)
             self._tell(f"Training {handle.run_id} {handle.origin}, record: {handle.record.path}")
             try:
                 result = self._follow(handle, interrupts)
@@ -59,7 +61,7 @@ class Training:
             except BaseException as error:
                 self._stop(handle, interrupts, error)
                 raise
-            return self._conclude(handle, result)
+            return self._conclude(handle, result, interrupts)
 
     def _follow(self, handle: RunHandle, interrupts: Interrupts) -> RunResult:
         for lines in self._lines_of(handle):
@@ -85,16 +87,27 @@ class Training:
         with contextlib.suppress(GPUAlertError, TimeoutError):
             code = handle.wait(timeout_s=self.spec.grace_s + _AFTER_GRACE_S).exit_code
             self._tell(f"Training {handle.run_id} stopped, exit code {code}", logging.WARNING)
-        self._outcome(handle, "stopped", final=self.is_last)
+        retried = isinstance(error, Exception)  # what is none, Prefect takes for a crash
+        self._outcome(handle, "stopped", self.next_within_s if retried else None)
+        left_s = None if meant_as == "timeout" else interrupts.left_s
+        self._see_to_alerts(handle, left_s)
 
-    def _conclude(self, handle: RunHandle, result: RunResult) -> str | list[str]:
+    def _conclude(
+        self, handle: RunHandle, result: RunResult, interrupts: Interrupts
+    ) -> str | list[str]:
         ending = result.record.ending
         stopped = ending is None or ending.signal is not None or ending.limit is not None
-        if result.exit_code == 0 and not stopped:
-            self._outcome(handle, "success", final=True)
-            return self._returned(result)
-        self._outcome(handle, "failed", final=self.is_last)
-        raise failure(result)
+        succeeded = result.exit_code == 0 and not stopped
+        if succeeded:
+            self._outcome(handle, "success", None)
+        else:
+            self._outcome(handle, "failed", self.next_within_s)
+        # What became of the training stands: neither its time nor its flow's end may change it.
+        with contextlib.suppress(FlowEnded):
+            self._see_to_alerts(handle, interrupts.left_s, interrupts.check)
+        if not succeeded:
+            raise failure(result)
+        return self._returned(result)
 
     def _returned(self, result: RunResult) -> str | list[str]:
         path = result.record.log_path(result.record.logs[0])
@@ -109,12 +122,23 @@ class Training:
             self._tell(f"The first {left_out:,} bytes of {path} are not returned", logging.WARNING)
         return lines
 
-    def _outcome(self, handle: RunHandle, state: str, *, final: bool) -> None:
+    def _outcome(self, handle: RunHandle, state: str, next_within_s: float | None) -> None:
         try:
-            handle.outcome(state, final=final)
+            handle.outcome(state, final=next_within_s is None, next_within_s=next_within_s)
         except (GPUAlertError, OSError) as error:
             said = f"The record does not say what became of the task: {error}"
             self._tell(said, logging.WARNING)
+
+    def _see_to_alerts(
+        self,
+        handle: RunHandle,
+        left_s: float | None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Wait for the alerts of the run that has ended, and say what became of each."""
+        secrets = self.spec.secrets
+        for fields in handle.await_alerts(within_s=left_s, secrets=secrets, check=check):
+            self._tell(*alerts.told(fields))
 
     def _tell(self, text: str, level: int = logging.INFO) -> None:
         """Log a line, if that can be done: no training ends because nobody hears of it."""

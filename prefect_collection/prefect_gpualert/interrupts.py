@@ -73,6 +73,13 @@ class Interrupts:
         return "cancelled", f"its task was ended by {type(error).__name__}"
 
     @property
+    def left_s(self) -> float | None:
+        """Until the task's time is over; None where it has no limit."""
+        if self._timeout_s is None:
+            return None
+        return max(0.0, self._timeout_s - _TIMEOUT_LEAD_S - self._passed_s)
+
+    @property
     def _passed_s(self) -> float:
         return time.monotonic() - self._began
 

@@ -59,6 +59,7 @@ def main() -> int:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
             "GPUALERT_STATE_DIR": f"{scratch}/state",
+            "GPUALERT_NOTIFY": "none",
         }
         rows = measure(Path(scratch), options.rounds)
     from tests.benchmarks.measure import text_of

@@ -89,6 +89,7 @@ class Bench:
             "HOME": str(self.scratch),
             "XDG_CONFIG_HOME": str(self.scratch / "config"),
             "GPUALERT_STATE_DIR": str(self.scratch / "state"),
+            "GPUALERT_NOTIFY": "none",  # nor does the paper's tool send anything here
         }
 
     def child(self, *arguments: str | int, status: int = 0) -> list[str]:

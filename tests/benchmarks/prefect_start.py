@@ -43,6 +43,7 @@ def main() -> int:
             "PREFECT_LOGGING_TO_API_ENABLED": "false",
             "PREFECT_LOGGING_LEVEL": "ERROR",
             "GPUALERT_STATE_DIR": f"{scratch}/state",
+            "GPUALERT_NOTIFY": "none",
         }
         rows = measure(options.rounds)
     from tests.benchmarks.measure import text_of

@@ -10,16 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.notify.targets import kinds
+
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "errors", "model", "spec"}),
-    frozenset({"classify", "config", "record"}),
+    frozenset({"toml_table"}),
+    frozenset({"rulefiles"}),
+    frozenset({"classify", "config", "record", "redact"}),
     frozenset({"store"}),
-    frozenset({"diagnose", "report", "supervise"}),
-    frozenset({"judge"}),
-    frozenset({"api", "recover"}),
+    frozenset({"collect", "diagnose", "report", "supervise"}),
+    frozenset({"judge", "notify"}),
+    frozenset({"api", "recover", "unsupervised"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
@@ -72,6 +76,8 @@ def light_modules() -> list[str]:
     supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
     plain = [f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "config")]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
+    channels = [f"gpualert_common.notify.channels.{kind}" for kind in kinds()]
+    plain += ["gpualert_common.api", "gpualert_common.notify.targets", *channels]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]
 
 

@@ -12,6 +12,7 @@ packages=(
     e2fsprogs       # a filesystem of our own to fill and to freeze
     faketime        # a wall clock that jumps
     jq              # a reader behind a pipe
+    postfix         # a mail server as it is used everywhere
     procps          # ps, pkill by parent
     util-linux      # fsfreeze, setsid, script (a terminal that closes half-way)
 )
@@ -28,4 +29,15 @@ command -v apt-get >/dev/null || {
 }
 export DEBIAN_FRONTEND=noninteractive
 apt-get update --quiet=2
+
+# No mail server of the machine is set up, and none is started: the tests bring their own.
+if [[ " ${missing[*]} " == *" postfix "* ]]; then
+    echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
+fi
 apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
+from gpualert_provider import alerts
 from gpualert_provider.exceptions import TrainingFailed
 from gpualert_provider.output import last_line
 from gpualert_provider.workplace import Workplace
@@ -60,6 +61,14 @@ class GPUAlertOperator(BashOperator):
         training is always ended.
     :param grace: time between the first signal of a stop and the end by force; timedelta, seconds
         or text such as "2m".  None: from gpualert's configuration, or else 30 s.
+    :param notify: who is told how the training ended: a target or a list of them, each the name of
+        a channel, an address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  No
+        template: what is rendered is kept in Airflow's database, and may be a secret.
+    :param notify_on: which ends are told: "failure", "always" or "never".
+    :param notify_deadline: how long the task waits for its alerts; timedelta, seconds or text.
+    :param artifact: patterns of files that an alert shall carry.
+
+    What is None of these comes from gpualert's configuration.
     """
 
     def __init__(
@@ -67,20 +76,30 @@ class GPUAlertOperator(BashOperator):
         *,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
+        notify: str | Sequence[str | Mapping[str, Any]] | None = None,
+        notify_on: str | None = None,
+        notify_deadline: timedelta | float | str | None = None,
+        artifact: str | Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.adopt_within = adopt_within
         self.grace = grace
+        self.notify = notify
+        self.notify_on = notify_on
+        self.notify_deadline = notify_deadline
+        self.artifact = artifact
         self._context: Context | None = None
         self._handle: RunHandle | None = None
+        self._secrets: alerts.Secrets = {}
+        self._leftovers: list[Workplace] = []
         self._killed = False
         self._launching = False
 
     # -- BashOperator's steps --------------------------------------------------------------
 
     def execute(self, context: Context) -> Any:
-        """As BashOperator's; what became of the task is written into the run's record."""
+        """As BashOperator's; what became of the task is in the run's record, and its alerts sent."""
         self._context = context
         try:
             value = super().execute(context)
@@ -103,6 +122,8 @@ class GPUAlertOperator(BashOperator):
             handle, self._handle = self._handle, None
             if handle is not None:
                 handle.close()
+            while self._leftovers:  # its alerts have looked for artifacts there
+                self._leftovers.pop().remove()
 
     def on_kill(self) -> None:
         """Ask for a graceful stop and return at once.  Runs in a signal handler.
@@ -137,7 +158,7 @@ class GPUAlertOperator(BashOperator):
         try:
             handle = self._launch(spec, self._attempt(same))
             result = self._follow(handle)
-            place.of_run(handle.record.spec).remove()
+            self._leftovers.append(place.of_run(handle.record.spec))
         except SupersededError:
             raise
         except BaseException as error:
@@ -162,9 +183,20 @@ class GPUAlertOperator(BashOperator):
         self._handle = handle
 
     def _spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
-        grace = self.grace.total_seconds() if isinstance(self.grace, timedelta) else self.grace
-        settings = config.load({"grace": grace, "streams": "merged"}, given_as="argument")
-        return make_spec(command, settings, cwd=cwd, env=env, name=f"{self.dag_id}.{self.task_id}")
+        given = {
+            "grace": alerts.duration(self.grace),
+            "streams": "merged",
+            "notify": self.notify,
+            "notify_on": self.notify_on,
+            "notify_deadline": alerts.duration(self.notify_deadline),
+            "artifact": self.artifact,
+        }
+        settings = config.load(given, given_as="argument")
+        alerts.resolve(settings)
+        name = f"{self.dag_id}.{self.task_id}"
+        spec = make_spec(command, settings, cwd=cwd, env=env, name=name)
+        self._secrets = spec.secrets or {}
+        return spec
 
     def _follow(self, handle: RunHandle) -> RunResult:
         self.log.info("Tmp dir root location: %s", gettempdir())
@@ -195,7 +227,7 @@ class GPUAlertOperator(BashOperator):
         except TimeoutError:
             self.log.warning("The training has not ended yet; its guardian goes on ending it")
             return
-        place.of_run(handle.record.spec).remove()
+        self._leftovers.append(place.of_run(handle.record.spec))
         error.add_note(TrainingFailed.of(result).args[0])
 
     def _judged(self, result: RunResult) -> SubprocessResult:
@@ -221,6 +253,7 @@ class GPUAlertOperator(BashOperator):
             key=("airflow", ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index)),
             number=ti.try_number,
             adopt_within_s=self._adopt_within_s(),
+            is_last=not self._retries_left(),
             fingerprint=same,
         )
 
@@ -258,8 +291,12 @@ class GPUAlertOperator(BashOperator):
         return min(delay_s, most_s)
 
     def _tell(self, state: str, *, final: bool) -> None:
-        if self._handle is not None:
-            self._handle.outcome(state, final=final)
+        """Write down what became of the task, and wait for the alerts that are then due."""
+        if self._handle is None:
+            return
+        next_within_s = None if final else self._retry_delay_s() + SCHEDULING_SLACK_S
+        self._handle.outcome(state, final=final, next_within_s=next_within_s)
+        alerts.settle(self._handle, self._secrets, self.log)
 
 
 def _seconds(given: timedelta | float) -> float:

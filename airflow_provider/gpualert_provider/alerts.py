@@ -1,0 +1,134 @@
+"""Alerts as Airflow's users give and see them: channels in connections, lines in the task log."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from airflow.providers.common.compat.sdk import BaseHook
+
+from gpualert_common.errors import ConfigError
+from gpualert_common.notify.words import UNDELIVERED, told
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Connection
+
+    from gpualert_common.config import Setting
+    from gpualert_common.guardian import RunHandle
+
+Secrets = Mapping[str, Mapping[str, str]]
+"""By channel and setting: what the record does not say."""
+
+_OURS = "airflow:"
+_MAIL = ("smtp", "email")
+
+TIME_LIMIT_MARGIN_S = 1.0
+"""Alerts are waited for no longer than until so long before an ``execution_timeout``."""
+
+
+def resolve(settings: Mapping[str, Setting]) -> None:
+    """Put channels in the place of targets such as ``airflow:CONN_ID``.
+
+    Asks Airflow for the connections.  Raises ConfigError naming the target.
+    """
+    setting = settings["notify"]
+    setting.value = [_resolved(target) for target in setting.value]
+
+
+def _resolved(target: Any) -> Any:
+    if not isinstance(target, str) or not target.startswith(_OURS):
+        return target
+    conn_id, _, query = target.removeprefix(_OURS).partition("?")
+    return {"name": target, **_channel(target, _connection(target, conn_id)), **_given(query)}
+
+
+def _connection(target: str, conn_id: str) -> Connection:
+    try:
+        return BaseHook.get_connection(conn_id)
+    except Exception as error:  # a secrets backend may raise anything
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigError(f"notify: {target}: no such connection can be had: {problem}") from error
+
+
+def _given(query: str) -> dict[str, Any]:
+    """The settings after the question mark; one that is given twice is a list."""
+    found: dict[str, Any] = {}
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        found[key] = f"{found[key]},{value}" if key in found else value
+    return found
+
+
+def _channel(target: str, connection: Connection) -> dict[str, Any]:
+    extra = connection.extra_dejson
+    if connection.conn_type in _MAIL:
+        return _mail(target, connection, extra)
+    config = extra.get("config")  # where the apprise provider keeps it
+    places = (extra.get("url"), config.get("path") if isinstance(config, dict) else None)
+    for url in (*places, connection.password, connection.host):
+        if isinstance(url, str) and "://" in url:
+            return {"kind": "apprise", "url": url}
+    raise ConfigError(
+        f"notify: {target}: a connection of type smtp is mail; one of type "
+        f"{connection.conn_type} needs a URL of apprise, as url in its extra or as its password"
+    )
+
+
+def _mail(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The channel of a mail connection, with the settings that Airflow's SmtpHook reads."""
+    if extra.get("auth_type", "basic") != "basic":
+        raise ConfigError(f"notify: {target}: auth_type {extra['auth_type']} is not known here")
+    security = "ssl"
+    if extra.get("disable_ssl", False):
+        security = "none" if extra.get("disable_tls", False) else "starttls"
+    with_login = bool(connection.login and connection.password)
+    found = {
+        "kind": "smtp",
+        "host": connection.host,
+        "port": connection.port,
+        "security": security,
+        "user": connection.login if with_login else None,
+        "password": connection.password if with_login else None,
+        "from": extra.get("from_email"),
+        "to": extra.get("to"),
+        "ca_file": extra.get("ca_file"),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def settle(handle: RunHandle, secrets: Secrets, log: logging.Logger) -> None:
+    """Wait for the alerts of a run that has ended, and log what became of each.
+
+    Raises only what Airflow throws in, which is none of the exceptions that alerts could raise.
+    """
+    try:
+        for fields in handle.await_alerts(within_s=_left_s(), secrets=secrets):
+            say(fields, log)
+    except Exception as error:  # noqa: BLE001 - the task has its state, and no alert changes it
+        log.warning("Whether the alerts were sent is not known: %s", error)
+
+
+def say(fields: Mapping[str, Any], log: logging.Logger) -> None:
+    """Log what became of one alert."""
+    level = logging.WARNING if fields["state"] in UNDELIVERED else logging.INFO
+    log.log(level, "alert %s", told(fields))
+
+
+def _left_s() -> float | None:
+    """How long alerts may be waited for before Airflow's ``execution_timeout`` fails the task.
+
+    A training that ended in time shall not be late because of its alerts.  None: there is no limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    left_s = signal.getitimer(signal.ITIMER_REAL)[0]
+    return max(0.0, left_s - TIME_LIMIT_MARGIN_S) if left_s else None
+
+
+def duration(given: timedelta | float | str | None) -> float | str | None:
+    """A duration as gpualert's configuration takes it."""
+    return given.total_seconds() if isinstance(given, timedelta) else given

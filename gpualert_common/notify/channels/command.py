@@ -1,0 +1,201 @@
+"""A program of yours, which gets each alert as a mail (RFC 5322) on its standard input.
+
+It runs without a shell, in a session of its own, with these variables beside the environment of
+whoever sends: `GPUALERT_SUBJECT`, `GPUALERT_MESSAGE_ID`, and `GPUALERT_THREAD_ID`, which is the
+same for all attempts at one task. Exit status 0 says delivered, 75 (`EX_TEMPFAIL`) asks to be
+called again later, and any other is a failure for good; its last output is kept as the reason.
+A program that takes too long is killed with all that it started, and called again later.
+"""
+
+from __future__ import annotations
+
+from gpualert_common.errors import DeliveryError
+from gpualert_common.notify.channels import _settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, ClassVar
+
+    from gpualert_common.notify.channels._interface import Progress
+    from gpualert_common.notify.message import Budget, Message
+
+_MAIL_BYTES = 1_000_000
+_TEXT_BYTES = 64 << 10
+_HTML_BYTES = 90_000
+_OUTPUT_BYTES = 2048
+_POLL_S = 0.05
+_EX_TEMPFAIL = 75
+_COMMON_FAULTS = {126: "it cannot be executed", 127: "a command was not found"}
+
+
+def _words(value: Any) -> list[str]:
+    """The program and its arguments, from a list or from text quoted as for a shell."""
+    import shlex
+
+    words = shlex.split(value) if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not words:
+        raise ValueError("a program and its arguments are needed")
+    if not all(isinstance(word, str) and "\0" not in word for word in words) or not words[0]:
+        raise ValueError("every word of a command is text")
+    return list(words)
+
+
+class Channel:
+    """An external command."""
+
+    KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
+        "command": (_words, "the program and its arguments, as a list or quoted as for a shell"),
+        "size_bytes": (_settings.size, "largest mail it is given; 1MB by default"),
+    }
+    REQUIRED: ClassVar[tuple[str, ...]] = ("command",)
+    SECRET: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._command: list[str] = settings["command"]
+        self._limit: int = settings.get("size_bytes", _MAIL_BYTES)
+
+    @property
+    def address(self) -> str:
+        """The command line."""
+        import shlex
+
+        return f"command:{shlex.join(self._command)}"
+
+    @property
+    def budget(self) -> Budget:
+        """What a mail of the given size has room for."""
+        from gpualert_common.notify.message import Budget
+        from gpualert_common.notify.mime import within
+
+        return within(Budget(_TEXT_BYTES, _HTML_BYTES, self._limit, self._limit, 50), self._limit)
+
+    def send(
+        self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
+    ) -> str:
+        """Run the program once; it has ``timeout_s``."""
+        from gpualert_common.notify.mime import as_mail, fitted, local_address
+
+        program = self._command[0]
+        if progress.has("mail"):
+            return f"{program} has taken it already"
+        who = local_address()
+
+        def make(message: Message) -> bytes:
+            return as_mail(message, who, [who], eol="\n")
+
+        message, mail = fitted(compose, self.budget, self._limit, make)
+        status, output = _run(self._command, mail, _environment(message), timeout_s)
+        if status != 0:
+            raise _failure(program, status, output, timeout_s)
+        progress.mark("mail")
+        return f"{program} took {len(mail)} bytes and exited with 0"
+
+
+def _environment(message: Message) -> dict[str, str]:
+    import os
+
+    from gpualert_common.notify.mime import one_line
+
+    return {
+        **os.environ,
+        "GPUALERT_SUBJECT": one_line(message.subject),
+        "GPUALERT_MESSAGE_ID": one_line(message.id),
+        "GPUALERT_THREAD_ID": one_line(message.thread or message.id),
+    }
+
+
+def _run(
+    command: Sequence[str], mail: bytes, environment: Mapping[str, str], timeout_s: float
+) -> tuple[int | None, str]:
+    """Run it; returns its exit status (None: it was killed at its time) and its last output.
+
+    Raises DeliveryError where it cannot be started.
+    """
+    import os
+    import subprocess
+
+    # A file in memory rather than a pipe: who does not read it blocks nobody.
+    stdin = os.memfd_create("message")
+    try:
+        with open(stdin, "wb", closefd=False) as file:
+            file.write(mail)
+        os.lseek(stdin, 0, os.SEEK_SET)
+        running = subprocess.Popen(
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        lasting = isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError)
+        raise DeliveryError(
+            f"{command[0]} could not be started: {error.strerror or error}",
+            transient=not lasting,
+        ) from None
+    finally:
+        os.close(stdin)
+    try:
+        output = _last_output(running, timeout_s)
+    finally:
+        status = _end(running)
+    return status, output
+
+
+def _last_output(running: subprocess.Popen[bytes], timeout_s: float) -> str:
+    """What it said last, read until it ends or its time is over.
+
+    What it left in the background may hold the pipe open for ever; nobody waits for that.
+    """
+    import os
+    import select
+    import time
+
+    assert running.stdout is not None
+    pipe = running.stdout.fileno()
+    deadline = time.monotonic() + timeout_s
+    kept = b""
+    piped = True
+    while time.monotonic() < deadline:
+        ended = running.poll() is not None
+        if piped and select.select([pipe], [], [], 0 if ended else _POLL_S)[0]:
+            chunk = os.read(pipe, 1 << 16)
+            piped = bool(chunk)
+            kept = (kept + chunk)[-_OUTPUT_BYTES:]
+        elif ended:
+            break
+        elif not piped:
+            time.sleep(_POLL_S)
+    return kept.decode("utf-8", "replace")
+
+
+def _end(running: subprocess.Popen[bytes]) -> int | None:
+    """Its exit status; None if it had to be killed, with all of its process group."""
+    import os
+    import signal
+
+    assert running.stdout is not None
+    running.stdout.close()
+    status = running.poll()
+    if status is None:
+        os.killpg(running.pid, signal.SIGKILL)  # not reaped yet, so the number is its own
+        running.wait()
+    return status
+
+
+def _failure(program: str, status: int | None, output: str, timeout_s: float) -> DeliveryError:
+    from gpualert_common.notify.mime import one_line
+
+    said = f": {one_line(output)}" if output.strip() else ""
+    if status is None:
+        why = f"{program} was killed after {timeout_s:g} s{said}"
+        return DeliveryError(why, transient=True)
+    if status < 0:
+        return DeliveryError(f"{program} was killed by signal {-status}{said}", transient=True)
+    known = f" ({_COMMON_FAULTS[status]})" if status in _COMMON_FAULTS else ""
+    return DeliveryError(
+        f"{program} exited with {status}{known}{said}", transient=status == _EX_TEMPFAIL
+    )

@@ -1,0 +1,185 @@
+"""Mail by SMTP: encrypted unless told otherwise, and never larger than the server takes.
+
+The certificate of the server is always verified. A server without STARTTLS gets nothing unless
+`security` is `none`, and a password never leaves the machine in clear. Each recipient that was
+accepted is written down; a later attempt leaves it out.
+"""
+
+from __future__ import annotations
+
+from gpualert_common.errors import DeliveryError
+from gpualert_common.notify.channels import _settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar
+
+    from gpualert_common.notify.channels._interface import Progress
+    from gpualert_common.notify.channels._smtp_session import Server, Session
+    from gpualert_common.notify.message import Budget, Message
+
+_PORTS = {"starttls": 587, "ssl": 465, "none": 25}
+
+_SIZE_UNKNOWN_BYTES = 10_000_000
+"""Exchange's default, the least of the large servers; for one that does not say what it takes."""
+
+_SIZE_BYTES = 25_000_000
+"""Gmail's: a relay often says more than the mailboxes behind it take."""
+
+_TEXT_BYTES = 64 << 10
+_HTML_BYTES = 90_000
+"""Gmail clips what is past some 102 KB."""
+
+
+class Channel:
+    """Mail.  See :mod:`gpualert_common.notify.channels._interface` for what the names mean."""
+
+    KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
+        "host": (_settings.text, "the mail server"),
+        "port": (_settings.port, "its port; 587 with starttls, 465 with ssl, 25 with none"),
+        "security": (
+            _settings.one_of("starttls", "ssl", "none"),
+            "starttls (the default), ssl, or none: all of the mail can then be read on its way",
+        ),
+        "user": (_settings.text, "who logs in; without it nobody does"),
+        "password": (_settings.text, "better env:NAME or file:PATH than the password itself"),
+        "from": (_settings.address, "the sender; by default the user, or gpualert at this host"),
+        "to": (_settings.addresses, "who gets it: addresses in a list, or with commas"),
+        "ca_file": (_settings.path, "certificates to trust beside those of the system"),
+        "size_bytes": (_settings.size, "largest mail; by default the server's SIZE up to 25MB"),
+        "ehlo_name": (_settings.text, "what the server is told this host is called"),
+    }
+    REQUIRED: ClassVar[tuple[str, ...]] = ("host", "to")
+    SECRET: ClassVar[tuple[str, ...]] = ("password",)
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._to: list[str] = list(settings["to"])
+
+    @property
+    def address(self) -> str:
+        """The recipients and the server."""
+        security = self._settings.get("security", "starttls")
+        port = self._settings.get("port", _PORTS[security])
+        return f"smtp://{self._settings['host']}:{port} to {', '.join(self._to)}"
+
+    @property
+    def budget(self) -> Budget:
+        """For a server that has not said what it takes."""
+        return self._budget(None)
+
+    def send(
+        self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
+    ) -> str:
+        """Send the mail to every recipient who does not have it yet."""
+        from gpualert_common.notify.channels._smtp_session import refused_all, session
+
+        left = [address for address in self._to if not progress.has(f"to:{address}")]
+        if not left:
+            return "every recipient has it already"
+        server = self._server()
+        with session(server, timeout_s) as opened:
+            answer, refused = self._largest(opened, compose, left)
+            accepted = [address for address in left if address not in refused]
+            for address in accepted:
+                progress.mark(f"to:{address}")
+        if refused:
+            error = refused_all(refused)
+            raise DeliveryError(
+                f"delivered to {', '.join(accepted)} only: {error}", transient=error.transient
+            )
+        return f"{server.shown} accepted it for {', '.join(accepted)}: {answer}"
+
+    def _largest(
+        self, opened: Session, compose: Callable[[Budget], Message], recipients: list[str]
+    ) -> tuple[str, dict[str, DeliveryError]]:
+        """Send as much as the server takes, also where it says so only after it has seen it."""
+        from email.utils import parseaddr
+
+        from gpualert_common.notify.channels._smtp_session import TooLargeError
+        from gpualert_common.notify.mime import as_mail, fitted, within, without_files
+
+        sender = self._sender()
+        utf8 = self._needs_utf8(opened, sender)
+
+        def make(message: Message) -> bytes:
+            return as_mail(message, sender, self._to, utf8=utf8)
+
+        limit = self._limit(opened.size_limit)
+        budget = self._budget(opened.size_limit)
+        while True:
+            message, mail = fitted(compose, budget, limit, make)
+            try:
+                return opened.send(parseaddr(sender)[1], recipients, mail, utf8=utf8)
+            except TooLargeError:
+                if not message.attachments or not budget.files:
+                    raise
+            # Half of it, then none of the files: the text matters more than all of them.
+            halved = limit < self._limit(opened.size_limit)
+            limit = len(mail) // 2
+            budget = without_files(budget) if halved else within(budget, limit)
+
+    def _needs_utf8(self, opened: Session, sender: str) -> bool:
+        """True if an address has more than ASCII.  Raises where the server does not take that."""
+        for address in (sender, *self._to):
+            if not address.rpartition("<")[2].isascii():
+                if opened.takes_utf8:
+                    return True
+                raise DeliveryError(
+                    f"{self.address}: the server offers no SMTPUTF8, which {address} needs",
+                    transient=False,
+                )
+        return False
+
+    def _sender(self) -> str:
+        from gpualert_common.notify.mime import local_address
+
+        user: str = self._settings.get("user") or ""
+        return self._settings.get("from") or (user if "@" in user else local_address())
+
+    def _limit(self, server_says: int | None) -> int:
+        own = self._settings.get("size_bytes")
+        if server_says is None:
+            return own or _SIZE_UNKNOWN_BYTES
+        return min(server_says, own or _SIZE_BYTES)
+
+    def _budget(self, server_says: int | None) -> Budget:
+        from gpualert_common.notify.message import Budget
+        from gpualert_common.notify.mime import within
+
+        limit = self._limit(server_says)
+        return within(Budget(_TEXT_BYTES, _HTML_BYTES, limit, limit, 50), limit)
+
+    def _server(self) -> Server:
+        """Raises DeliveryError where a password would be sent in clear."""
+        from gpualert_common.notify.channels._smtp_session import Server
+
+        given = self._settings
+        security = given.get("security", "starttls")
+        user, password = given.get("user"), given.get("password")
+        if (user is None) != (password is None):
+            raise DeliveryError(f"{self.address}: user and password go together", transient=False)
+        if user is not None and security == "none" and not _is_loopback(given["host"]):
+            raise DeliveryError(
+                f"{self.address}: no password is sent in clear; set security to starttls or ssl",
+                transient=False,
+            )
+        return Server(
+            given["host"],
+            given.get("port", _PORTS[security]),
+            security,
+            user,
+            password,
+            given.get("ca_file"),
+            given.get("ehlo_name"),
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,135 @@
+"""A message from a record, for what a channel may hold.  Everything in it is redacted."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from typing import Any
+
+from gpualert_common import collect
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.model import Attachment, Bundle
+from gpualert_common.notify.isolate import NoAnswerError, isolated
+from gpualert_common.notify.message import Budget, Message
+from gpualert_common.notify.outbox import message_id
+from gpualert_common.record import OUTCOME, VERDICT, Record
+from gpualert_common.redact import Redactor
+from gpualert_common.report import alert_of, render
+
+LOG_SHARE = 1 / 4
+"""Of the room for files, at most so much is the log's end; the rest is for artifacts."""
+MOST_LOG_BYTES = 256 << 10
+BODY_LOG_LINES = 40
+BUNDLE_S = 10.0
+"""For search, reading and packing; a folder that hangs costs its artifacts, not the alert."""
+
+
+def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[Message, Bundle]:
+    """The message about a run's end, and the bundle with its manifest.
+
+    ``known_secrets`` are masked wherever they stand.  A fault of ours in making it costs its looks,
+    not the alert.  Raises RecordError when not even the launch record can be read.
+    """
+    try:
+        return _compose(record, budget, known_secrets)
+    except GPUAlertError:
+        raise
+    except Exception as error:  # noqa: BLE001 - people must hear of a failed run all the same
+        return _plain(record, budget, known_secrets, error), Bundle(notes=(str(error),))
+
+
+def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
+    """The least that people must hear."""
+    spec = record.spec
+    verdict = record.read_json(VERDICT) or {}
+    lines = [
+        f"{spec.get('name') or record.run_id}: {verdict.get('disposition', 'ended')}",
+        str(verdict.get("headline") or "no verdict could be made"),
+        f"record: {record.path} on {spec.get('host')}",
+        f"next: gpualert show {record.run_id}",
+        f"The full message could not be made: {type(error).__name__}: {error}",
+    ]
+    text = Redactor(known_secrets).text("\n".join(lines)).encode()[: budget.text_bytes]
+    subject = " ".join(Redactor(known_secrets).text(f"[gpualert] {lines[0]}").split())
+    return Message(
+        id=message_id(record.run_id),
+        thread=thread_id(spec),
+        at=float(spec.get("created_at") or 0.0),
+        subject=subject,
+        text=text.decode("utf-8", "ignore"),
+    )
+
+
+def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[Message, Bundle]:
+    redactor = Redactor(known_secrets)
+    logs = _log_ends(record, redactor, budget)
+    bundle = _bundle(record, budget, logs, known_secrets)
+    alert = alert_of(
+        record,
+        bundle,
+        redactor=redactor,
+        outcome=record.read_json(OUTCOME),
+        log_lines=collect.log_lines(record, redactor, BODY_LOG_LINES),
+    )
+    masked = sum(artifact.redactions for artifact in bundle.artifacts)
+    alert = dataclasses.replace(alert, redactions=alert.redactions + masked)
+    rendered = render(
+        alert,
+        text_bytes=budget.text_bytes,
+        html_bytes=budget.html_bytes,
+        brief=budget.brief,
+        templates=(record.spec.get("alerts") or {}).get("templates"),
+    )
+    again = Redactor(known_secrets)  # what a template of the user's own says, too
+    return (
+        Message(
+            id=message_id(record.run_id),
+            thread=thread_id(record.spec),
+            at=alert.ended_at or alert.started_at,
+            subject=again.text(rendered.subject),
+            text=again.text(rendered.text),
+            html=None if rendered.html is None else again.text(rendered.html),
+            attachments=(*logs, *bundle.attachments),
+        ),
+        bundle,
+    )
+
+
+def thread_id(spec: dict[str, Any]) -> str | None:
+    """What all attempts at one task refer to; None for a run that is nobody's task."""
+    key = (spec.get("custody") or {}).get("key")
+    if not key:
+        return None
+    digest = hashlib.sha256(json.dumps(key).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"<{digest[:32]}.task@gpualert.invalid>"
+
+
+def _log_ends(record: Record, redactor: Redactor, budget: Budget) -> tuple[Attachment, ...]:
+    if not budget.files:
+        return ()
+    names = record.logs[: budget.files]
+    room = min(budget.file_bytes, MOST_LOG_BYTES, int(budget.files_bytes * LOG_SHARE) // len(names))
+    ends = collect.log_tail(record, redactor, room)
+    return tuple(Attachment(name, content, "text/plain") for name, content in ends if content)
+
+
+def _bundle(
+    record: Record, budget: Budget, logs: tuple[Attachment, ...], known_secrets: list[str]
+) -> Bundle:
+    used = sum(len(log.content) for log in logs)
+
+    def pack() -> Bundle:
+        return collect.bundle(
+            record,
+            Redactor(known_secrets),
+            files_bytes=max(0, budget.files_bytes - used),
+            file_bytes=budget.file_bytes,
+            files=max(0, budget.files - len(logs)),
+            deadline_s=BUNDLE_S / 2,
+        )
+
+    try:
+        return isolated(pack, BUNDLE_S)
+    except (NoAnswerError, OSError, ValueError, RuntimeError, MemoryError) as error:
+        return Bundle(notes=(f"artifacts could not be looked for: {error}",))

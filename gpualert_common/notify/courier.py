@@ -1,0 +1,147 @@
+"""The attempts at delivering one alert: each in a process of its own, apart by growing pauses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import tenacity
+
+from gpualert_common import collect
+from gpualert_common.errors import DeliveryError, GPUAlertError
+from gpualert_common.notify import outbox
+from gpualert_common.notify.compose import compose
+from gpualert_common.notify.isolate import NoAnswerError, isolated
+from gpualert_common.notify.message import Budget, Message
+from gpualert_common.notify.outbox import Entry
+from gpualert_common.notify.secrets import resolve
+from gpualert_common.notify.targets import MAILBOX, checked, class_of, place_of
+from gpualert_common.record import Record
+
+if TYPE_CHECKING:
+    from gpualert_common.notify.channels._interface import Channel
+
+ATTEMPT_S = 60.0
+"""For one attempt, from the first look for artifacts to the answer of the other side."""
+TIMEOUT_S = 10.0
+"""For one wait for the other side."""
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 300.0
+GIVE_UP_S = 5 * 86400.0
+"""As mail servers do: an alert that nobody took for five days is given up, visibly."""
+_MOST_PROBLEM = 600
+
+
+class EntryProgress:
+    """Parts of a message that have arrived, kept in the entry."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+
+    def has(self, part: str) -> bool:
+        """True when that part arrived in this attempt or an earlier one."""
+        return part in self._entry.fields["arrived"]
+
+    def mark(self, part: str) -> None:
+        """Write down that the part has arrived; on the disk when this returns."""
+        self._entry.save(arrived=[*self._entry.fields["arrived"], part])
+
+
+def deliver_entry(
+    record: Record, entry: Entry, given: Mapping[str, str], *, patience_s: float
+) -> None:
+    """Attempt until it is sent, a fault is permanent, or ``patience_s`` is over.
+
+    The entry says what became of it.  Raises nothing but what ends this process.
+    """
+    pauses = tenacity.Retrying(
+        retry=tenacity.retry_if_result(bool),
+        wait=tenacity.wait_exponential_jitter(initial=FIRST_PAUSE_S, max=LONGEST_PAUSE_S),
+        stop=tenacity.stop_after_delay(patience_s),
+        retry_error_callback=lambda _state: None,
+    )
+    pauses(_attempt, record, entry, given)
+
+
+def send_once(
+    record: Record, entry: Entry, given: Mapping[str, str], send: Callable[..., str] | None = None
+) -> str:
+    """One attempt, in a process of its own; what was accepted.  Raises DeliveryError."""
+    try:
+        return isolated(lambda: (send or _send)(record, entry, given), ATTEMPT_S)
+    except DeliveryError:
+        raise
+    except GPUAlertError as error:  # a setting, a record: the same next time
+        raise DeliveryError(str(error), transient=False) from error
+    except (ImportError, SystemExit) as error:
+        raise DeliveryError(
+            f"the channel could not be had: {_told(error)}", transient=False
+        ) from error
+    except NoAnswerError as error:
+        raise DeliveryError(str(error), transient=True) from error
+    except Exception as error:
+        raise DeliveryError(f"the channel failed: {_told(error)}", transient=True) from error
+
+
+def _attempt(record: Record, entry: Entry, given: Mapping[str, str]) -> bool:
+    """One attempt, told in the entry; True when another one is worth it."""
+    now = time.time()
+    try:
+        accepted = send_once(record, entry, given)
+    except DeliveryError as error:
+        entry.reload()  # the attempt's process marked what has arrived
+        age_s = now - entry.fields["queued_at"]
+        again = error.transient and age_s < GIVE_UP_S
+        problem = str(error)[:_MOST_PROBLEM]
+        told = {"at": now, "problem": problem, "transient": error.transient}
+        attempts = entry.fields["attempts"] + 1
+        due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**attempts) if again else 0.0
+        state = outbox.PENDING if again else outbox.FAILED
+        entry.save(state=state, attempts=attempts, last=told, due=due)
+        _note(record, entry, problem=problem)
+        return again
+    entry.reload()
+    told = {"at": now, "accepted": accepted}
+    entry.save(state=outbox.SENT, attempts=entry.fields["attempts"] + 1, last=told, due=0.0)
+    _note(record, entry, accepted=accepted)
+    return False
+
+
+def open_channel(
+    record: Record, channel: Mapping[str, Any], given: Mapping[str, str]
+) -> tuple[Channel, list[str]]:
+    """The channel with all its settings, and the secrets among them.
+
+    Raises DeliveryError, ConfigError, and whatever importing somebody's module raises.
+    """
+    settings, secrets = resolve(channel, given)
+    if channel["kind"] == MAILBOX:
+        settings.setdefault("path", os.path.join(place_of(record.path), MAILBOX))
+    found = class_of(channel["kind"])
+    opened: Channel = found(checked(found, settings, f"channel {channel['name']}"))
+    return opened, secrets
+
+
+def _send(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
+    sender, secrets = open_channel(record, entry.fields["channel"], given)
+
+    def composed(budget: Budget) -> Message:
+        message, bundle = compose(record, budget, secrets)
+        manifest = collect.manifest_json(bundle)
+        with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
+            record.write_json(outbox.bundle_file(entry.channel), manifest)
+        return message
+
+    return str(sender.send(composed, EntryProgress(entry), TIMEOUT_S))
+
+
+def _note(record: Record, entry: Entry, **facts: Any) -> None:
+    with contextlib.suppress(OSError):
+        record.append_event("alert", channel=entry.channel, state=entry.state, **facts)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,124 @@
+"""A function in a process of its own: whatever it does, an answer or its absence comes back.
+
+A template may loop, a channel call ``os._exit``, a disk put whoever reads from it into a sleep that
+no signal ends.  None of that may take the courier with it, so what can do such things is forked,
+watched and killed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import select
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+MOST_MEMORY_BYTES = 4 << 30
+"""Of address space: some hundred times what the largest message needs."""
+_CPU_MARGIN_S = 5
+_KILLING_S = 2.0
+
+
+class NoAnswerError(Exception):
+    """The process ended, or was ended, without an answer; says how."""
+
+
+def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
+    """What ``function`` returns or raises, computed in a forked process.
+
+    Both must pickle.  Raises NoAnswerError when the process dies (``os._exit``, a crash, memory) or
+    has no answer within ``deadline_s``; it is then killed and, if the kernel does not let go of it,
+    left behind.  To be called where no other thread runs.
+    """
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _compute(function, writing, deadline_s)
+    os.close(writing)
+    try:
+        data, in_time = _read(reading, time.monotonic() + deadline_s)
+    finally:
+        os.close(reading)
+    if not in_time:
+        _kill(pid)
+        raise NoAnswerError(f"no answer within {deadline_s:g} s; given up")
+    _pid, status = os.waitpid(pid, 0)
+    if not data:
+        raise NoAnswerError(_death(status))
+    failed, value = pickle.loads(data)
+    if failed:
+        raise value
+    answer: Answer = value
+    return answer
+
+
+def _compute(function: Callable[[], Any], writing: int, deadline_s: float) -> None:
+    """Never returns, and never runs what the parent has yet to do."""
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _limit(resource.RLIMIT_AS, MOST_MEMORY_BYTES)
+        _limit(resource.RLIMIT_CPU, int(deadline_s) + _CPU_MARGIN_S)
+        try:
+            answer = (False, function())
+        except BaseException as error:  # noqa: BLE001 - SystemExit too is an answer here
+            answer = (True, _picklable(error))
+        with open(writing, "wb") as pipe:
+            pipe.write(pickle.dumps(answer))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _kill(pid: int) -> None:
+    """Kill and reap it; what sleeps where no signal reaches it is left behind."""
+    poll = select.poll()
+    pidfd = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        poll.register(pidfd, select.POLLIN)
+        poll.poll(_KILLING_S * 1000)
+    finally:
+        os.close(pidfd)
+    os.waitpid(pid, os.WNOHANG)
+
+
+def _limit(kind: int, most: int) -> None:
+    _soft, hard = resource.getrlimit(kind)
+    if hard == resource.RLIM_INFINITY or most < hard:
+        resource.setrlimit(kind, (most, hard))
+
+
+def _picklable(error: BaseException) -> BaseException:
+    try:
+        again = pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - any stranger's exception may fail to pickle in any way
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error if type(again) is type(error) else RuntimeError(repr(error))
+
+
+def _read(fd: int, deadline: float) -> tuple[bytes, bool]:
+    """Everything up to the end of the pipe, and whether that came in time."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    chunks: list[bytes] = []
+    while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        chunk = os.read(fd, 1 << 20)
+        if not chunk:
+            return b"".join(chunks), True
+        chunks.append(chunk)
+    return b"", False
+
+
+def _death(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        return f"its process was killed by signal {-code}"
+    return f"its process ended with status {code} and said nothing"

@@ -1,0 +1,42 @@
+"""A message as a channel gets it, and what it may hold.  Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpualert_common.model import Attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one message of a channel may hold, in bytes.
+
+    ``text_bytes`` bounds the text, and ``html_bytes`` the HTML (0: none), in UTF-8; ``files_bytes``
+    bounds all attachments together, ``file_bytes`` each one, before any encoding; ``files`` is how
+    many there may be (0: none).  ``brief`` asks for the short form that chats take.
+    """
+
+    text_bytes: int
+    html_bytes: int = 0
+    files_bytes: int = 0
+    file_bytes: int = 0
+    files: int = 0
+    brief: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One alert, composed for one budget; everything in it is redacted.
+
+    ``id`` is the stable Message-ID of (run, event), with its angle brackets, ``thread`` that of the
+    thread that all attempts at the same task share (None: it is a thread of its own), ``at`` the
+    time of the event in seconds since the epoch.
+    """
+
+    id: str
+    thread: str | None
+    at: float
+    subject: str
+    text: str
+    html: str | None = None
+    attachments: tuple[Attachment, ...] = ()

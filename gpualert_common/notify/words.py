@@ -1,0 +1,35 @@
+"""What became of an alert, as every face says it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from gpualert_common.notify.outbox import FAILED, HELD, PENDING, SENT
+from gpualert_common.report.words import one_line
+
+UNDELIVERED = (PENDING, FAILED)
+"""States that somebody should look at."""
+
+_MOST = 1000
+
+
+def told(fields: Mapping[str, Any]) -> str:
+    """What became of the alert with these fields of its entry, on one line, safe to show."""
+    last = fields.get("last") or {}
+    text = f"to {fields['channel']['name']} {fields['state']}"
+    if fields["state"] == SENT:
+        text += f": {last.get('accepted', '')}"
+    elif fields["state"] == HELD:
+        until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(fields.get("due") or 0.0))
+        text += f" until {until}: another attempt may follow"
+    elif "problem" in last:
+        text += f" after {_times(fields.get('attempts', 0))}: {last['problem']}"
+    elif "because" in fields:
+        text += f": {fields['because']}"
+    return one_line(text, _MOST)
+
+
+def _times(attempts: int) -> str:
+    return "1 attempt" if attempts == 1 else f"{attempts} attempts"

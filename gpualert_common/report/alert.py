@@ -1,0 +1,309 @@
+"""What a template is given: one alert, in plain words and figures, free of secrets."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from gpualert_common.errors import RecordError
+from gpualert_common.model import Artifact, Bundle
+from gpualert_common.record import VERDICT, Record
+from gpualert_common.report.words import one_line, safe_line
+from gpualert_common.spec import Ending
+
+_SHORT = 80
+_LINE = 500
+_PROSE = 2000
+_MOST_READ = 1 << 16
+"""Of any one text; what follows is not even looked at."""
+_MOST_ITEMS = 50
+"""Claims, pieces of advice, warnings: more of them is a broken record, not a better alert."""
+_MOST_LOG_LINES = 1000
+_MOST_NUMBER = 1e15
+"""No time and no line is beyond it, and no arithmetic fails before it."""
+_DAMAGED = (AttributeError, KeyError, IndexError, OverflowError, RecordError, TypeError, ValueError)
+"""What reading a file of a record can raise when its content is anything at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One thing the evidence shows.  ``where`` is such as "output.log:812, rank 3", or empty."""
+
+    claim: str
+    where: str
+    excerpt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert.  Its texts are redacted, on one line each, and hold no control characters."""
+
+    run_id: str
+    job: str
+    host: str
+    command: str
+    cwd: str
+    attempt: int
+    final: bool
+    state: str | None
+    task: str | None
+    disposition: str
+    cause: str
+    headline: str
+    confidence: float
+    attribution: str
+    retry: str
+    exit_status: str
+    started_at: float
+    ended_at: float | None
+    duration_s: float | None
+    implies: str
+    cannot_decide: tuple[str, ...]
+    do: tuple[str, ...]
+    shows: tuple[Shown, ...]
+    warnings: tuple[str, ...]
+    log_path: str
+    log_bytes: int
+    log_tail: tuple[str, ...]
+    record_path: str
+    next_command: str
+    artifacts: tuple[Artifact, ...]
+    beyond_cap: int
+    notes: tuple[str, ...]
+    redactions: int
+
+
+class Masks(Protocol):
+    """What is needed of a redactor: :class:`gpualert_common.redact.Redactor` has it."""
+
+    @property
+    def found(self) -> Any:
+        """How many secrets of each kind were masked so far."""
+
+    def text(self, text: str) -> str:
+        """``text`` with its secrets masked."""
+
+
+def alert_of(
+    record: Record,
+    bundle: Bundle,
+    *,
+    redactor: Masks,
+    outcome: dict[str, Any] | None,
+    log_lines: Sequence[str],
+) -> Alert:
+    """The alert about a run: every text of it has passed ``redactor``.
+
+    ``outcome`` is what the run's task became, None when it is not known; ``log_lines`` are the
+    log's last.  Whatever of the record is absent or damaged is left out or said to be unknown.
+    Raises RecordError when not even the launch record can be read.
+    """
+    spec = record.spec
+    verdict = _read_verdict(record)
+    ending = _read_ending(record)
+    say = _speaker(redactor)
+    command = _command(spec.get("command"), say)
+    custody = spec.get("custody") if isinstance(spec.get("custody"), dict) else None
+    status = _exit_status(ending)
+    at, until = _times(spec, ending)
+    logs = _logs(record, spec)
+    alert = Alert(
+        run_id=say(record.run_id),
+        job=say(spec.get("name")) or one_line(command, _SHORT) or say(record.run_id),
+        host=say(verdict.get("host") or spec.get("host")) or "an unknown host",
+        command=command,
+        cwd=say(spec.get("cwd")),
+        attempt=_attempt(custody, verdict),
+        final=_is_final(custody, outcome),
+        state=say((outcome or {}).get("state")) or None,
+        task=say(_task(custody)) or None,
+        disposition=say(verdict.get("disposition")) or _disposition(ending),
+        cause=say(verdict.get("cause")) or "unknown",
+        headline=say(verdict.get("headline")) or say(_bare_headline(ending, status)),
+        confidence=_number(verdict.get("confidence")) or 0.0,
+        attribution=say(verdict.get("attribution")) or "unknown",
+        retry=say(verdict.get("retry")) or "unknown",
+        exit_status=say(status),
+        started_at=at,
+        ended_at=until,
+        duration_s=max(0.0, until - at) if until is not None and at else None,
+        implies=say(verdict.get("implies"), _PROSE),
+        cannot_decide=_texts(verdict.get("cannot_decide"), say),
+        do=_texts(verdict.get("do"), say),
+        shows=tuple(_shown(claim, say) for claim in _tables(verdict.get("shows"))),
+        warnings=tuple(say(one.get("text"), _PROSE) for one in _tables(verdict.get("warnings"))),
+        log_path=say(logs[-1] if logs else ""),
+        log_bytes=sum(_size(log) for log in logs),
+        log_tail=tuple(say(line, kept=True) for line in log_lines[-_MOST_LOG_LINES:]),
+        record_path=say(record.path),
+        next_command=say(f"gpualert show {record.run_id}"),
+        artifacts=tuple(_redacted(artifact, say) for artifact in bundle.artifacts),
+        beyond_cap=bundle.beyond_cap,
+        notes=tuple(say(note) for note in bundle.notes[:_MOST_ITEMS]),
+        redactions=0,
+    )
+    return replace(alert, redactions=sum(redactor.found.values()))
+
+
+class _Say(Protocol):
+    def __call__(self, value: object, most: int = _LINE, *, kept: bool = False) -> str: ...
+
+
+def _speaker(redactor: Masks) -> _Say:
+    """Secrets go first: a cut or a joined line could make one unrecognisable."""
+
+    def say(value: object, most: int = _LINE, *, kept: bool = False) -> str:
+        if not isinstance(value, str):
+            return ""
+        masked = redactor.text(value[:_MOST_READ])
+        return safe_line(masked, most) if kept else one_line(masked, most)
+
+    return say
+
+
+def _read_verdict(record: Record) -> dict[str, Any]:
+    try:
+        return record.read_json(VERDICT) or {}
+    except _DAMAGED:
+        return {}
+
+
+def _read_ending(record: Record) -> Ending | None:
+    try:
+        return record.ending
+    except _DAMAGED:
+        return None
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < _MOST_NUMBER else None
+
+
+def _tables(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        yield from (one for one in value[:_MOST_ITEMS] if isinstance(one, dict))
+
+
+def _texts(value: object, say: _Say) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(text for one in value[:_MOST_ITEMS] if (text := say(one, _PROSE)))
+
+
+def _command(value: object, say: _Say) -> str:
+    """Masked word by word, since quoting would hide a secret, and once more as a whole."""
+    if not isinstance(value, list | tuple):
+        return ""
+    return say(shlex.join(say(word, _PROSE) for word in value[:1000]), _PROSE)
+
+
+def _times(spec: dict[str, Any], ending: Ending | None) -> tuple[float, float | None]:
+    began = _number(spec.get("created_at")) or 0.0
+    if ending is None:
+        return began, None
+    return _number(ending.started_at) or began, _number(ending.ended_at)
+
+
+def _attempt(custody: dict[str, Any] | None, verdict: dict[str, Any]) -> int:
+    for value in ((custody or {}).get("number"), verdict.get("attempt")):
+        number = _number(value)
+        if number is not None:
+            return int(number)
+    return 1
+
+
+def _is_final(custody: dict[str, Any] | None, outcome: dict[str, Any] | None) -> bool:
+    if outcome is not None:
+        return bool(outcome.get("final"))
+    return custody is None or bool(custody.get("is_last"))
+
+
+def _task(custody: dict[str, Any] | None) -> str | None:
+    """The task as its engine's users know it, from the key that its face chose."""
+    key = (custody or {}).get("key")
+    match key:
+        case ["airflow", str(dag), str(), str(task), str(index)]:
+            return f"{dag}.{task}" + (f"[{index}]" if index != "-1" else "")
+        case ["prefect", str(), str(task), *_]:
+            return task
+        case [*parts]:
+            return ".".join(part for part in parts if isinstance(part, str))
+        case _:
+            return None
+
+
+def _disposition(ending: Ending | None) -> str:
+    if ending is None or ending.code is None:
+        return "unknown"
+    return "failed" if ending.code else "completed"
+
+
+def _exit_status(ending: Ending | None) -> str:
+    if ending is None:
+        return "not known"
+    if not ending.started:
+        why = ending.start_error[1] if ending.start_error else "no reason is recorded"
+        return f"never started: {why}"
+    limit = " at its time limit" if ending.limit == "time" else ""
+    if not isinstance(ending.code, int):
+        return f"not known{limit and ', ended'}{limit}"
+    if ending.code < 0:
+        return f"killed by signal {-ending.code} ({_signal_name(-ending.code)}){limit}"
+    return f"exit status {ending.code}{limit}"
+
+
+def _bare_headline(ending: Ending | None, status: str) -> str:
+    if status.startswith("exit status"):
+        said = f"Ended with {status}"
+    elif status.startswith("not known"):
+        said = "Ended, and how is not known" if ending is not None else "No end is recorded"
+    else:
+        said = status[0].upper() + status[1:]
+    return f"{said}; no verdict could be made"
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "without a name here"
+
+
+def _shown(claim: dict[str, Any], say: _Say) -> Shown:
+    where = claim.get("where")
+    place = say(claim.get("source")).replace("_", " ")
+    if isinstance(where, dict) and _number(where.get("line")) is not None:
+        place = f"{say(where.get('file'))}:{int(where['line'])}"
+    rank = _number(claim.get("rank"))
+    place += "" if rank is None else f", rank {int(rank)}"
+    return Shown(say(claim.get("claim")), place, say(claim.get("excerpt")) or None)
+
+
+def _logs(record: Record, spec: dict[str, Any]) -> list[str]:
+    """Paths; where the streams are apart, that of stderr comes last."""
+    names = spec.get("logs")
+    found = names if isinstance(names, list) else []
+    return [record.log_path(name) for name in found if isinstance(name, str)]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path, follow_symlinks=False).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _redacted(artifact: Artifact, say: Callable[..., str]) -> Artifact:
+    return replace(
+        artifact,
+        path=say(artifact.path, _PROSE),
+        name=say(artifact.name, _PROSE),
+        why=say(artifact.why),
+    )

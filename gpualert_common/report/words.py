@@ -1,0 +1,123 @@
+"""Times, sizes and lines as people read them: the filters of the templates."""
+
+from __future__ import annotations
+
+import time as clock
+import unicodedata
+
+from gpualert_common import report
+
+COLUMNS = 78
+MOST_SUBJECT = 120
+"""Characters: mail programs show less, and a header line may hold no more than 998 bytes."""
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_HIDDEN = {
+    **dict.fromkeys((*range(0x20), *range(0x7F, 0xA0))),
+    **dict.fromkeys((0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))),
+    **dict.fromkeys(range(0xD800, 0xE000)),
+}
+_SHOWN = dict.fromkeys(_HIDDEN, "\ufffd")
+"""What a reader's program would obey (control characters, marks that turn the order of reading
+around) or could not be sent (halves of surrogates) shows as a mark in its place."""
+_SHOWN_LINES = {code: mark for code, mark in _SHOWN.items() if chr(code) not in "\n\t"}
+
+
+def duration(seconds: float | None) -> str:
+    """``3 h 05 min``; "an unknown time" for None."""
+    return "an unknown time" if seconds is None else report.duration(seconds)
+
+
+def size(count: int | None) -> str:
+    """``12.4 KiB``; "unknown size" for None."""
+    if count is None:
+        return "unknown size"
+    value, unit = float(count), _UNITS[0]
+    for unit in _UNITS:
+        if value < 1024 or unit == _UNITS[-1]:
+            break
+        value /= 1024
+    return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+
+
+def time(at: float | None, zone: str = "UTC") -> str:
+    """``2026-11-21 12:37:05 UTC``; with "local" the time on this host and its offset from UTC."""
+    try:
+        if not at:
+            return "an unknown time"
+        if zone == "local":
+            return clock.strftime("%Y-%m-%d %H:%M:%S %z", clock.localtime(at))
+        return clock.strftime("%Y-%m-%d %H:%M:%S UTC", clock.gmtime(at))
+    except (OverflowError, ValueError, OSError):
+        return "an unknown time"
+
+
+def wrap(text: str, width: int = COLUMNS, indent: str = "") -> str:
+    """``text`` in lines of at most ``width`` columns, of which ``indent`` takes its share in each.
+
+    The first line comes without its indent: there stands what the list puts before its items.  A
+    wide character takes two columns.  A word without wide characters is never broken: it may be a
+    path or an address.
+    """
+    room = width - columns(indent)
+    lines: list[list[str]] = [[]]
+    used = 0
+    for word in _words(text, room):
+        taken = columns(word)
+        if lines[-1] and used + 1 + taken > room:
+            lines.append([])
+            used = 0
+        used += taken + bool(lines[-1])
+        lines[-1].append(word)
+    return f"\n{indent}".join(" ".join(line) for line in lines)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal ``text`` takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_column(char) for char in text)
+
+
+def one_line(text: str, most: int) -> str:
+    """``text`` on one line of at most ``most`` characters, safe to show; "…" marks a cut."""
+    line = " ".join(text.split()).translate(_SHOWN)
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def safe_line(text: str, most: int) -> str:
+    """As :func:`one_line`, with its blanks: the columns of a log mean something."""
+    line = text.expandtabs().rstrip().translate(_SHOWN)
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def safe_lines(text: str) -> str:
+    """``text`` with its lines, and without what a reader's program would obey."""
+    return text.translate(_SHOWN_LINES)
+
+
+def _words(text: str, width: int) -> list[str]:
+    words = []
+    for word in text.split():
+        if columns(word) <= width or not any(_column(char) == 2 for char in word):
+            words.append(word)
+        else:
+            words += _pieces(word, width)
+    return words
+
+
+def _pieces(word: str, width: int) -> list[str]:
+    pieces, used = [""], 0
+    for char in word:
+        if used + _column(char) > width and pieces[-1]:
+            pieces.append("")
+            used = 0
+        pieces[-1] += char
+        used += _column(char)
+    return pieces
+
+
+def _column(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Cf", "Me", "Mn"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

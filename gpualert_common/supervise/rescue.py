@@ -1,0 +1,47 @@
+"""What became of the logs by the end of a run: bytes that were dropped, files that were removed."""
+
+from __future__ import annotations
+
+import os
+
+from gpualert_common.supervise.drop import count_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from gpualert_common.record import Record
+    from gpualert_common.supervise.logfile import LogFile
+
+
+def settle(logs: Sequence[LogFile], record: Record) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Copy back each log that somebody removed, and count what was dropped: events for the record.
+
+    A log is copied into the record under its name, or a new one where that is taken again.
+    """
+    for log in logs:
+        dropped = record.read_number(count_file(log.name))
+        if dropped:
+            yield "log_dropped", {"log": log.name, "size_bytes": dropped}
+        if log.removed:
+            try:
+                yield "log_rescued", _copy_back(log, record)
+            except OSError as error:
+                lost = {"log": log.name, "size_bytes": log.size, "problem": error.strerror}
+                yield "log_lost", lost
+
+
+def _copy_back(log: LogFile, record: Record) -> dict[str, Any]:
+    name = log.name
+    try:
+        fd = record.create_log(name)
+    except FileExistsError:
+        name = f"rescued.{log.name}"
+        fd = record.create_log(name)
+    try:
+        copied = log.copy_to(fd)
+    finally:
+        os.close(fd)
+    log.rescued_path = record.log_path(name)
+    return {"log": log.name, "path": log.rescued_path, "size_bytes": copied}

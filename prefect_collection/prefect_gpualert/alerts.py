@@ -1,0 +1,95 @@
+"""Alerts as Prefect's users give and see them: channels in secret blocks, lines in the run log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from prefect.blocks.system import Secret
+
+from gpualert_common.config import Setting
+from gpualert_common.errors import ConfigError
+from gpualert_common.notify.outbox import FAILED, HELD, PENDING, SENT
+from gpualert_common.notify.targets import alerts_of, channel_of
+
+Alerts = tuple[dict[str, Any] | None, dict[str, dict[str, str]]]
+"""What the record says of the alerts, and the secrets that it does not."""
+
+_OURS = "prefect:"
+_SECRET = "prefect:secret/"
+_MAIL = ("smtp://", "smtps://")
+
+
+def resolve(settings: Mapping[str, Setting]) -> None:
+    """Put channels in the place of targets such as ``prefect:secret/NAME``.
+
+    Asks Prefect for the blocks, and blocks for that.  Raises ConfigError naming the target.
+    """
+    setting = settings["notify"]
+    setting.value = [_resolved(target) for target in setting.value]
+
+
+def _resolved(target: Any) -> Any:
+    if not isinstance(target, str) or not target.startswith(_OURS):
+        return target
+    if not target.startswith(_SECRET):
+        raise ConfigError(f"notify: {target}: of Prefect's blocks only {_SECRET}NAME is known")
+    url = _secret(target)
+    if not isinstance(url, str) or "://" not in url:
+        raise ConfigError(
+            f"notify: {target}: the secret is no URL of a channel, such as smtp://HOST/?to=ME or "
+            "one of apprise"
+        )
+    if not url.startswith(_MAIL):
+        return {"kind": "apprise", "name": target, "url": url}
+    try:
+        channel = channel_of(url, {})
+    except ConfigError as error:
+        raise ConfigError(f"notify: {target}: {error}") from None
+    return {**channel["settings"], "kind": channel["kind"], "name": target}
+
+
+def _secret(target: str) -> Any:
+    name = target.removeprefix(_SECRET)
+    try:
+        # A task may ask in the thread of an event loop, where Prefect would give it a coroutine.
+        block: Any = Secret.load(name, _sync=True)  # type: ignore[call-arg]
+        return block.get()
+    except Exception as error:  # no such block, no API: Prefect raises anything
+        problem = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigError(f"notify: {target} cannot be had: {problem}") from error
+
+
+def each(settings: Mapping[str, Setting]) -> tuple[Alerts, list[ConfigError]]:
+    """The alerts of every target that can be had, and what is wrong with the others."""
+    problems = []
+    channels: list[dict[str, Any]] = []
+    secrets: dict[str, dict[str, str]] = {}
+    told: dict[str, Any] | None = None
+    targets = settings["notify"].value
+    for target in targets if "none" not in targets else ():
+        settings["notify"].value = [target]
+        try:
+            resolve(settings)
+            found, given = alerts_of(settings)
+        except ConfigError as error:
+            problems.append(error)
+            continue
+        if found is not None:
+            channels += found["channels"]
+            told = {**found, "channels": channels}
+            secrets |= given
+    settings["notify"].value = targets
+    return (told, secrets), problems
+
+
+def told(fields: Mapping[str, Any]) -> tuple[str, int]:
+    """What became of an alert, in a line, and the level at which that is worth logging."""
+    state, last = fields["state"], fields.get("last") or {}
+    text = f"Alert to {fields['channel']['name']} {state}"
+    if state == HELD:
+        text += ": another attempt may follow"
+    elif said := last.get("accepted" if state == SENT else "problem"):
+        text += f": {' '.join(str(said).split())}"
+    return text, logging.WARNING if state in (PENDING, FAILED) else logging.INFO

@@ -1,0 +1,88 @@
+"""Runs that alert, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import mailbox
+import time
+from collections.abc import Mapping
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+from gpualert_common.notify.outbox import Entry, Outbox
+from gpualert_common.record import Record
+from gpualert_common.spec import Ending
+from gpualert_common.unsupervised import record_run
+from tests.supervised import Lab
+
+MAILBOX: dict[str, Any] = {"name": "mailbox", "kind": "mailbox", "settings": {}}
+
+
+def alerts(*channels: Mapping[str, Any], on: str = "failure", deadline_s: float = 15.0) -> Any:
+    """What a launch record says of alerts; the mailbox without any channel."""
+    return {
+        "channels": list(channels) or [MAILBOX],
+        "on": on,
+        "deadline_s": deadline_s,
+        "artifacts": [],
+        "templates": None,
+    }
+
+
+def ended_run(lab: Lab, *, code: int = 1, log: bytes = b"it said so\n", **facts: Any) -> Record:
+    """The record of a run that has ended just now."""
+    ending = Ending(time.time() - 5.0, time.time())
+    ending.code = code
+    facts.setdefault("alerts", alerts())
+    return record_run(ending, state_dir=str(lab.state), log=log, **facts)
+
+
+def entries(record: Record) -> list[Entry]:
+    """The alerts in its outbox."""
+    return Outbox(record).entries()
+
+
+def states(record: Record) -> dict[str, str]:
+    """What became of the alert for each channel."""
+    return {entry.channel: entry.state for entry in entries(record)}
+
+
+def mails(lab: Lab) -> list[EmailMessage]:
+    """What is in the default mailbox, oldest first."""
+    place = lab.state / "mailbox"
+    if not place.exists():
+        return []
+    found = sorted(place.glob("new/*"), key=lambda path: path.stat().st_mtime_ns)
+    assert len(mailbox.Maildir(str(place), create=False)) == len(found)
+    return [message_from_bytes(path.read_bytes(), policy=policy.default) for path in found]
+
+
+def body(mail: EmailMessage) -> str:
+    """The plain text of a mail."""
+    part = mail.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
+def outbox(lab: Lab, *arguments: str) -> list[dict[str, Any]]:
+    """What ``gpualert outbox list --json`` says."""
+    done = lab.gpualert("outbox", "list", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["alerts"]
+    return found
+
+
+def write_config(lab: Lab, text: str) -> None:
+    """Make ``text`` the user's configuration."""
+    path = lab.home / "xdg-config" / "gpualert" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def script(path: Path, code: str) -> str:
+    """A program of one shell script; its path."""
+    path.write_text(f"#!/bin/sh\n{code}\n")
+    path.chmod(0o755)
+    return str(path)

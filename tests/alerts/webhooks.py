@@ -1,0 +1,72 @@
+"""A web server on loopback that keeps what it gets and answers what a test asks for."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, parsed."""
+        return json.loads(self.body)
+
+
+@dataclass
+class WebServer:
+    """Where it listens, and what it got."""
+
+    port: int
+    requests: list[Request] = field(default_factory=list)
+
+
+@contextmanager
+def web_server(answer: Callable[[Request], int] = lambda _request: 200) -> Iterator[WebServer]:
+    """A server whose status for each request is what ``answer`` says; 0 is no answer at all."""
+    stopped = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def handle_request(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.command, self.path, headers, self.rfile.read(length))
+            server.requests.append(request)
+            status = answer(request)
+            if status == 0:
+                stopped.wait()
+                return
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b'{"ok": true}')
+
+        do_POST = do_PUT = do_GET = handle_request  # noqa: N815 - names of http.server
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = WebServer(listening.server_port)
+    serving = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+    serving.start()
+    try:
+        yield server
+    finally:
+        stopped.set()
+        listening.shutdown()
+        serving.join()
+        listening.server_close()

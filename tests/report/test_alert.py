@@ -1,0 +1,254 @@
+"""From a run record to an alert: real runs, and records of which little is left."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpualert_common.errors import RecordError
+from gpualert_common.model import Artifact, Bundle, Fate
+from gpualert_common.record import EXIT, SPEC, VERDICT, Record
+from gpualert_common.report import Alert, alert_of, render
+from tests.supervised import Lab, lab, python, shell
+
+__all__ = ["lab"]
+
+SECRET = 'hunter2\'s "password"'
+
+
+class Masks:
+    """A redactor that knows one secret."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+
+    def text(self, text: str) -> str:
+        """Mask the secret."""
+        self.found["known"] += text.count(SECRET)
+        return text.replace(SECRET, "[redacted known]")
+
+
+def alert_from(record: Record, outcome: dict[str, Any] | None = None, **extra: Any) -> Alert:
+    """Return the alert about a record."""
+    return alert_of(
+        record,
+        extra.get("bundle", Bundle()),
+        redactor=Masks(),
+        outcome=outcome,
+        log_lines=extra.get("log_lines", ()),
+    )
+
+
+def write(record: Record, file: str, /, **fields: Any) -> None:
+    """Write a file of a record as its own program would."""
+    Path(record.log_path(file)).write_text(json.dumps({"schema": 1, **fields}))
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Record]:
+    """A record that has a launch record and nothing else."""
+    found = Record.create(str(tmp_path / "20261121-023010-412733-9c1e"))
+    write(found, SPEC, command=["python", "train.py"], logs=["output.log"])
+    yield found
+    found.close()
+
+
+def test_real_failure(lab: Lab) -> None:
+    """The alert about a real failure has its cause, its evidence, its times and its log."""
+    lab.gpualert(
+        *("run", "--name", "train-shapes", "--"),
+        *python("raise ValueError('operands could not be broadcast together (2,3) (4,5)')"),
+    )
+    alert = alert_from(lab.record(), log_lines=["a", "b"])
+    assert alert.job == "train-shapes"
+    assert alert.command.startswith(f"{python('')[0]} -c ")
+    assert (alert.disposition, alert.exit_status) == ("failed", "exit status 1")
+    assert alert.host == os.uname().nodename
+    assert "no verdict" not in alert.headline
+    assert any(shown.where.startswith("stderr.log:") and shown.excerpt for shown in alert.shows)
+    assert alert.log_tail == ("a", "b")
+    assert alert.log_bytes == os.path.getsize(alert.log_path) > 0
+    assert alert.duration_s is not None
+    assert alert.started_at + alert.duration_s == pytest.approx(alert.ended_at)
+    assert alert.final
+    assert alert.next_command == f"gpualert show {alert.run_id}"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (shell("kill -9 $$"), "killed by signal 9 (SIGKILL)"),
+        (shell("exit 3"), "exit status 3"),
+        (("/absent/program",), "never started: "),
+    ],
+    ids=["killed", "failed", "not_started"],
+)
+def test_real_exit_status(lab: Lab, command: tuple[str, ...], status: str) -> None:
+    """How a run ended is said in words, whatever way it ended."""
+    lab.run(*command)
+    assert alert_from(lab.record()).exit_status.startswith(status)
+
+
+def test_streams_apart(lab: Lab) -> None:
+    """Where the streams are apart, the log that is named is that of stderr; both are counted."""
+    lab.gpualert("run", "--streams", "apart", "--", *shell("echo out; echo err >&2; exit 1"))
+    alert = alert_from(lab.record())
+    assert alert.log_path.endswith("/stderr.log")
+    assert alert.log_bytes == 8
+
+
+def test_secrets_are_masked_everywhere(record: Record) -> None:
+    """A secret that stands in any part of the record stands in no part of the alert."""
+    write(
+        *(record, SPEC),
+        command=["train", SECRET, f"--token={SECRET}"],
+        cwd=f"/x/{SECRET}",
+        host=SECRET,
+        logs=[f"{SECRET}.log"],
+        custody={"key": ["other", SECRET], "number": 2},
+    )
+    where = {"file": SECRET, "line": 1, "offset": 0}
+    write(
+        *(record, VERDICT),
+        **dict.fromkeys(("host", "disposition", "cause", "headline", "attribution"), SECRET),
+        **dict.fromkeys(("retry", "implies"), SECRET),
+        cannot_decide=[SECRET],
+        do=[SECRET],
+        shows=[
+            {"claim": SECRET, "source": SECRET, "excerpt": SECRET, "rank": 1, "where": where},
+            {"claim": SECRET, "source": SECRET},
+        ],
+        warnings=[{"kind": "x", "text": SECRET}],
+    )
+    write(record, EXIT, started=False, start_error=[2, SECRET], started_at=1.0)
+    bundle = Bundle(
+        artifacts=(Artifact(SECRET, SECRET, 1, Fate.ATTACHED, SECRET),), notes=(SECRET,)
+    )
+    alert = alert_from(record, {"state": SECRET}, bundle=bundle, log_lines=[SECRET])
+    assert "hunter2" not in repr(alert)
+    assert alert.redactions > 20
+
+
+def test_texts_are_safe_and_short(record: Record) -> None:
+    """Texts of a record that hold control characters or have no end are made fit to show."""
+    command = ["\x1b[31mred\n\u202e", "\udce4", "x" * 1_000_000]
+    write(record, SPEC, command=command, logs=[])
+    write(record, VERDICT, headline="y\x07" * 100_000, do=["z"] * 10_000)
+    alert = alert_from(record, log_lines=["a\x1b[1m\tb  c" + "d" * 1000])
+    assert "\x1b" not in alert.command
+    assert "\udce4" not in alert.command
+    assert len(alert.command) <= 2000
+    assert len(alert.headline) <= 500
+    assert len(alert.do) == 50
+    assert alert.log_tail[0].startswith("a\ufffd[1m   b  cddd")
+    assert len(alert.log_tail[0]) == 500
+
+
+@pytest.mark.parametrize(
+    ("fields", "headline"),
+    [
+        ({"code": 1}, "Ended with exit status 1; no verdict could be made"),
+        ({"code": -9}, "Killed by signal 9 (SIGKILL); no verdict could be made"),
+        ({"code": None}, "Ended, and how is not known; no verdict could be made"),
+        (None, "No end is recorded; no verdict could be made"),
+    ],
+    ids=["failed", "killed", "unknown", "no_end"],
+)
+def test_no_verdict(record: Record, fields: dict[str, Any] | None, headline: str) -> None:
+    """Where the classifier failed, the alert says how the run ended and that nobody knows why."""
+    if fields is not None:
+        write(record, EXIT, started_at=5.0, ended_at=7.0, **fields)
+    alert = alert_from(record)
+    assert (alert.cause, alert.headline) == ("unknown", headline)
+    assert headline in render(alert, text_bytes=9999).text
+
+
+@pytest.mark.parametrize("name", [VERDICT, EXIT])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"schema": 99}', b"null"])
+def test_damaged_file(record: Record, name: str, content: bytes) -> None:
+    """A file of the record that is damaged is as good as absent."""
+    Path(record.log_path(name)).write_bytes(content)
+    assert alert_from(record).run_id == record.run_id
+
+
+def test_without_a_launch_record(record: Record) -> None:
+    """Without its launch record nothing can be said of a run."""
+    record.remove(SPEC)
+    with pytest.raises(RecordError, match="not a run record"):
+        alert_from(record)
+
+
+TASKS = {
+    "nightly.train": ["airflow", "nightly", "scheduled__2026-11-21", "train", "-1"],
+    "nightly.train[3]": ["airflow", "nightly", "scheduled__2026-11-21", "train", "3"],
+    "train-1a2b3c4d": ["prefect", "0b5c", "train-1a2b3c4d", "0"],
+    "some.task": ["some", "task"],
+    None: ["prefect", "", "", "77aa"],
+}
+
+
+@pytest.mark.parametrize("task", TASKS, ids=str)
+def test_task(record: Record, task: str | None) -> None:
+    """A task is called as the users of its engine call it."""
+    custody = {"key": TASKS[task], "number": 3, "is_last": True}
+    write(record, SPEC, command=["x"], logs=[], custody=custody)
+    alert = alert_from(record)
+    assert (alert.task, alert.attempt, alert.final) == (task, 3, True)
+
+
+def test_outcome(record: Record) -> None:
+    """What the task became says whether this was the last attempt."""
+    alert = alert_from(record, {"state": "up_for_retry", "final": False})
+    assert (alert.state, alert.final) == ("up_for_retry", False)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=4,
+)
+
+
+def tables(*names: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return objects with any of these keys and anything at all in them."""
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, anything))
+
+
+claims = st.lists(tables("claim", "where", "source", "excerpt", "rank"), max_size=2)
+
+
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    tables("command", "cwd", "name", "host", "logs", "created_at"),
+    tables("host", "cause", "headline", "confidence", "do", "warnings", "attempt"),
+    tables("started_at", "ended_at", "code", "started", "start_error", "limit"),
+    tables("state", "final"),
+    anything | tables("key", "number"),
+    anything | claims,
+)
+def test_any_record_gives_an_alert(
+    record: Record,
+    spec: dict[str, Any],
+    verdict: dict[str, Any],
+    ending: dict[str, Any],
+    outcome: dict[str, Any],
+    custody: Any,
+    shows: Any,
+) -> None:
+    """Whatever the files of a record say, as long as they are objects, there is a message."""
+    write(record, SPEC, **spec, custody=custody)
+    write(record, VERDICT, **verdict, shows=shows)
+    write(record, EXIT, **ending)
+    made = render(alert_from(record, outcome), text_bytes=1 << 20, html_bytes=1 << 20)
+    assert record.run_id in made.text
+    assert made.html is not None

@@ -1,0 +1,343 @@
+"""Subject, text and page of an alert, whatever is in it and however little room there is."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpualert_common.model import Artifact, Fate
+from gpualert_common.report import Alert, Shown, render
+from gpualert_common.report.rendering import MOST_HTML_BYTES
+from gpualert_common.report.sample import SAMPLES, completed, failed, unexplained
+from gpualert_common.report.words import columns
+
+ROOMY = 1 << 20
+VOID = {"meta", "br"}
+HOSTILE = '<script>alert("1")</script> & <b>\x1b[31mred\x07 \u202egnp.exe\n\nBcc: a@example.org'
+
+words = st.one_of(
+    st.text(st.characters(exclude_categories=()), max_size=60),
+    st.sampled_from((HOSTILE, "x" * 700, "内存不足" * 100, "مرحبا " * 40, "a b " * 300, "🚀" * 90)),
+)
+texts = st.lists(words, max_size=8).map(tuple)
+seconds = st.floats(min_value=0, max_value=1e12)
+shown = st.builds(Shown, words, words, st.none() | words)
+artifacts = st.builds(
+    Artifact, words, words, st.none() | st.integers(0, 1 << 62), st.sampled_from(Fate), words
+)
+alerts = st.builds(
+    Alert,
+    **dict.fromkeys(
+        (
+            *("run_id", "job", "host", "command", "cwd", "headline", "exit_status", "implies"),
+            *("log_path", "record_path", "next_command"),
+        ),
+        words,
+    ),
+    **dict.fromkeys(("cannot_decide", "do", "warnings", "notes"), texts),
+    attempt=st.integers(-3, 1 << 70),
+    final=st.booleans(),
+    state=st.none() | words | st.just("failed"),
+    task=st.none() | words,
+    disposition=words | st.sampled_from(("completed", "failed", "timeout")),
+    cause=words | st.just("none"),
+    confidence=st.floats(0, 1),
+    attribution=words | st.just("job"),
+    retry=words | st.just("same"),
+    started_at=seconds,
+    ended_at=st.none() | seconds,
+    duration_s=st.none() | seconds,
+    shows=st.lists(shown, max_size=12).map(tuple),
+    log_bytes=st.integers(0, 1 << 62),
+    log_tail=st.lists(words, max_size=60).map(tuple),
+    artifacts=st.lists(artifacts, max_size=60).map(tuple),
+    beyond_cap=st.integers(0, 1 << 40),
+    redactions=st.integers(0, 1 << 40),
+)
+
+
+class Page(HTMLParser):
+    """A page as a browser reads it; fails on a tag that is not closed where it should be."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the tag and what it asks for."""
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close what was opened last."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Collect what is read."""
+        self.text += data
+
+
+def long_alert(**fields: Any) -> Alert:
+    """Return an alert with more in it than most messages hold."""
+    return replace(
+        failed(),
+        shows=tuple(Shown(f"claim {n}", f"output.log:{n}", "excerpt " * 30) for n in range(8)),
+        log_tail=tuple(f"step {n} " + "data " * (n % 30) for n in range(300)),
+        artifacts=tuple(
+            Artifact(f"/a/{n}", f"out/file_{n}.json", n, Fate.ATTACHED, "", "ab" * 32)
+            for n in range(60)
+        ),
+        beyond_cap=0,
+        **fields,
+    )
+
+
+def controls(text: str) -> set[str]:
+    """Return what a mail program or a terminal would obey rather than show."""
+    return {
+        char
+        for char in text
+        if char == "\u202e" or (unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t")
+    }
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(alerts, st.integers(200, 60_000), st.integers(200, 200_000), st.booleans())
+def test_limits_hold(alert: Alert, text_bytes: int, html_bytes: int, brief: bool) -> None:
+    """Whatever an alert holds, subject, text and page stay within their limits and are safe."""
+    made = render(alert, text_bytes=text_bytes, html_bytes=html_bytes, brief=brief)
+    assert len(made.text.encode()) <= text_bytes
+    assert made.html is None or len(made.html.encode()) <= min(html_bytes, MOST_HTML_BYTES)
+    assert len(made.subject) <= 120
+    assert len(made.subject.splitlines()) == 1
+    assert controls(made.subject + made.text + (made.html or "")) == set()
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(alerts, st.integers(2000, 200_000))
+def test_page_is_well_formed(alert: Alert, html_bytes: int) -> None:
+    """Nothing that an alert holds becomes markup, and a page that is cut is a whole one still."""
+    made = render(alert, text_bytes=ROOMY, html_bytes=html_bytes).html
+    assert made is not None
+    page = Page(made)
+    assert "script" not in page.tags
+
+
+@pytest.mark.parametrize("most", [0, 1, 5, 20, 100, 150])
+def test_hard_minimum(most: int) -> None:
+    """Below what any message needs, what there is room for is cut and marked as cut."""
+    text = render(failed(), text_bytes=most).text
+    assert len(text.encode()) <= most
+    assert text.endswith("[cut]"[:most])
+
+
+def test_detail_gives_way_in_order() -> None:
+    """The shorter the message, the less of the log, then of the manifest, then of the evidence."""
+    seen = []
+    for most in (60_000, 8_000, 5_500, 3_500, 2_300):
+        text = render(long_alert(), text_bytes=most).text
+        counts = (text.count("  step "), text.count("out/file_"), text.count("    > excerpt"))
+        seen.append((*counts, text.count("  * claim")))
+    assert seen == sorted(seen, reverse=True)
+    assert seen[0] == (300, 60, 8, 8)
+    assert len(set(seen)) == len(seen)
+    assert all("gpualert show" in render(long_alert(), text_bytes=n).text for n in (8_000, 2_300))
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """The numbers of log lines, files and claims that a message leaves out stand in it."""
+    text = render(long_alert(), text_bytes=2_800).text
+    lines, files = text.count("  step "), text.count("out/file_")
+    assert f"without the first {300 - lines} of them" in text
+    assert f"and {60 - files} more; the record has all" in text
+    assert f"and {8 - text.count('  * claim')} more, in verdict.json" in text
+
+
+def test_mark_says_how_much_is_missing() -> None:
+    """Text that cannot be shortened otherwise ends in a mark with a number and a command."""
+    alert = replace(failed(), implies="on and on " * 500)
+    text = render(alert, text_bytes=1500).text
+    mark = text.rpartition("\n[cut: ")[2]
+    assert mark.endswith(f" bytes are missing; all of it: {alert.next_command}]\n")
+    assert int(mark.split()[0]) > 3000
+
+
+def test_page_always_fits_gmail() -> None:
+    """However large a page may be for the channel, it stays below what Gmail clips."""
+    alert = long_alert(do=("do this " * 200,) * 50)
+    made = render(alert, text_bytes=ROOMY, html_bytes=10_000_000)
+    assert made.html is not None
+    assert MOST_HTML_BYTES * 0.9 < len(made.html.encode()) <= MOST_HTML_BYTES
+
+
+def test_page_falls_back_to_the_text() -> None:
+    """Where the page has no room even without detail, the text stands in a bare one."""
+    made = render(failed(), text_bytes=ROOMY, html_bytes=3000)
+    assert made.html is not None
+    page = Page(made.html)
+    assert set(page.tags) == {"html", "meta", "title", "pre"}
+    assert failed().headline in page.text
+
+
+def test_no_page_fits() -> None:
+    """Where not even that has room there is no page, and the notes say so."""
+    made = render(failed(), text_bytes=ROOMY, html_bytes=100)
+    assert made.html is None
+    assert made.notes == ("no page fits into 100 bytes",)
+
+
+def test_page_needs_nothing_from_elsewhere() -> None:
+    """A page has a language, a title and a heading, and no script, image, link or address."""
+    made = render(long_alert(), text_bytes=ROOMY, html_bytes=ROOMY)
+    assert made.html is not None
+    page = Page(made.html)
+    assert {"html", "title", "h1", "h2", "main"} <= set(page.tags)
+    assert not {"script", "img", "link", "iframe", "a", "object"} & set(page.tags)
+    assert ("lang", "en") in page.attributes
+    assert {name for name, _value in page.attributes} & {"href", "src", "onclick"} == set()
+    assert "http" not in made.html
+    assert "url(" not in made.html
+
+
+def test_page_reads_well_without_its_style_sheet() -> None:
+    """Colours, sizes and the wrapping of the log do not depend on the style sheet."""
+    html = render(failed(), text_bytes=ROOMY, html_bytes=ROOMY).html
+    assert html is not None
+    bare = html[: html.index("<style>")] + html[html.index("</style>") :]
+    assert bare.count("white-space:pre-wrap") == bare.count("<pre")
+    assert "background:#ffffff" in bare
+    assert bare.count("<h2") == bare.count("font-size:13px;line-height:1.4;font-weight:600") + 1
+
+
+def test_text_is_not_escaped() -> None:
+    """What a text says stands there as it is; in a page the same is escaped."""
+    made = render(replace(failed(), headline="a < b && c"), text_bytes=ROOMY, html_bytes=ROOMY)
+    assert "a < b && c" in made.text
+    assert "a &lt; b &amp;&amp; c" in (made.html or "")
+
+
+def test_prose_is_wrapped() -> None:
+    """Prose takes at most 78 columns, of wide characters too; log lines and paths stay whole."""
+    path = "/data/" + "deep/" * 30
+    line = "loss " * 40 + "end"
+    alert = replace(
+        failed(), implies="内存不足 " * 60, do=("try it again " * 20,), cwd=path, log_tail=(line,)
+    )
+    lines = render(alert, text_bytes=ROOMY).text.splitlines()
+    assert [one for one in lines if columns(one) > 78] == [f"  Directory    {path}", f"  {line}"]
+
+
+WELL = {"disposition": "completed", "cause": "none"}
+SUBJECTS: dict[str, dict[str, Any]] = {
+    "[gpualert] train-llm failed: cuda_oom after 3 h 05 min": {},
+    "[gpualert] train-llm completed after 3 h 05 min": WELL,
+    "[gpualert] train-llm completed, yet its log shows cuda_oom after 3 h 05 min": {
+        "disposition": "completed"
+    },
+    "[gpualert] train-llm completed, yet its task failed after 3 h 05 min": {
+        **WELL, "state": "failed"
+    },
+    "[gpualert] train-llm failed, and its task was skipped: cuda_oom after 3 h 05 min": {
+        "state": "skipped"
+    },
+    "[gpualert] train-llm was killed: oom_killer after 3 h 05 min": {
+        "disposition": "killed", "cause": "oom_killer"
+    },
+    "[gpualert] train-llm ran out of time after 3 h 05 min": {
+        "disposition": "timeout", "cause": "time_limit"
+    },
+    "[gpualert] train-llm was cancelled after 3 h 05 min": {
+        "disposition": "cancelled", "cause": "cancelled"
+    },
+    "[gpualert] train-llm was preempted after 3 h 05 min": {
+        "disposition": "preempted", "cause": "preempted"
+    },
+    "[gpualert] train-llm could not be started: command_not_found": {
+        "disposition": "not_started", "cause": "command_not_found"
+    },
+    "[gpualert] train-llm ended, how is not known": {
+        "disposition": "unknown", "cause": "unknown", "duration_s": None
+    },
+    "[gpualert] train-llm failed: cuda_oom after 3 h 05 min, attempt 3 (will be retried)": {
+        "attempt": 3, "final": False
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_subject(subject: str) -> None:
+    """A subject says job, outcome, cause, duration, and whether another attempt follows."""
+    plain: dict[str, Any] = {"attempt": 1, "final": True, "state": None}
+    alert = replace(failed(), **{**plain, **SUBJECTS[subject]})
+    assert render(alert, text_bytes=ROOMY).subject == subject
+
+
+def test_subject_of_a_long_job_says_the_rest() -> None:
+    """A job whose name is a whole script leaves room for what became of it."""
+    subject = render(replace(failed(), job="sh -c 'echo " * 30), text_bytes=ROOMY).subject
+    assert subject.endswith("… failed: cuda_oom after 3 h 05 min, attempt 2 (will be retried)")
+
+
+def test_subject_cannot_add_a_header() -> None:
+    """A name with line breaks stays on one line."""
+    alert = replace(failed(), job="x\r\nBcc: a@example.org", cause="y\u2028z\x85")
+    subject = render(alert, text_bytes=ROOMY).subject
+    assert len(subject.splitlines()) == 1
+    assert subject.isprintable()
+
+
+def test_brief_is_brief() -> None:
+    """A chat gets headline, cause, the first advice, ten lines of the log and the next command."""
+    text = render(long_alert(), text_bytes=ROOMY, brief=True).text
+    assert text.count("step ") == 10
+    assert text.splitlines()[:3] == [
+        failed().headline,
+        "Cause: cuda_oom, confidence 0.95",
+        f"Do: {failed().do[0]}",
+    ]
+    assert text.endswith(f"\n{failed().next_command}\n")
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
+def test_everything_known_is_said(sample: Any) -> None:
+    """Whatever an alert holds stands in its text and its page, which are complete on their own."""
+    alert = sample()
+    made = render(alert, text_bytes=ROOMY, html_bytes=ROOMY)
+    known = [alert.headline, alert.host, alert.exit_status, alert.next_command, alert.record_path]
+    known += [*alert.log_tail, *alert.warnings, *alert.notes, alert.cwd, alert.log_path]
+    known += [one.name for one in alert.artifacts]
+    page = " ".join(Page(made.html or "").text.split())
+    flat = " ".join(made.text.split())
+    missing = [one for one in known if " ".join(one.split()) not in flat]
+    assert missing == []
+    assert [one for one in known if " ".join(one.split()) not in page] == []
+
+
+def test_success_asks_for_nothing() -> None:
+    """A run that ended well has no advice, no cause and no doubts in its message."""
+    text = render(completed(), text_bytes=ROOMY).text
+    assert "What to do" not in text
+    assert "Cause" not in text
+    assert "Not decided" not in text
+
+
+def test_nothing_known_leaves_no_gaps() -> None:
+    """What is not known is left out or called so, never shown as None or as an empty row."""
+    made = render(unexplained(), text_bytes=ROOMY, html_bytes=ROOMY)
+    assert "None" not in made.text + (made.html or "")
+    assert "confidence" not in made.text
+    assert not any(line.endswith("  ") for line in made.text.splitlines())

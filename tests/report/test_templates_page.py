@@ -1,0 +1,60 @@
+"""docs/templates.md names all that a template is given."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpualert_common.model import Artifact, Fate
+from gpualert_common.report import Alert, Shown, render
+from gpualert_common.report.environment import NAMES, built_in
+from gpualert_common.report.fit import whole
+from gpualert_common.report.limits import OWN_TEMPLATES_BYTES, OWN_TEMPLATES_S
+from gpualert_common.report.phrases import Said
+from gpualert_common.report.sample import failed
+
+PAGE = (Path(__file__).parents[2] / "docs" / "templates.md").read_text()
+ROWS = dict(re.findall(r"^\| `([\w.]+)` \|(.*)$", PAGE, re.MULTILINE))
+
+
+def fields(kind: Any) -> list[str]:
+    """Return the names of a dataclass's fields."""
+    return [field.name for field in dataclasses.fields(kind)]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("alert", Alert), ("said", Said)])
+def test_every_field_has_a_row(name: str, kind: Any) -> None:
+    """The tables list the fields of an alert and of its phrases, in their order, and no others."""
+    listed = [row.partition(".")[2] for row in ROWS if row.startswith(f"{name}.")]
+    assert listed == fields(kind)
+
+
+@pytest.mark.parametrize(("row", "kind"), [("alert.shows", Shown), ("alert.artifacts", Artifact)])
+def test_fields_of_entries_are_named(row: str, kind: Any) -> None:
+    """What an entry of a list holds is named in the list's row."""
+    assert set(re.findall(r"`(\w+)`", ROWS[row])) == set(fields(kind))
+
+
+def test_the_rest_is_named() -> None:
+    """Templates, filters, fates, what was left out and the limits stand on the page."""
+    ours = {"duration", "size", "time", "wrap"}
+    assert ours <= set(built_in().filters)
+    for name in (*NAMES, *ours, *Fate, "problems"):
+        assert f"`{name}`" in PAGE
+    for name in whole(failed()):
+        assert f"`left_out.{name}`" in PAGE
+    assert f"{OWN_TEMPLATES_S:g} seconds, {OWN_TEMPLATES_BYTES >> 20} MiB" in PAGE
+
+
+def test_example_works(tmp_path: Path) -> None:
+    """The example on the page is a template that says what it is meant to say."""
+    found = re.search(r"```jinja\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    (tmp_path / "body.txt.j2").write_text(found.group(1))
+    made = render(failed(), text_bytes=1 << 20, templates=str(tmp_path))
+    assert made.notes == ()
+    assert "train-llm failed after 3 h 05 min on gpu-17.example.org." in made.text
