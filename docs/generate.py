@@ -2,24 +2,32 @@
 """Make the parts of the papers that say what the code and the rules say.
 
 ``generate.py`` writes them, ``generate.py --check`` only tells which are stale and exits with 1.
-Made are docs/rules.md, from rules/*.toml, and every block of the README between
-``<!-- help: COMMAND -->`` and ``<!-- end -->``, from ``gpualert COMMAND --help``.
+Made are docs/rules.md, from rules/*.toml, docs/redaction.md, from rules/secrets/*.toml, and every
+block of the README between ``<!-- help: COMMAND -->`` and ``<!-- end -->``, from
+``gpualert COMMAND --help``.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from gpualert_common.classify.rules import Rule, load_rules
+from gpualert_common.notify.targets import class_of, kinds
+from gpualert_common.redact.kinds import Kind, load_secrets
+from gpualert_common.redact.samples import expand
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 RULES_PAGE = ROOT / "docs" / "rules.md"
+REDACTION_PAGE = ROOT / "docs" / "redaction.md"
+CHANNELS_PAGE = ROOT / "docs" / "channels.md"
 HELP_BLOCK = re.compile(r"<!-- help:(?P<command>[a-z ]*)-->\n.*?<!-- end -->", re.DOTALL)
 
 RULES_HEAD = """\
@@ -32,6 +40,48 @@ filled in from the log.
 
 | cause | family | whose fault | retry |
 |---|---|---|---|
+"""
+
+REDACTION_HEAD = """\
+# What is masked before anything leaves the machine
+
+Made from `rules/secrets/*.toml` by `make docs`; do not edit. Bodies, attachments, excerpts and
+file names go through it; the log on the disk stays as it is. A mask reads `[redacted KIND]`,
+and what surrounds the secret stays: name, host, user. Channel secrets and others that gpualert
+is given are masked by their letters, as `[redacted known]`, also in JSON, in addresses and in
+base64. Escape sequences of a terminal are looked through.
+
+What it cannot see: a secret without a form or a name of its own ("the password is hunter2"),
+the second half of a token whose beginning was cut off, what follows a blank in a password
+without quotes, a value that stands on the line below its name, a private key with other lines
+in between, and text in UTF-16 or in archives. It lowers a risk; it is no licence to print
+secrets.
+
+| mask | what it stands for |
+|---|---|
+"""
+
+CHANNELS_HEAD = """\
+# Where alerts go
+
+Made from `gpualert_common/notify/channels/*.py` by `make docs`; do not edit. A channel is a table
+in a configuration file, and `notify` names those that are used:
+
+```toml
+notify = ["mail", "mailbox"]
+
+[channels.mail]
+kind = "smtp"
+host = "mail.example.org"
+user = "training@example.org"
+password = "file:~/.config/gpualert/mail-password"
+to = ["me@example.org"]
+```
+
+Sizes are bytes, or text such as `500KB` and `10MB`. In place of any value `env:NAME` is that of an
+environment variable and `file:PATH` the content of a file. A secret that is given in person never
+touches the disk: only the process that sends holds it.
+
 """
 
 
@@ -93,9 +143,53 @@ def rules_page() -> str:
     return RULES_HEAD + table + "\n" + "\n".join(rule_section(rule) for rule in rules)
 
 
+def kind_section(kind: Kind) -> str:
+    """Return the part of the page that shows what is left of lines with one kind of secret."""
+    masked = (
+        expand(kind.samples[pattern.name].hits[0]).masked(kind.id) for pattern in kind.patterns
+    )
+    lines = "\n".join(f"- {code(line)}" for line in masked)
+    told = "Documented in: " + "; ".join(kind.sources) + f". Since {kind.since}."
+    return f"## {kind.id}\n\n{kind.title}. Seen in lines that become:\n\n{lines}\n\n{told}\n"
+
+
+def redaction_page() -> str:
+    """Return the page of all kinds of secrets."""
+    kinds = sorted(load_secrets(ROOT / "rules" / "secrets", samples=True), key=lambda kind: kind.id)
+    table = "".join(f"| [{kind.id}](#{kind.id}) | {kind.title} |\n" for kind in kinds)
+    return REDACTION_HEAD + table + "\n" + "\n".join(kind_section(kind) for kind in kinds)
+
+
+def channel_section(kind: str) -> str:
+    """Return the part of the page on one kind of channel, in the words of its own module."""
+    channel = class_of(kind)
+    rows = "\n".join(
+        f"| `{key}` | {channel_note(channel, key)} | {help_text} |"
+        for key, (_parse, help_text) in channel.KEYS.items()
+    )
+    told = inspect.getdoc(sys.modules[channel.__module__])
+    return f"## {kind}\n\n{told}\n\n| setting | | meaning |\n|---|---|---|\n{rows}\n"
+
+
+def channel_note(channel: Any, key: str) -> str:
+    """Return what a setting is beside its meaning: required, secret, or nothing of that."""
+    notes = ("required", key in channel.REQUIRED), ("secret", key in channel.SECRET)
+    return ", ".join(note for note, holds in notes if holds)
+
+
+def channels_page() -> str:
+    """Return the page of all kinds of channels."""
+    return CHANNELS_HEAD + "\n".join(channel_section(kind) for kind in kinds())
+
+
 def pages() -> dict[Path, str]:
     """Return each page that is made, and what should be in it."""
-    return {README: readme_page(), RULES_PAGE: rules_page()}
+    return {
+        README: readme_page(),
+        RULES_PAGE: rules_page(),
+        REDACTION_PAGE: redaction_page(),
+        CHANNELS_PAGE: channels_page(),
+    }
 
 
 def stale(made: dict[Path, str]) -> list[Path]:

@@ -105,14 +105,21 @@ def _one_of(*choices: str) -> Callable[[object], str]:
 
 
 def _parse_texts(value: object) -> list[Any]:
-    """A list, or text with commas between its entries; tables are channels given in place."""
-    entries = value.split(",") if isinstance(value, str) else value
+    """A list, or text with spaces between its entries, quoted as for a shell; tables are channels
+    given in place."""
+    entries = value
+    if isinstance(value, str):
+        if len(value.split()) > 1:
+            import shlex
+
+            entries = shlex.split(value)
+        else:
+            entries = value.split()
     if not isinstance(entries, list | tuple):
         raise ValueError(f"{value!r} is not a list")
-    found = [entry.strip() if isinstance(entry, str) else entry for entry in entries]
-    if not all(isinstance(entry, str | dict) for entry in found):
-        raise ValueError(f"{value!r} holds something that is no text")
-    return [entry for entry in found if entry]
+    if not all(isinstance(entry, str | dict) and entry for entry in entries):
+        raise ValueError(f"{value!r} holds something that is no name or address")
+    return list(entries)
 
 
 def _parse_globs(value: object) -> list[str]:

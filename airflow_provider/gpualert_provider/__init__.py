@@ -19,4 +19,5 @@ def get_provider_info() -> dict[str, object]:
                 "python-modules": ["gpualert_provider.operators.gpualert"],
             }
         ],
+        "notifications": ["gpualert_provider.notifications.gpualert.GPUAlertNotifier"],
     }

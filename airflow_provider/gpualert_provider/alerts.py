@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
 
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import ConfigError
+from gpualert_common.notify.targets import NONE, alerts_of
 from gpualert_common.notify.words import UNDELIVERED, told
 
 if TYPE_CHECKING:
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
     from gpualert_common.config import Setting
     from gpualert_common.guardian import RunHandle
+
+    class Log(Protocol):
+        """What is needed of a logger; Airflow's own is none of the standard library's."""
+
+        def info(self, text: str, /, *values: object) -> object:
+            """Log it."""
+
+        def warning(self, text: str, /, *values: object) -> object:
+            """Log it."""
+
 
 Secrets = Mapping[str, Mapping[str, str]]
 """By channel and setting: what the record does not say."""
@@ -100,7 +110,7 @@ def _mail(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict
     return {key: value for key, value in found.items() if value is not None}
 
 
-def settle(handle: RunHandle, secrets: Secrets, log: logging.Logger) -> None:
+def settle(handle: RunHandle, secrets: Secrets, log: Log) -> None:
     """Wait for the alerts of a run that has ended, and log what became of each.
 
     Raises only what Airflow throws in, which is none of the exceptions that alerts could raise.
@@ -112,10 +122,10 @@ def settle(handle: RunHandle, secrets: Secrets, log: logging.Logger) -> None:
         log.warning("Whether the alerts were sent is not known: %s", error)
 
 
-def say(fields: Mapping[str, Any], log: logging.Logger) -> None:
+def say(fields: Mapping[str, Any], log: Log) -> None:
     """Log what became of one alert."""
-    level = logging.WARNING if fields["state"] in UNDELIVERED else logging.INFO
-    log.log(level, "alert %s", told(fields))
+    log_it = log.warning if fields["state"] in UNDELIVERED else log.info
+    log_it("alert %s", told(fields))
 
 
 def _left_s() -> float | None:
@@ -132,3 +142,32 @@ def _left_s() -> float | None:
 def duration(given: timedelta | float | str | None) -> float | str | None:
     """A duration as gpualert's configuration takes it."""
     return given.total_seconds() if isinstance(given, timedelta) else given
+
+
+def of_each(
+    settings: Mapping[str, Setting], log: Log
+) -> tuple[dict[str, Any] | None, dict[str, Mapping[str, str]]]:
+    """As ``alerts_of``, for every target that can be had; what is wrong with others is logged."""
+    targets = settings["notify"].value
+    wanted: dict[str, Any] | None = None
+    channels: list[dict[str, Any]] = []
+    secrets: dict[str, Mapping[str, str]] = {}
+    for target in () if NONE in targets else targets:
+        settings["notify"].value = [target]
+        try:
+            resolve(settings)
+            one, given = alerts_of(settings)
+        except ConfigError as error:
+            log.warning("An alert cannot be sent: %s", error)
+            continue
+        if one is not None:
+            wanted = wanted or one
+            channels += one["channels"]
+            secrets |= given
+    return (None if wanted is None else {**wanted, "channels": channels}), secrets
+
+
+def secrets_of(task: object) -> Secrets:
+    """What a GPUAlertOperator that ran in this process knows of its own channels."""
+    secrets = getattr(task, "alert_secrets", None)
+    return secrets if isinstance(secrets, Mapping) else {}

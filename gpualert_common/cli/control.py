@@ -8,11 +8,15 @@ import json
 import os
 import sys
 import time
+from typing import Any
 
 from gpualert_common import config, store
 from gpualert_common import recover as recovery
+from gpualert_common.cli.outbox import told
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.notify.dispatch import dispatch
+from gpualert_common.notify.targets import is_left
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -45,7 +49,7 @@ def stop(options: argparse.Namespace) -> int:
 
 def recover(options: argparse.Namespace) -> int:
     """Finish abandoned records: one, or all there are."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     failed = False
     found = (
         store.records(state_dir(options))
@@ -58,16 +62,23 @@ def recover(options: argparse.Namespace) -> int:
         except (GPUAlertError, OSError) as error:
             failed = True
             outcome = f"failed: {error}"
-        if outcome != "complete" or options.run is not None:
-            rows.append({"run_id": record.run_id, "outcome": outcome})
+        alerts = []
+        if outcome == "recovered" or (outcome == "complete" and is_left(record.path)):
+            alerts = [told(entry) for entry in dispatch(record)]
+        if outcome != "complete" or options.run is not None or alerts:
+            rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
     if options.json:
         print(json.dumps({"schema": SCHEMA, "records": rows}))
         return int(failed)
     for row in rows:
-        print(f"{row['run_id']}  {row['outcome']}")
+        print("\n".join([f"{row['run_id']}  {row['outcome']}", *_indented(row["alerts"])]))
     if not rows:
         print("nothing to recover", file=sys.stderr)
     return int(failed)
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _live_run(options: argparse.Namespace) -> Record:

@@ -43,7 +43,7 @@ def outbox(options: argparse.Namespace) -> int:
 
 def words(entries: Sequence[Entry]) -> str:
     """What the program says of the alerts of a run that has just ended, a line each."""
-    return "".join(f"gpualert: alert {_told(entry)}\n" for entry in entries)
+    return "".join(f"gpualert: alert {told(entry)}\n" for entry in entries)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -93,7 +93,7 @@ def _retry(options: argparse.Namespace) -> int:
         rows = [_row(record, entry) for record, entry in tried]
         print(json.dumps({"schema": SCHEMA, "alerts": rows}))
     for record, entry in () if options.json else tried:
-        print(f"{record.run_id}  {entry.channel:16} {_told(entry)}")
+        print(f"{record.run_id}  {entry.channel:16} {told(entry)}")
     if not tried:
         print("nothing to deliver", file=sys.stderr)
     return int(any(entry.state in (PENDING, FAILED) for _record, entry in tried))
@@ -118,7 +118,7 @@ def _drop(options: argparse.Namespace) -> int:
         print(json.dumps({"schema": SCHEMA, "alerts": rows}))
     else:
         for entry in dropped:
-            print(f"{record.run_id}  {entry.channel:16} {_told(entry)}")
+            print(f"{record.run_id}  {entry.channel:16} {told(entry)}")
     if not dropped:
         print("nothing to drop", file=sys.stderr)
     return 0 if dropped else 1
@@ -156,10 +156,11 @@ def _entries(record: Record) -> list[Entry]:
 
 def _row(record: Record, entry: Entry) -> dict[str, Any]:
     fields = {key: value for key, value in entry.fields.items() if key != "schema"}
-    return {"run_id": record.run_id, **fields, "channel": entry.channel, "told": _told(entry)}
+    return {"run_id": record.run_id, **fields, "channel": entry.channel, "told": told(entry)}
 
 
-def _told(entry: Entry) -> str:
+def told(entry: Entry) -> str:
+    """What became of an alert, in a line."""
     last = entry.fields.get("last") or {}
     attempts = entry.fields.get("attempts", 0)
     text = f"to {entry.channel} {entry.state}"

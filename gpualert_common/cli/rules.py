@@ -8,6 +8,7 @@ from typing import Any
 
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
 from gpualert_common.errors import UsageError
+from gpualert_common.redact.check import check_secrets
 
 
 def rules(options: argparse.Namespace) -> int:
@@ -68,7 +69,7 @@ def _facts(rule: Rule) -> dict[str, Any]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    problems = check_rules(options.rules_dir)
+    problems = [*check_rules(options.rules_dir), *check_secrets(options.rules_dir)]
     if options.json:
         print(json.dumps({"schema": 1, "problems": [str(problem) for problem in problems]}))
     else:

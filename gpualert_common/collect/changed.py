@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpualert_common.collect.baseline import Baseline, read_baseline
+from gpualert_common.collect.opening import resolve
 from gpualert_common.collect.survey import Found, Missed, globs_of, own_folders, survey
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def changed(
         skip=own_folders(record),
         keep=judge.keep,
     )
-    root = os.path.realpath(cwd) if isinstance(cwd, str) else "/"
+    root = resolve(cwd) if isinstance(cwd, str) else "/"
     candidates = [
         Candidate(os.path.join(root, missed.path), missed.path, True, False, missed=missed)
         for missed in found.missed

@@ -8,6 +8,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from gpualert_common.collect.kinds import is_usual
+from gpualert_common.collect.opening import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,15 +98,15 @@ def read_glob(text: str, cwd: str | None) -> Glob:
     whole = "/" + os.path.normpath(os.path.join(cwd or "/", wanted)).lstrip("/")
     confined = cwd is not None and not os.path.isabs(wanted) and is_inside(whole, cwd)
     if os.path.lexists(whole):
-        resolved = os.path.realpath(whole)
+        resolved = resolve(whole)
         root, parts = (resolved, ["**"]) if os.path.isdir(resolved) else _split(resolved)
         parsed: Sequence[re.Pattern[str] | str | None] = [p if p != "**" else None for p in parts]
     else:
         parts = whole.split("/")[1:]
         fixed = next((at for at, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
-        root = os.path.realpath("/" + "/".join(parts[:fixed]))
+        root = resolve("/" + "/".join(parts[:fixed]))
         parsed = [_part(part) for part in parts[fixed:]]
-    if confined and cwd is not None and not is_inside(root, os.path.realpath(cwd)):
+    if confined and cwd is not None and not is_inside(root, resolve(cwd)):
         raise LeadsOutError
     if parsed[-1] is None:
         parsed = [*parsed, re.compile(translate("*"))]

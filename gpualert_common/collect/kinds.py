@@ -140,7 +140,12 @@ def is_usual(name: str) -> bool:
 
 
 def by_content(head: bytes) -> Kind:
-    """The kind of a file whose name says nothing, from how it begins."""
-    if b"\0" in head:
-        return Kind(How.WHOLE)
-    return Kind(How.TEXT, "", "text/plain")
+    """The kind of a file whose name says nothing, or says text, from how it begins."""
+    if b"\0" not in head:
+        return Kind(How.TEXT, "", "text/plain")
+    if max(head[0::2].count(0), head[1::2].count(0)) > len(head) // 4 and head.strip(b"\0"):
+        return _WIDE  # every other byte is a NUL, or nearly
+    return Kind(How.WHOLE)
+
+
+_WIDE = Kind(How.NAMED, "UTF-16 or the like, in which secrets are not seen")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.classify.lines import canonical
 from gpualert_common.collect import cutting
-from gpualert_common.collect.opening import RefusedError, open_file, open_folder
+from gpualert_common.collect.opening import RefusedError, open_path, resolve
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
@@ -123,11 +123,7 @@ def _cut(line: str) -> str:
 
 def _read_end(record: Record, name: str, most: int) -> tuple[bytes, int]:
     """The last ``most`` bytes of a log, and its size.  Raises OSError, RefusedError."""
-    folder = open_folder(os.path.realpath(record.path))
-    try:
-        fd = open_file(os.path.basename(name), below=folder)
-    finally:
-        os.close(folder)
+    fd = open_path(os.path.join(resolve(record.path), os.path.basename(name)))
     try:
         size = os.fstat(fd).st_size
         begin = max(0, size - max(most, 0))

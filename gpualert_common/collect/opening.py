@@ -21,8 +21,21 @@ _PASSED = _COMMON | os.O_PATH | os.O_DIRECTORY
 """Needs no permission to list the folder, as a path needs none."""
 
 
+_TRIES = 5
+
+
 class RefusedError(Exception):
     """Something is there that is none of ours to read; the text says what."""
+
+
+def resolve(path: str) -> str:
+    """The absolute path without links, as far as they could be read; raises nothing."""
+    for _ in range(_TRIES):
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            continue  # a link was replaced between two looks
+    return os.path.abspath(path)  # nothing is opened through what is left of them
 
 
 def open_folder(path: str, *, listed: bool = False) -> int:
@@ -51,15 +64,20 @@ def _root() -> int:
     return os.open("/", _PASSED)
 
 
-def open_file(name: str, *, below: int) -> int:
-    """A descriptor that reads the regular file ``name`` of ours in folder ``below``.
+def open_path(path: str) -> int:
+    """A descriptor that reads a regular file of ours, by its absolute path without links.
 
     Raises OSError, and RefusedError for anything but a regular file, and for other users' files.
     """
-    why = refusal(os.stat(name, dir_fd=below, follow_symlinks=False))
-    if why:
-        raise RefusedError(why)  # not even opened: that alone may act on a device
-    fd = os.open(name, _FILE, dir_fd=below)
+    folder, name = os.path.split(path)
+    below = open_folder(folder)
+    try:
+        why = refusal(os.stat(name, dir_fd=below, follow_symlinks=False))
+        if why:
+            raise RefusedError(why)  # not even opened: that alone may act on a device
+        fd = os.open(name, _FILE, dir_fd=below)
+    finally:
+        os.close(below)
     why = refusal(os.fstat(fd))
     if why:
         os.close(fd)

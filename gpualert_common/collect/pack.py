@@ -12,7 +12,7 @@ from gpualert_common.collect import cutting
 from gpualert_common.collect.kinds import How, Kind, by_content, kind_of
 from gpualert_common.collect.masking import mask
 from gpualert_common.collect.names import attachment_name, shown
-from gpualert_common.collect.opening import RefusedError, open_file, open_folder
+from gpualert_common.collect.opening import RefusedError, open_path
 from gpualert_common.model import Artifact, Attachment, Bundle, Fate
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class _Packer:
         if why:
             return row.ends(Fate.LEFT_IN_PLACE, why)
         try:
-            fd = _open(candidate.path)
+            fd = open_path(candidate.path)
         except FileNotFoundError:
             return row.ends(Fate.VANISHED, "it went away after it was found")
         except RefusedError as refused:
@@ -130,8 +130,10 @@ class _Packer:
         if not row.size:
             return row.ends(Fate.LEFT_IN_PLACE, "it is empty")
         head = by_content(os.pread(fd, _SNIFFED_BYTES, 0))
-        if kind is None or (kind.how is How.TEXT and head.how is How.WHOLE):
+        if kind is None or (kind.how is How.TEXT and head.how is not How.TEXT):
             kind = head
+        if kind.how is How.NAMED:
+            return row.ends(Fate.LEFT_IN_PLACE, kind.reason)
         if kind.how is not How.TEXT:
             return self._add_whole(row, fd, kind)
         if row.size > MOST_READ_BYTES:
@@ -268,15 +270,6 @@ class _Row:
             sent_bytes=self.sent,
             redactions=self.redactions if self.sent else 0,
         )
-
-
-def _open(path: str) -> int:
-    folder, name = os.path.split(path)
-    below = open_folder(folder)
-    try:
-        return open_file(name, below=below)
-    finally:
-        os.close(below)
 
 
 def _read_at(fd: int, offset: int, length: int) -> bytes:

@@ -10,7 +10,7 @@ import time
 from typing import NamedTuple
 
 from gpualert_common.collect.globs import LeadsOutError, Usual, is_inside, read_glob
-from gpualert_common.collect.opening import refusal
+from gpualert_common.collect.opening import refusal, resolve
 from gpualert_common.collect.walk import MOST_DEPTH, MOST_ENTRIES, Walk
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ class _Search:
         skip: AbstractSet[tuple[int, int]],
         keep: Callable[[Found], bool],
     ) -> None:
-        self._cwd = os.path.realpath(root) if root is not None and os.path.isabs(root) else None
+        self._cwd = resolve(root) if root is not None and os.path.isabs(root) else None
         self._until = until
         self._most = most
         self._skip = skip
@@ -188,7 +188,7 @@ class _Search:
 
     def _take_one(self, path: str, limit: str) -> None:
         """Add the file that ``path`` is or links to, unless that lies out of ``limit``."""
-        target = os.path.realpath(path)
+        target = resolve(path)
         if not is_inside(target, limit):
             self._miss(path, "a link that leads out of where it was looked for")
             return

@@ -23,6 +23,8 @@ _SOON_S = 2.0
 _SOON_POLL_S = 0.03
 """A face that lives writes its outcome within moments, and then waits for us."""
 _LATER_POLL_S = 0.5
+_RECORDED_S = 60.0
+"""A scribe that was stopped, or a disk that is frozen, may record the end that late."""
 
 
 def watch(record: Record) -> int:
@@ -48,8 +50,10 @@ def attend(record: Record, secrets: Mapping[str, Mapping[str, str]] | None, watc
         if record.removed:  # what was still to be written made it anew
             record = Record.open(record.path)
         while (step := bring_up_to_date(record)[0]).kind in (WAIT, HOLD):
-            soon = time.monotonic() - began < _SOON_S
-            time.sleep(_SOON_POLL_S if soon else _LATER_POLL_S)
+            waited_s = time.monotonic() - began
+            if waited_s > _RECORDED_S and record.ending is None:
+                return  # on a disk that takes no end of a run; whoever meets the record goes on
+            time.sleep(_SOON_POLL_S if waited_s < _SOON_S else _LATER_POLL_S)
         if step.kind == SEND:
             become_sender(record, secrets, keep=watch_fd)
         dispatch(record, deadline_s=0.0)

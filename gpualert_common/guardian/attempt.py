@@ -28,7 +28,8 @@ _PASSING_NAMES = frozenset(("OLDPWD", "PWD", "SHLVL"))
 class Attempt:
     """Who wants a run: the task across its attempts, which attempt, and what comes after it.
 
-    ``key`` names the task; of two attempts the one with the higher ``number`` is the later.  The
+    ``key`` names the task; of two attempts the one with the higher ``number`` is the later;
+    ``told_as`` is the number that people know it by, where that is another one.  The
     training may go on without a follower for ``adopt_within_s`` seconds; 0 says that no attempt
     will come, so that it is ended gracefully at once.  ``lease_s`` is how long a follower may be
     silent.  ``across_hosts`` says that the next attempt may run on another host that shares the
@@ -44,6 +45,7 @@ class Attempt:
     lease_s: float = DEFAULT_LEASE_S
     across_hosts: bool = False
     is_last: bool = False
+    told_as: int | None = None
     fingerprint: str | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Names this attempt at this moment and no other one ever."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import select
 import time
@@ -12,16 +11,16 @@ from typing import Any, Literal, Self
 from gpualert_common import recover as recovery
 from gpualert_common import store
 from gpualert_common.api import RunResult
-from gpualert_common.errors import GuardianError, RecordError, SupersededError
-from gpualert_common.guardian import launch
+from gpualert_common.errors import GuardianError, SupersededError
+from gpualert_common.guardian import launch, result
 from gpualert_common.guardian.alerts import await_alerts
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.succession import Succession
 from gpualert_common.guardian.view import LogView
-from gpualert_common.record import OUTCOME, VERDICT, Record
-from gpualert_common.spec import SCHEMA, RunSpec
+from gpualert_common.record import VERDICT, Record
+from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import proc
 
 Meaning = Literal["cancelled", "preempted", "timeout"]
@@ -29,7 +28,6 @@ Meaning = Literal["cancelled", "preempted", "timeout"]
 _POLL_S = 0.25
 _VERDICT_S = 7.0
 """From the exit record to the end of a guardian: the verdict's deadline and its margin."""
-_WRITE_S = 5.0
 
 
 class RunHandle:
@@ -260,40 +258,14 @@ class RunHandle:
         if record.ending is None and not self._is_far and self._attempt is not None:
             self._finish_lost()
         self._notice_successor()  # nobody adopts any more: what it says now is final
-        self._claim()
+        if self._attempt is not None:
+            result.claim(record, self._attempt)
         ending = record.ending
         if ending is None:
             raise GuardianError(
                 f"{record.path}: its guardian died before its end; gpualert recover finishes it"
             )
         return RunResult(record, ending, record.read_json(VERDICT))
-
-    def _claim(self) -> None:
-        """Take the result; on a disk that does not let us, the result is still the run's."""
-        if self._attempt is None or not self._write(self._make_claim):
-            return
-        if self.record.claimed_by not in (self._attempt.owner, None):
-            raise SupersededError(f"another attempt took the result of run {self.run_id}")
-
-    def _make_claim(self) -> None:
-        assert self._attempt is not None
-        self.record.claim(self._attempt.owner, self._attempt.number)
-
-    def _write(self, write: Callable[[], None]) -> bool:
-        """Write into the record, with a deadline; False when the disk did not take it in time."""
-        done = _thread.allocate_lock()
-        done.acquire()
-        failed = []
-
-        def work() -> None:
-            try:
-                write()
-            except (OSError, RecordError) as error:
-                failed.append(error)
-            done.release()
-
-        _thread.start_new_thread(work, ())
-        return done.acquire(timeout=_WRITE_S) and not failed
 
     def _finish_lost(self) -> None:
         """Its guardian died: end what lives of the run, and complete the record."""
@@ -325,10 +297,9 @@ class RunHandle:
         so long its alert is held.  False when that could not be written down.
         """
         assert self._attempt is not None, "an attached run belongs to somebody else"
-        value = {"owner": self._attempt.owner, "number": self._attempt.number, "at": time.time()}
-        fields = {"schema": SCHEMA, "state": state, "final": final, **value}
-        fields["next_within_s"] = next_within_s
-        return self._write(lambda: self.record.write_json(OUTCOME, fields))
+        return result.note_outcome(
+            self.record, self._attempt, state, final=final, next_within_s=next_within_s
+        )
 
     def await_alerts(
         self,

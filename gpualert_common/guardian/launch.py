@@ -111,6 +111,7 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
             "adopt_within_s": attempt.adopt_within_s,
             "across_hosts": attempt.across_hosts,
             "is_last": attempt.is_last,
+            "told_as": attempt.told_as,
         }
     fields["inherit"] = False
     return fields

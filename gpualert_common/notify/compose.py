@@ -106,10 +106,10 @@ def thread_id(spec: dict[str, Any]) -> str | None:
 
 
 def _log_ends(record: Record, redactor: Redactor, budget: Budget) -> tuple[Attachment, ...]:
-    if not budget.files:
+    number = len(record.logs)
+    if not number or number > budget.files:
         return ()
-    names = record.logs[: budget.files]
-    room = min(budget.file_bytes, MOST_LOG_BYTES, int(budget.files_bytes * LOG_SHARE) // len(names))
+    room = min(budget.file_bytes, MOST_LOG_BYTES, int(budget.files_bytes * LOG_SHARE) // number)
     ends = collect.log_tail(record, redactor, room)
     return tuple(Attachment(name, content, "text/plain") for name, content in ends if content)
 

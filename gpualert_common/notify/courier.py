@@ -20,6 +20,7 @@ from gpualert_common.notify.outbox import Entry
 from gpualert_common.notify.secrets import resolve
 from gpualert_common.notify.targets import MAILBOX, checked, class_of, place_of
 from gpualert_common.record import Record
+from gpualert_common.redact import Redactor
 
 if TYPE_CHECKING:
     from gpualert_common.notify.channels._interface import Channel
@@ -83,7 +84,7 @@ def send_once(
     except NoAnswerError as error:
         raise DeliveryError(str(error), transient=True) from error
     except Exception as error:
-        raise DeliveryError(f"the channel failed: {_told(error)}", transient=True) from error
+        raise DeliveryError(f"the channel failed: {error}", transient=True) from error
 
 
 def _attempt(record: Record, entry: Entry, given: Mapping[str, str]) -> bool:
@@ -135,7 +136,13 @@ def _send(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
             record.write_json(outbox.bundle_file(entry.channel), manifest)
         return message
 
-    return str(sender.send(composed, EntryProgress(entry), TIMEOUT_S))
+    masks = Redactor(secrets)
+    try:
+        return masks.text(str(sender.send(composed, EntryProgress(entry), TIMEOUT_S)))
+    except GPUAlertError as error:
+        raise DeliveryError(masks.text(str(error)), getattr(error, "transient", False)) from None
+    except Exception as error:  # noqa: BLE001 - raised again, without its secrets
+        raise RuntimeError(masks.text(_told(error))) from None
 
 
 def _note(record: Record, entry: Entry, **facts: Any) -> None:

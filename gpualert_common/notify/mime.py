@@ -149,11 +149,19 @@ def _attach(mail: EmailMessage, attachment: Attachment) -> None:
     """Attach it in base64, so that every byte arrives as it is."""
     known = _MEDIA_TYPE.match(attachment.media_type)
     maintype, subtype = known.groups() if known else ("application", "octet-stream")
-    params = {"charset": "utf-8"} if maintype == "text" else None
+    params = {"charset": "utf-8"} if maintype == "text" and _is_utf8(attachment.content) else None
     name = one_line(attachment.name) or "file"
     mail.add_attachment(
         attachment.content, maintype=maintype, subtype=subtype, filename=name, params=params
     )
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _address(text: str) -> headerregistry.Address:

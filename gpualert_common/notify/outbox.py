@@ -213,17 +213,21 @@ def message_id(run_id: str) -> str:
 
 def step_of(record: Record, now: float | None = None) -> Step:
     """What is to be done about the end of this run.  Raises RecordError."""
+    spec = record.spec
+    wanted = (spec.get("alerts") or {}).get("on")
     ending = record.ending
     if ending is None:
-        return Step(WAIT, "it has not ended", float("inf"))
-    spec = record.spec
+        kind = SKIP if wanted is None else WAIT
+        return Step(kind, "it has not ended", float("inf"))
     verdict = record.read_json(VERDICT)
     well = verdict is not None and verdict.get("cause") == "none"
+    if verdict is not None and verdict.get("disposition") == "unknown":
+        well = False  # nothing bad stands in its log, and nobody knows how it ended
     if verdict is None:  # the classifier failed: the status alone says
         well = ending.exit_code == 0 and ending.signal is None
     return decide(
         time.time() if now is None else now,
-        wanted=(spec.get("alerts") or {}).get("on"),
+        wanted=wanted,
         ended_at=ending.ended_at or ending.started_at,
         well=well,
         custody=spec.get("custody"),
@@ -242,9 +246,11 @@ def bring_up_to_date(
     """
     outbox = Outbox(record)
     step = step_of(record)
+    own = (record.spec.get("alerts") or {}).get("channels", [])
+    if step.kind == SKIP:
+        own = []  # whoever asks does so for channels of their own
     if now and record.ending is not None:
         step = Step(SEND, "it was asked for")
-    own = (record.spec.get("alerts") or {}).get("channels", [])
     channels = [] if step.kind in (SKIP, WAIT) else [*own, *others]
     state = PENDING if step.kind == SEND else HELD
     queued = [outbox.queue(channel, state, step.until) for channel in channels]

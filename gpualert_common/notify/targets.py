@@ -143,6 +143,11 @@ def place_of(record_path: str) -> str:
     return os.path.dirname(os.path.dirname(record_path))
 
 
+def is_left(record_path: str) -> bool:
+    """True when an alert of this run is open."""
+    return os.path.lexists(os.path.join(undelivered(record_path), os.path.basename(record_path)))
+
+
 def is_any_left(record_path: str) -> bool:
     """True when an alert of some run in the same state directory is open."""
     try:

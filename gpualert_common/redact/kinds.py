@@ -27,12 +27,13 @@ KNOWN = "known"
 """The kind of the literal secrets that a :class:`Redactor` is given; no file has this name."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PART = re.compile(r"<<(\w+)>>")
 _FOLDER = "secrets"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One form of a secret.
+    """One form of a secret.  Parts that the file names are already put in.
 
     ``re`` is RE2 syntax over bytes: a class that excludes characters lets in every byte beyond
     ASCII.  What is masked are its named groups that begin with ``secret``; the whole match when
@@ -105,7 +106,8 @@ def _read_kind(file: Path, samples: bool) -> Kind:
         raise RuleError(file.name, "id", f"is {kind!r}, the file is named {file.stem!r}")
     if not _NAME.fullmatch(kind) or kind == KNOWN:
         raise RuleError(file.name, "id", f"{kind!r}: use a-z, 0-9 and _, and not {KNOWN!r}")
-    patterns = tuple(_read_pattern(entry) for entry in top.tables("patterns"))
+    parts = _read_parts(top.table("parts", {}))
+    patterns = tuple(_read_pattern(entry, parts) for entry in top.tables("patterns"))
     if not patterns:
         raise RuleError(file.name, "patterns", "there is none")
     names = [pattern.name for pattern in patterns]
@@ -124,11 +126,31 @@ def _read_kind(file: Path, samples: bool) -> Kind:
     return read
 
 
-def _read_pattern(entry: Table) -> Pattern:
+def _read_parts(table: Table) -> dict[str, str]:
+    """The parts of expressions by name; each may hold those that stand above it."""
+    parts: dict[str, str] = {}
+    for name in table.left():
+        parts[name] = _put_in(table.text(name), parts, table.file, table.path + name)
+    return parts
+
+
+def _put_in(expression: str, parts: Mapping[str, str], file: str, key: str) -> str:
+    """*expression* with each ``<<name>>`` replaced by that part."""
+
+    def part(match: re.Match[str]) -> str:
+        if match[1] not in parts:
+            raise RuleError(file, key, f"{match[0]}: no part of this name stands above")
+        return parts[match[1]]
+
+    return _PART.sub(part, expression)
+
+
+def _read_pattern(entry: Table, parts: Mapping[str, str]) -> Pattern:
+    unless = entry.text("unless", None)
     pattern = Pattern(
         name=entry.text("name"),
-        re=entry.text("re"),
-        unless=entry.text("unless", None),
+        re=_put_in(entry.text("re"), parts, entry.file, f"{entry.path}re"),
+        unless=unless and _put_in(unless, parts, entry.file, f"{entry.path}unless"),
         literals=entry.texts("literals", ()),
     )
     if not _NAME.fullmatch(pattern.name):

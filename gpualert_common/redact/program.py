@@ -13,10 +13,11 @@ from typing import Any, Final, NamedTuple
 import re2
 
 from gpualert_common.errors import RuleError
-from gpualert_common.redact.kinds import Kind, Pattern, load_secrets
+from gpualert_common.redact.kinds import KNOWN, Kind, Pattern, load_secrets
 
 _SET_MEMORY_BYTES = 64 << 20
 _GROUP = "secret"
+_MASK_START = b"[redacted "
 
 
 class Span(NamedTuple):
@@ -45,7 +46,7 @@ def bytes_regex(expression: bytes) -> Any:
 
 
 class Finder:
-    """One pattern, compiled.  Raises ``re2.error``, ``key`` of the pattern in its arguments."""
+    """One pattern, compiled.  Raises ``re2.error``."""
 
     def __init__(self, pattern: Pattern, kind: str, order: int) -> None:
         self.kind = kind
@@ -77,11 +78,15 @@ class Program:
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self.broken: list[RuleError] = []
         self._finders: list[Finder] = []
+        names = [KNOWN.encode()]
         for order, kind in enumerate(kinds, start=1):
+            names.append(kind.id.encode())
             try:
                 self._finders += [_finder(pattern, kind, order) for pattern in kind.patterns]
             except RuleError as error:
                 self.broken.append(error)
+        # Only our own kinds: a mask that anyone can make up would hide what stands in it.
+        self._mask = bytes_regex(rb"\[redacted (?:%s)\]" % b"|".join(names))
         self._set = re2.Set.SearchSet(_BYTES)
         self._owners = []
         for finder in self._finders:
@@ -97,6 +102,12 @@ class Program:
         """Every secret in *text*, pattern by pattern; they may overlap."""
         for finder in self._finders_for(text):
             yield from finder.spans(text)
+
+    def masks(self, text: bytes) -> list[tuple[int, int]]:
+        """Where masks stand in *text*, from left to right."""
+        if _MASK_START not in text:
+            return []
+        return [match.span() for match in self._mask.finditer(text)]
 
     def _finders_for(self, text: bytes) -> list[Finder]:
         found = self._set.Match(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,8 +12,6 @@ from gpualert_common.redact.known import known_regex
 from gpualert_common.redact.plain import Plain
 from gpualert_common.redact.program import Span, program_in
 
-_MASK = re.compile(rb"\[redacted [a-z][a-z0-9_]*\]")
-_MASK_START = b"[redacted "
 _MOST_PASSES = 16
 """A mask can show what it stood beside for a secret.  Two passes are the rule, and each masks
 something; the bound is for text that was made to need more."""
@@ -27,9 +24,9 @@ class Redactor:
     base64; those of fewer than six characters are ignored.  ``directory`` holds the kinds, by
     default those that belong to the rules in use.
 
-    A mask reads ``[redacted KIND]``, and text that was masked once is never masked again.  A text
-    may grow: by no more than a mask for each secret.  Rule files that are wrong are left out and
-    named in ``broken``; nothing here raises because of them or of the text.
+    A mask reads ``[redacted KIND]``; what was masked is not masked again by the same kinds.  A
+    text may grow: by no more than a mask for each secret.  Rule files that are wrong are left out
+    and named in ``broken``; nothing here raises because of them or of the text.
 
     Text must be in an encoding that has ASCII in it, such as UTF-8 or Latin-1; in UTF-16 nothing
     is found.  Mask before you cut: the second half of a token looks like any other word.  One
@@ -44,8 +41,7 @@ class Redactor:
     def data(self, data: bytes) -> bytes:
         """*data* with every secret masked; the same object when there was none."""
         for _ in range(_MOST_PASSES):
-            masks = [match.span() for match in _MASK.finditer(data)] if _MASK_START in data else []
-            secrets = _joined(self._spans(data), masks)
+            secrets = _joined(self._spans(data), self._program.masks(data))
             if not secrets:
                 break
             data = self._masked(data, secrets)

@@ -16,6 +16,7 @@ from gpualert_common.spec import Ending
 
 _SHORT = 80
 _LINE = 500
+_NUMBERS = ("told_as", "number")
 _PROSE = 2000
 _MOST_READ = 1 << 16
 """Of any one text; what follows is not even looked at."""
@@ -116,7 +117,7 @@ def alert_of(
         host=say(verdict.get("host") or spec.get("host")) or "an unknown host",
         command=command,
         cwd=say(spec.get("cwd")),
-        attempt=_attempt(custody, verdict),
+        attempt=_attempt(outcome, custody, verdict),
         final=_is_final(custody, outcome),
         state=say((outcome or {}).get("state")) or None,
         task=say(_task(custody)) or None,
@@ -209,8 +210,12 @@ def _times(spec: dict[str, Any], ending: Ending | None) -> tuple[float, float | 
     return _number(ending.started_at) or began, _number(ending.ended_at)
 
 
-def _attempt(custody: dict[str, Any] | None, verdict: dict[str, Any]) -> int:
-    for value in ((custody or {}).get("number"), verdict.get("attempt")):
+def _attempt(
+    outcome: dict[str, Any] | None, custody: dict[str, Any] | None, verdict: dict[str, Any]
+) -> int:
+    """The attempt that saw the end, by the number that people know it by; else the first."""
+    told = [fields.get(name) for fields in (outcome or {}, custody or {}) for name in _NUMBERS]
+    for value in (*told, verdict.get("attempt")):
         number = _number(value)
         if number is not None:
             return int(number)

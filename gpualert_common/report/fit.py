@@ -1,9 +1,9 @@
 """What is left out of a message that is too long, in which order, and how that is said.
 
-First the rows of a long manifest, down to thirty; then the log's lines from the front, down to ten;
-then more rows, down to five; then the excerpts of the evidence; then its claims, down to the first;
-then the rest of the log's lines and of the manifest.  What is too long even then is cut, with a
-mark that says how much is missing.
+No message has more than 200 rows of a manifest.  Where that is too long, there give way, in this
+order: the rows, down to thirty; the log's lines from the front, down to ten; more rows, down to
+five; the excerpts of the evidence; its claims, down to the first; the rest of the log's lines, and
+of the rows.  What is too long even then is cut, with a mark that says how much is missing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ STEPS = (
     (ARTIFACTS, 0),
 )
 """What gives way, and down to how many."""
+MOST_ROWS = 200
+"""Of the manifest, in any message: nobody reads on, and the record has all."""
 _SHORT_MARK = "[cut]"
 
 Write = Callable[[Alert, Mapping[str, int]], str]
@@ -36,6 +38,7 @@ def fit(alert: Alert, write: Write, most_bytes: int) -> str:
     Longer than that when even the least does not fit: whoever called has to cut.
     """
     shown = _amounts(alert)
+    shown[ARTIFACTS] = min(shown[ARTIFACTS], MOST_ROWS)
     text = _written(alert, shown, write)
     for what, least in STEPS:
         if _size(text) <= most_bytes:

@@ -30,7 +30,7 @@ _RETRIES = {
     "same": "may help as it is",
     "elsewhere": "may help on another machine",
     "after_fix": "helps only after a fix",
-    "no": "is not needed",
+    "no": "does not help",
 }
 _TONES = {
     "completed": "good",

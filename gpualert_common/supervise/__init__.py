@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.watch import Guard
+    from gpualert_common.supervise.guard import Guard
 
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""

@@ -19,43 +19,14 @@ from gpualert_common.supervise.stop import Stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Protocol
+    from typing import Any
 
     from gpualert_common.spec import RunSpec
+    from gpualert_common.supervise.guard import Guard
     from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
     from gpualert_common.supervise.spawn import Child
     from gpualert_common.supervise.tree import Tree
-
-    class Guard(Protocol):
-        """Decides what becomes of a run when whoever follows it goes; answers with events."""
-
-        fd: int
-        """Readable when the follower has ended; -1 while there is none to see."""
-
-        def follower_died(self) -> list[tuple[str, dict[str, Any]]]:
-            """The descriptor was readable."""
-
-        def looked(
-            self, leases: dict[str, int] | None, now: float
-        ) -> list[tuple[str, dict[str, Any]]]:
-            """The record could be read, and these were its leases; None: it was removed."""
-
-        def asked(self, request: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-            """A request of another kind than a stop."""
-
-        def may_stop(self, request: dict[str, Any]) -> bool:
-            """False when who asks has no say any more."""
-
-        def may_signal(self, pid: int) -> bool:
-            """False for a process that followed the run and was superseded."""
-
-        def why_end(self, now: float) -> str | None:
-            """Why the run must be ended now, or None."""
-
-        def stopping(self) -> None:
-            """A stop has begun."""
-
 
 _TICK_S = 1.0
 _BLIND_S = 0.02

@@ -12,13 +12,15 @@ from gpualert_common._version import __version__
 
 if TYPE_CHECKING:
     from prefect_gpualert.errors import TrainingFailed
+    from prefect_gpualert.hooks import gpualert_hook
     from prefect_gpualert.tasks import agpualert_run, gpualert_run
 
-__all__ = ["TrainingFailed", "__version__", "agpualert_run", "gpualert_run"]
+__all__ = ["TrainingFailed", "__version__", "agpualert_run", "gpualert_hook", "gpualert_run"]
 
 _HOMES = {
     "TrainingFailed": "prefect_gpualert.errors",
     "agpualert_run": "prefect_gpualert.tasks",
+    "gpualert_hook": "prefect_gpualert.hooks",
     "gpualert_run": "prefect_gpualert.tasks",
 }
 

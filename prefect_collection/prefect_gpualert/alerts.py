@@ -10,8 +10,8 @@ from prefect.blocks.system import Secret
 
 from gpualert_common.config import Setting
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.outbox import FAILED, HELD, PENDING, SENT
-from gpualert_common.notify.targets import alerts_of, channel_of
+from gpualert_common.notify.targets import NONE, alerts_of, channel_of
+from gpualert_common.notify.words import UNDELIVERED, told
 
 Alerts = tuple[dict[str, Any] | None, dict[str, dict[str, str]]]
 """What the record says of the alerts, and the secrets that it does not."""
@@ -63,12 +63,12 @@ def _secret(target: str) -> Any:
 
 def each(settings: Mapping[str, Setting]) -> tuple[Alerts, list[ConfigError]]:
     """The alerts of every target that can be had, and what is wrong with the others."""
-    problems = []
     channels: list[dict[str, Any]] = []
     secrets: dict[str, dict[str, str]] = {}
-    told: dict[str, Any] | None = None
+    alerts: dict[str, Any] | None = None
+    problems = []
     targets = settings["notify"].value
-    for target in targets if "none" not in targets else ():
+    for target in [] if NONE in targets else targets:
         settings["notify"].value = [target]
         try:
             resolve(settings)
@@ -78,18 +78,13 @@ def each(settings: Mapping[str, Setting]) -> tuple[Alerts, list[ConfigError]]:
             continue
         if found is not None:
             channels += found["channels"]
-            told = {**found, "channels": channels}
+            alerts = {**found, "channels": channels}
             secrets |= given
     settings["notify"].value = targets
-    return (told, secrets), problems
+    return (alerts, secrets), problems
 
 
-def told(fields: Mapping[str, Any]) -> tuple[str, int]:
+def line(fields: Mapping[str, Any]) -> tuple[str, int]:
     """What became of an alert, in a line, and the level at which that is worth logging."""
-    state, last = fields["state"], fields.get("last") or {}
-    text = f"Alert to {fields['channel']['name']} {state}"
-    if state == HELD:
-        text += ": another attempt may follow"
-    elif said := last.get("accepted" if state == SENT else "problem"):
-        text += f": {' '.join(str(said).split())}"
-    return text, logging.WARNING if state in (PENDING, FAILED) else logging.INFO
+    level = logging.WARNING if fields["state"] in UNDELIVERED else logging.INFO
+    return f"Alert {told(fields)}", level

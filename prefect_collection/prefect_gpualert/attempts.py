@@ -104,4 +104,3 @@ def _next(counts: dict[str, str | int], name: str) -> int:
     number = int(counts.get(name, -1)) + 1
     counts[name] = number
     return number
-

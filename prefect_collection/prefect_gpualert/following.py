@@ -137,8 +137,13 @@ class Training:
     ) -> None:
         """Wait for the alerts of the run that has ended, and say what became of each."""
         secrets = self.spec.secrets
-        for fields in handle.await_alerts(within_s=left_s, secrets=secrets, check=check):
-            self._tell(*alerts.told(fields))
+        try:
+            for fields in handle.await_alerts(within_s=left_s, secrets=secrets, check=check):
+                self._tell(*alerts.line(fields))
+        except TimeoutError:  # Prefect's
+            raise
+        except Exception as error:  # noqa: BLE001 - the task's state is known, and stands
+            self._tell(f"What became of the alerts is not known: {error}", logging.WARNING)
 
     def _tell(self, text: str, level: int = logging.INFO) -> None:
         """Log a line, if that can be done: no training ends because nobody hears of it."""

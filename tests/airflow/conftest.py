@@ -40,15 +40,22 @@ os.environ |= {
 _SOURCE = """
 import datetime
 import pickle
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowFailException
+from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 from gpualert_provider.operators.gpualert import GPUAlertOperator
+
+def fail(*_):
+    raise AirflowFailException("no retry helps")
 
 def keep(context):
     with open({errors!r}, "wb") as file:
         pickle.dump(context["exception"], file)
 
 with DAG({name!r}, schedule=None, default_args={{"on_failure_callback": keep}}) as dag:
-    train = GPUAlertOperator{how}(task_id="train", {arguments})
+    train = {operator}{how}(task_id="train", {arguments})
 """
 
 
@@ -64,27 +71,27 @@ def pytest_unconfigure() -> None:
 
 @dataclass
 class Done:
-    """A task that has run: its state, what it returned, and the error it ended with."""
+    """A task that has run: its state, its attempts, what it returned, and its last error."""
 
     state: str
+    tries: int
     returned: Any
     error: BaseException | None
 
 
 class Trials:
-    """DAGs of one GPUAlertOperator, run by ``dag.test()`` in this process."""
+    """DAGs of one task, by default a GPUAlertOperator, run by ``dag.test()`` in this process."""
 
     def __init__(self, place: Lab) -> None:
         self._errors = place.home / "error.pickle"
         self._made: list[Path] = []
 
-    def dag(self, arguments: str, *, how: str = "") -> DAG:
+    def dag(self, arguments: str, *, how: str = "", operator: str = "GPUAlertOperator") -> DAG:
         """A DAG in a file, as Airflow wants it, whose task has these arguments."""
         dag_id = f"trial_{os.urandom(4).hex()}"
         path = DAGS / f"{dag_id}.py"
-        path.write_text(
-            _SOURCE.format(errors=str(self._errors), name=dag_id, arguments=arguments, how=how)
-        )
+        given = {"arguments": arguments, "how": how, "operator": operator}
+        path.write_text(_SOURCE.format(errors=str(self._errors), name=dag_id, **given))
         self._made.append(path)
         spec = importlib.util.spec_from_file_location(dag_id, path)
         assert spec is not None
@@ -94,9 +101,16 @@ class Trials:
         dag: DAG = module.dag
         return dag
 
-    def train(self, arguments: str, *, how: str = "", **options: Any) -> Done:
+    def train(
+        self,
+        arguments: str,
+        *,
+        how: str = "",
+        operator: str = "GPUAlertOperator",
+        **options: Any,
+    ) -> Done:
         """Run a DAG whose task has these arguments, and return what became of the task."""
-        return self.test(self.dag(arguments, how=how), **options)
+        return self.test(self.dag(arguments, how=how, operator=operator), **options)
 
     def test(self, dag: DAG, **options: Any) -> Done:
         """Run a DAG and return what became of its task."""
@@ -107,7 +121,8 @@ class Trials:
         error = None
         if self._errors.exists():
             error = pickle.loads(self._errors.read_bytes())
-        return Done(str(task.state), task.xcom_pull(task_ids="train"), error)
+        returned = task.xcom_pull(task_ids="train")
+        return Done(str(task.state), task.try_number, returned, error)
 
     def end(self) -> None:
         """Remove the files, which every later run would read again."""

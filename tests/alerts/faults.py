@@ -436,7 +436,7 @@ def _unmount_all(runs: Path) -> None:
 
 _MANY = """
 import os
-os.makedirs("many")
+os.makedirs("many", exist_ok=True)
 for number in range(100_000):
     os.close(os.open(f"many/{number}.json", os.O_CREAT | os.O_WRONLY))
 """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gpualert_common.model import Attachment
@@ -74,3 +76,22 @@ def _within(files: Sequence[Attachment], budget: Budget) -> list[Attachment]:
             taken.append(file)
             left -= len(file.content)
     return taken
+
+
+@contextmanager
+def alarm(after_s: float) -> Iterator[type[BaseException]]:
+    """Raise what is yielded in the main thread after that time."""
+
+    class OutOfTimeError(BaseException):
+        pass
+
+    def ring(_number: int, _frame: object) -> None:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, after_s)
+    try:
+        yield OutOfTimeError
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

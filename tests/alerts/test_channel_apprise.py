@@ -15,7 +15,7 @@ from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channels.apprise import Channel
 from gpualert_common.notify.message import Budget
 from tests.alerts import messages
-from tests.alerts.messages import Arrived, attachment, composer
+from tests.alerts.messages import Arrived, alarm, attachment, composer
 from tests.alerts.servers import UNRESOLVABLE, faulty_smtp
 from tests.alerts.webhooks import Request, web_server
 
@@ -148,6 +148,12 @@ def test_no_answer_is_not_waited_for(kind: str) -> None:
     """The timeout bounds connecting and waiting for the answer."""
     with faulty_smtp(kind) as server:
         assert failure(f"json://127.0.0.1:{server.port}", timeout_s=0.3).startswith("later: ")
+
+
+def test_the_alarm_of_the_caller_passes() -> None:
+    """apprise does not swallow what the caller raises at its deadline."""
+    with faulty_smtp("silent") as server, alarm(0.3) as out_of_time, pytest.raises(out_of_time):
+        Channel({"url": f"json://127.0.0.1:{server.port}"}).send(composer(), Arrived(), TIMEOUT_S)
 
 
 @pytest.mark.parametrize("url", ["nosuchservice://host", "slack://", "not a url", "https://a.test"])

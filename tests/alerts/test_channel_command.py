@@ -13,7 +13,7 @@ import pytest
 from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channels.command import Channel
 from tests.alerts import messages
-from tests.alerts.messages import Arrived, attachment, composer
+from tests.alerts.messages import Arrived, alarm, attachment, composer
 from tests.supervised import until
 
 TIMEOUT_S = 30.0
@@ -103,7 +103,15 @@ def test_a_program_that_hangs_is_killed_with_its_children(tmp_path: Path) -> Non
     assert "sh was killed after 1 s: begun" in str(error)
     assert error.transient
     child = int((tmp_path / "child").read_text())
-    until(lambda: not Path(f"/proc/{child}/cmdline").exists() or not alive(child), "it is gone")
+    until(lambda: not alive(child), "the child is gone")
+
+
+def test_the_alarm_of_the_caller_ends_the_program(tmp_path: Path) -> None:
+    """What the caller raises at its deadline passes, and leaves no program behind."""
+    program = shell(f"echo $$ > {tmp_path}/pid; exec sleep 600")
+    with alarm(0.5) as out_of_time, pytest.raises(out_of_time):
+        program.send(composer(), Arrived(), TIMEOUT_S)
+    assert not alive(int((tmp_path / "pid").read_text()))
 
 
 def alive(pid: int) -> bool:

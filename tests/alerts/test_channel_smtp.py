@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channels.smtp import Channel
 from gpualert_common.notify.message import Budget
 from tests.alerts import messages
-from tests.alerts.messages import Arrived, attachment, composer
+from tests.alerts.messages import Arrived, alarm, attachment, composer
 from tests.alerts.servers import UNRESOLVABLE, Server, faulty_smtp, mail_server
 
+ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 10.0
 SHORT_S = 0.3
 
@@ -209,31 +209,31 @@ def test_errors_hold_no_credentials(password: str) -> None:
     assert str(error).endswith(" ...")
 
 
+def test_server_for_tests_in_other_environments(tmp_path: Path) -> None:
+    """The server runs as a program too, which leaves each mail as a file and ends with stdin."""
+    command = [sys.executable, "-m", "tests.alerts.servers", "good"]
+    options = ["--folder", str(tmp_path), "--ca", f"{tmp_path}/ca.pem", "--login", "me:s3cret"]
+    running = subprocess.Popen(
+        [*command, *options], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with running:
+        assert running.stdout is not None
+        server = Server(int(running.stdout.readline()))
+        ca_file = str(tmp_path / "ca.pem")
+        login = {"user": "me", "password": "s3cret"}
+        secure = channel(server, security="starttls", ca_file=ca_file, **login)
+        secure.send(composer(), Arrived(), TIMEOUT_S)
+        running.communicate()
+    assert running.returncode == 0
+    assert messages.IDENTITY.encode() in (tmp_path / "0.eml").read_bytes()
+
+
 def test_no_goodbye_is_no_fault() -> None:
     """A connection that is cut after the mail was accepted takes nothing back."""
     arrived = Arrived()
     with faulty_smtp("cut_at_quit") as server:
         channel(server).send(composer(), arrived, TIMEOUT_S)
     assert arrived.parts == ["to:me@example.org"]
-
-
-@contextmanager
-def alarm(after_s: float) -> Iterator[type[BaseException]]:
-    """Raise what is yielded in the main thread after that time."""
-
-    class OutOfTimeError(BaseException):
-        pass
-
-    def ring(_number: int, _frame: object) -> None:
-        raise OutOfTimeError
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, after_s)
-    try:
-        yield OutOfTimeError
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def test_slow_drip_ends_by_the_alarm_of_the_caller() -> None:

@@ -12,6 +12,9 @@ import pytest
 import gpualert_common.notify.channels
 from gpualert_common.notify.targets import class_of, kinds
 
+# Of apprise and of what it imports, not of ours.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(gpualert_common.notify.channels.__file__).parent
 

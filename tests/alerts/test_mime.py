@@ -40,13 +40,13 @@ def content(mail: EmailMessage, kind: str) -> str:
     part = mail.get_body((kind,))
     assert part is not None
     found: str = part.get_content()
-    return found
+    return found.replace("\r\n", "\n")  # RFC 2045: that is how text is in base64
 
 
 def lines(text: str) -> str:
     """``text`` as mail can carry it: its lines end with a line feed, the last one too."""
     readable = text.encode("utf-8", "replace").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return (readable if readable.endswith(b"\n") or not readable else readable + b"\n").decode()
+    return (readable if readable.endswith(b"\n") else readable + b"\n").decode()
 
 
 @settings(deadline=None)
@@ -97,6 +97,16 @@ def test_media_type_that_would_change_the_mail(media_type: str) -> None:
     assert file.get_payload(decode=True) == b"\n\r\n"
 
 
+@pytest.mark.parametrize(("content", "charset"), [("Größe\n".encode(), "utf-8"), (b"\xff", None)])
+def test_charset_of_a_text_file(content: bytes, charset: str | None) -> None:
+    """A text file is called UTF-8 only where it is."""
+    mail = parsed(mail_of(replace(PLAIN, attachments=(attachment(content=content),))))
+    (file,) = mail.iter_attachments()
+    assert file.get_content_type() == "text/plain"
+    assert file.get_content_charset() == charset
+    assert file.get_payload(decode=True) == content
+
+
 def test_long_ids_are_not_folded_apart() -> None:
     """Message-ID and References stay as they are at any length, so that threads hold."""
     identity, thread = (f"<{'a' * 150}.{which}@{'b' * 60}.example.org>" for which in "it")
@@ -131,11 +141,11 @@ def test_ten_megabytes_of_files_cost_what_was_measured() -> None:
     assert 1.36 < len(mail) / 10_000_000 < 1.37
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     limit=st.integers(1_500, 200_000),
-    sizes=st.lists(st.integers(0, 60_000), max_size=8),
-    words=st.integers(0, 5_000),
+    sizes=st.lists(st.integers(0, 60_000), max_size=4),
+    words=st.integers(0, 1_000),
 )
 def test_no_mail_is_larger_than_its_limit(limit: int, sizes: list[int], words: int) -> None:
     """What is made fits, with the text at its head."""
@@ -150,9 +160,9 @@ def test_no_mail_is_larger_than_its_limit(limit: int, sizes: list[int], words: i
 def test_files_are_fewer_before_the_text_is_shorter() -> None:
     """The whole text is there while a file is left to leave out."""
     files = [attachment(f"{number}.bin", bytes(10_000)) for number in range(10)]
-    message, _ = fitted(composer(*files, text="line\n" * 1_000), ROOMY, 20_000, mail_of)
+    message, _ = fitted(composer(*files, text="line\n" * 1_000), ROOMY, 40_000, mail_of)
     assert len(message.text) == 5_000
-    assert 0 < len(message.attachments) < 10
+    assert len(message.attachments) == 2
 
 
 def test_a_composer_that_ignores_its_budget_does_not_hold_us() -> None:

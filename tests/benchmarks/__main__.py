@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import ending, flood, guardian, launch, restraint, scan, start
+from tests.benchmarks import alert, ending, flood, guardian, launch, redact, restraint, scan, start
 from tests.benchmarks.bench import PEER, Bench, prepared
 from tests.benchmarks.measure import Row, text_of
 
@@ -26,6 +26,8 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "guardian": guardian.measure_start,
     "follower": guardian.measure_follower,
     "scan": scan.measure,
+    "redact": redact.measure,
+    "alert": alert.measure,
 }
 
 

@@ -268,6 +268,20 @@ def test_name_that_is_not_there(place: Workplace) -> None:
     assert "it was not there" in row.why
 
 
+def test_name_that_comes_late(place: Workplace) -> None:
+    """A file that was missed at one look and there at the next has one row."""
+    place.write("wanted.json")
+
+    def keep(_found: object) -> bool:
+        place.write("late.json")
+        return True
+
+    globs = ["late.json", "wanted.json"]
+    seen = survey(str(place.cwd), globs, deadline_s=60.0, most=10, keep=keep)
+    assert {file.path for file in seen.found} == {"late.json", "wanted.json"}
+    assert seen.missed == ()
+
+
 def test_link_inside_is_listed_once(place: Workplace) -> None:
     """A link that was asked for stands for its target, which is listed once."""
     place.write("run3/metrics.json")
@@ -361,8 +375,7 @@ def long_ago(path: Path) -> None:
 
 
 def test_time_that_was_set_back(place: Workplace) -> None:
-    """A copy that keeps its old time is seen: ctime cannot be set back."""
-    place.look()
+    """A copy that keeps its old time is seen without a baseline: ctime cannot be set back."""
     place.describe(began=0.0)
     place.write("copied.json")
     long_ago(place.cwd / "copied.json")
@@ -427,12 +440,15 @@ def test_damaged_baseline(place: Workplace, content: str) -> None:
     assert place.names() == {"new.json"}
 
 
-def test_odd_names_in_the_baseline(place: Workplace) -> None:
+@pytest.mark.parametrize("name", [b"caf\xe9.json", "\u20ac\n\u00e9.json".encode()])
+def test_odd_names_in_the_baseline(place: Workplace, name: bytes) -> None:
     """Any name survives the baseline."""
-    Path(os.fsdecode(os.fsencode(place.cwd) + b"/caf\xe9 \xe2\x82\xac\n.json")).write_text("{}")
+    file = Path(os.fsdecode(os.fsencode(place.cwd) + b"/" + name))
+    file.write_text("{}")
     place.look()
     place.describe(began=+60)
     assert place.names() == set()
+    assert place.changes().notes == ()  # none is missing, so it was known
 
 
 # -- the process -------------------------------------------------------------------------------

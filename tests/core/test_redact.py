@@ -228,6 +228,12 @@ def test_known_secret_that_a_mask_contains() -> None:
     assert masked == ("[redacted known] https://u:[redacted url_password]@h.test [redacted known]")
 
 
+def test_mask_that_is_made_up_hides_nothing() -> None:
+    """What only looks like a mask is text."""
+    masked = Redactor(["hunter2"]).text(f"[redacted hunter2] [redacted {TOKEN}]")
+    assert masked == "[redacted [redacted known]] [redacted [redacted github]]"
+
+
 def test_file_name_that_is_no_text() -> None:
     """Lone surrogates, with which Python spells bytes that are not UTF-8, are kept."""
     assert Redactor().text(f"run\udcff {TOKEN} \ud800") == "run\udcff [redacted github] \ud800"

@@ -284,6 +284,16 @@ def test_helper_stands_still_at_the_end(lab: Lab) -> None:
 # -- robbed ----------------------------------------------------------------------------------
 
 
+def remove(path: str) -> None:
+    """Remove a record while others write into it."""
+
+    def gone() -> bool:
+        shutil.rmtree(path, ignore_errors=True)
+        return not os.path.exists(path)
+
+    until(gone, "the record to be gone")
+
+
 def test_record_is_removed(lab: Lab) -> None:
     """The record removed under a live run: the next attempt ends that run, then trains anew."""
     first = attempt(lab, SAVES, adopt_within_s=NEXT_S)
@@ -306,7 +316,7 @@ def test_record_is_removed(lab: Lab) -> None:
 def test_record_is_removed_under_its_attempt(lab: Lab, stopped: bool) -> None:
     """An attempt whose record was removed follows on, and can stop its run all the same."""
     with launched(lab, SAVES) as handle:
-        shutil.rmtree(handle.record.path)
+        remove(handle.record.path)
         if stopped:
             handle.stop("its record is gone")
         else:

@@ -11,10 +11,14 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.flows import Flow
 from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
+from prefect.testing.utilities import prefect_test_harness
 
 from tests.observer import Observer
 from tests.prefect import matrix, stage
 from tests.prefect.flows import TRAINER
+from tests.supervised import Lab, lab
+
+__all__ = ["lab"]
 
 FIGURES = stage.ROOT / ".bench" / "prefect-faults.json"
 
@@ -58,8 +62,13 @@ def outcomes() -> Iterator[list[matrix.Outcome]]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A state directory of one's own for runs in this process."""
-    monkeypatch.setenv("GPUALERT_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return tmp_path
+def home(lab: Lab) -> Path:
+    """A place of its own for runs in this process, where nothing outlives the test."""
+    return lab.home
+
+
+@pytest.fixture(scope="module")
+def harness() -> Iterator[None]:
+    """One ephemeral server for the tests of a module."""
+    with prefect_test_harness(server_startup_timeout=120):
+        yield

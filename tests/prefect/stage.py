@@ -47,6 +47,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         **QUIET,
         "PREFECT_HOME": str(home / "prefect"),
         "XDG_STATE_HOME": str(home / "xdg-state"),
+        "GPUALERT_NOTIFY": "none",  # tests of alerts name their channels
         "PYTHONPATH": str(ROOT),
         **more,
     }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -17,42 +15,12 @@ from typing import Any
 import pytest
 from prefect import flow, task
 from prefect.client.schemas.objects import State, TaskRun
-from prefect.testing.utilities import prefect_test_harness
-from prefect_gpualert import TrainingFailed, agpualert_run, gpualert_run
+from prefect_gpualert import TrainingFailed, gpualert_run
 
-from gpualert_common.record import Record
+from tests.prefect.running import FACES, records, run
 from tests.supervised import until
 
-FACES = pytest.mark.parametrize("way", ["called", "submitted", "awaited"])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def harness() -> Iterator[None]:
-    """One ephemeral server for all of them."""
-    with prefect_test_harness(server_startup_timeout=120):
-        yield
-
-
-def run(way: str, command: str, options: dict[str, Any] | None = None, **arguments: Any) -> Any:
-    """Run one command in a flow of its own, in one of the ways that users do."""
-    options = options or {}
-
-    @flow
-    def called() -> Any:
-        job = gpualert_run.with_options(**options)
-        return job.submit(command, **arguments).result() if submitted else job(command, **arguments)
-
-    @flow
-    async def awaited() -> Any:
-        return await agpualert_run.with_options(**options)(command, **arguments)
-
-    submitted = way == "submitted"
-    return asyncio.run(awaited()) if way == "awaited" else called()
-
-
-def records(home: Path) -> list[Record]:
-    """Every record in the state directory, oldest first."""
-    return [Record.open(str(path)) for path in sorted((home / "state" / "runs").iterdir())]
+pytestmark = pytest.mark.usefixtures("harness")
 
 
 # -- what it returns -------------------------------------------------------------------------

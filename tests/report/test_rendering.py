@@ -167,6 +167,15 @@ def test_what_is_left_out_is_counted() -> None:
     assert f"and {8 - text.count('  * claim')} more, in verdict.json" in text
 
 
+def test_manifest_has_an_end() -> None:
+    """A run that wrote ten thousand files is told with some of them, and the number of the rest."""
+    files = long_alert().artifacts[:1] * 10_000
+    text = render(replace(failed(), artifacts=files), text_bytes=ROOMY).text
+    assert text.count("out/file_0.json") == 200
+    assert "10000 attached" in text
+    assert f"and {9_800 + failed().beyond_cap} more; the record has all" in text
+
+
 def test_mark_says_how_much_is_missing() -> None:
     """Text that cannot be shortened otherwise ends in a mark with a number and a command."""
     alert = replace(failed(), implies="on and on " * 500)

@@ -12,7 +12,6 @@ from airflow.providers.common.compat.sdk import (
     AirflowFailException,
     AirflowSkipException,
     AirflowTaskTimeout,
-    conf,
 )
 from airflow.providers.standard.hooks.subprocess import SubprocessResult
 from airflow.providers.standard.operators.bash import BashOperator
@@ -22,7 +21,7 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_provider import alerts
+from gpualert_provider import alerts, retries
 from gpualert_provider.exceptions import TrainingFailed
 from gpualert_provider.output import last_line
 from gpualert_provider.workplace import Workplace
@@ -33,18 +32,11 @@ if TYPE_CHECKING:
     from gpualert_common.api import RunResult
     from gpualert_common.spec import RunSpec
 
-SCHEDULING_SLACK_S = 180.0
-"""From the end of the retry delay to the start of the next attempt: the scheduler's loop, its look
-for lost heartbeats, a queue, the import of the DAG."""
-
 STOP_SLACK_S = 15.0
 """What a stop may take beyond its grace, verdict included, before we leave without its end."""
 
 MOST_ARGUMENT_BYTES = 128 << 10
 """Linux takes no longer one; a longer command is run from a file, as a rendered script is."""
-
-MOST_RETRY_DELAY_S = 24 * 3600.0
-"""Airflow lets no exponential delay grow beyond it."""
 
 
 class GPUAlertOperator(BashOperator):
@@ -91,7 +83,7 @@ class GPUAlertOperator(BashOperator):
         self.artifact = artifact
         self._context: Context | None = None
         self._handle: RunHandle | None = None
-        self._secrets: alerts.Secrets = {}
+        self.alert_secrets: alerts.Secrets = {}
         self._leftovers: list[Workplace] = []
         self._killed = False
         self._launching = False
@@ -99,7 +91,7 @@ class GPUAlertOperator(BashOperator):
     # -- BashOperator's steps --------------------------------------------------------------
 
     def execute(self, context: Context) -> Any:
-        """As BashOperator's; what became of the task is in the run's record, and its alerts sent."""
+        """As BashOperator's; what became of the task is written down, and its alerts are sent."""
         self._context = context
         try:
             value = super().execute(context)
@@ -195,7 +187,7 @@ class GPUAlertOperator(BashOperator):
         alerts.resolve(settings)
         name = f"{self.dag_id}.{self.task_id}"
         spec = make_spec(command, settings, cwd=cwd, env=env, name=name)
-        self._secrets = spec.secrets or {}
+        self.alert_secrets = spec.secrets or {}
         return spec
 
     def _follow(self, handle: RunHandle) -> RunResult:
@@ -259,48 +251,28 @@ class GPUAlertOperator(BashOperator):
 
     def _retries_left(self) -> bool:
         assert self._context is not None
-        ti = self._context["ti"]
-        return bool(ti.try_number <= ti.max_tries)
+        return retries.are_left(self._context["ti"])
 
     def _adopt_within_s(self) -> float:
         """How long after the death of this worker the next attempt begins at the latest."""
         if not self._retries_left():
             return 0.0
         if self.adopt_within is not None:
-            return _seconds(self.adopt_within)
-        noticed_s: float = conf.getfloat(
-            "scheduler", "task_instance_heartbeat_timeout", fallback=300.0
-        )
-        return noticed_s + self._retry_delay_s() + SCHEDULING_SLACK_S
+            return retries.seconds(self.adopt_within)
+        return retries.noticed_within_s() + self._next_within_s()
 
-    def _retry_delay_s(self) -> float:
-        """The longest that the scheduler waits before the next attempt."""
+    def _next_within_s(self) -> float:
+        """How long after the end of this attempt the next one begins at the latest."""
         assert self._context is not None
-        delay_s = self.retry_delay.total_seconds()
-        backoff: Any = self.retry_exponential_backoff  # before Airflow 3.2 a flag, which means 2
-        factor = 2.0 if backoff is True else float(backoff)
-        if factor in (0.0, 1.0):
-            return delay_s
-        most_s = MOST_RETRY_DELAY_S
-        if self.max_retry_delay is not None:
-            most_s = min(most_s, _seconds(self.max_retry_delay))
-        try:  # the scheduler adds up to as much again
-            delay_s = 2 * max(1.0, delay_s * factor ** (self._context["ti"].try_number - 1))
-        except OverflowError:
-            delay_s = most_s
-        return min(delay_s, most_s)
+        return retries.next_within_s(self, self._context["ti"].try_number)
 
     def _tell(self, state: str, *, final: bool) -> None:
         """Write down what became of the task, and wait for the alerts that are then due."""
         if self._handle is None:
             return
-        next_within_s = None if final else self._retry_delay_s() + SCHEDULING_SLACK_S
+        next_within_s = None if final else self._next_within_s()
         self._handle.outcome(state, final=final, next_within_s=next_within_s)
-        alerts.settle(self._handle, self._secrets, self.log)
-
-
-def _seconds(given: timedelta | float) -> float:
-    return given.total_seconds() if isinstance(given, timedelta) else float(given)
+        alerts.settle(self._handle, self.alert_secrets, self.log)
 
 
 def _never_began() -> TrainingFailed:

@@ -1,0 +1,85 @@
+"""A callback that tells people how a task ended, whatever its operator is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import BaseNotifier
+
+from gpualert_common import config
+from gpualert_common.notify.dispatch import dispatch
+from gpualert_provider import alerts
+from gpualert_provider.ended import Ended
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+    from gpualert_common.notify.outbox import Entry
+
+DEADLINE_S = 15.0
+"""Airflow ends a task's process, callbacks included, 20 s after its end: task_success_overtime."""
+
+
+class GPUAlertNotifier(BaseNotifier):
+    """Send an alert by gpualert's channels, once each, however often it is called for one attempt.
+
+    For ``on_failure_callback``, ``on_retry_callback``, ``on_success_callback`` and
+    ``on_skipped_callback`` of any operator: which of them it stands at decides what is told.  Of a
+    GPUAlertOperator's task it tells what the operator itself would; of any other one what its error
+    and its log say.  It never raises, and never waits longer than its deadline: what is not
+    delivered by then goes on by itself, and is seen by ``gpualert outbox list``.
+
+    :param notify: who is told: a target or a list of them, as GPUAlertOperator's ``notify``.  None:
+        from gpualert's configuration, or else the mailbox in the state directory.
+    :param artifact: patterns, with the directory in them, of files that the alert of another
+        operator's task shall carry.
+    :param notify_deadline: timedelta, seconds or text such as "10s".  None: 15 s.
+    """
+
+    def __init__(
+        self,
+        notify: str | Sequence[str | Mapping[str, Any]] | None = None,
+        artifact: str | Sequence[str] | None = None,
+        notify_deadline: timedelta | float | str | None = None,
+    ) -> None:
+        super().__init__()
+        self.targets = notify
+        self.artifact = artifact
+        self.notify_deadline = DEADLINE_S if notify_deadline is None else notify_deadline
+
+    def notify(self, context: Context) -> None:
+        """Send it, and log what became of it."""
+        try:
+            for entry in self._send(context):
+                alerts.say(entry.fields, self.log)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - no alert's fault is the task's
+            self.log.error("No alert was sent: %s: %s", type(error).__name__, error)
+
+    def _send(self, context: Context) -> list[Entry]:
+        given = {
+            "notify": self.targets,
+            "artifact": self.artifact,
+            "notify_deadline": alerts.duration(self.notify_deadline),
+        }
+        settings = config.load(given, given_as="argument")
+        if settings["notify_on"].value != "never":
+            settings["notify_on"].value = "always"  # the author chose by the callback
+        wanted, secrets = alerts.of_each(settings, self.log)
+        if wanted is None:
+            return []
+        ended = Ended.of(context)
+        record = ended.training(settings["state_dir"].value)
+        if record is None:
+            record = ended.recorded(wanted, settings["state_dir"].value)
+        else:
+            secrets = {**alerts.secrets_of(ended.task), **secrets}
+        deadline_s = settings["notify_deadline"].value
+        return dispatch(
+            record,
+            secrets=secrets,
+            others=wanted["channels"],
+            now=True,
+            deadline_s=deadline_s,
+        )

@@ -1,0 +1,60 @@
+"""``gpualert config``: each setting and where it came from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gpualert_common import config, store
+from gpualert_common.notify.targets import class_of, is_reference, shown
+from gpualert_common.spec import SCHEMA
+
+_MASKED = "****"
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print every setting; secrets are masked."""
+    settings = config.load({})
+    if settings["state_dir"].value is None:
+        settings["state_dir"].value = store.places()[0]
+    channels = settings["channels"].value
+    settings["channels"].value = {name: _masked(table) for name, table in channels.items()}
+    settings["notify"].value = [_shown(target) for target in settings["notify"].value]
+    if options.json:
+        fields = {
+            name: {"value": setting.value, "origin": setting.origin}
+            for name, setting in settings.items()
+        }
+        print(json.dumps({"schema": SCHEMA, "settings": fields}))
+        return 0
+    for name, setting in settings.items():
+        print(f"{name:15} {_text(setting.value):12} {setting.origin:24} {config.KEYS[name].help}")
+    return 0
+
+
+def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A channel's settings without its secrets; of one that cannot be had, everything is one."""
+    try:
+        secret = tuple(class_of(str(table["kind"])).SECRET)
+    except (Exception, SystemExit):  # noqa: BLE001 - a module of the user's own may do anything
+        secret = tuple(key for key in table if key != "kind")
+    return {
+        key: _MASKED if key in secret and not is_reference(value) else value
+        for key, value in table.items()
+    }
+
+
+def _shown(target: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    if not isinstance(target, str):
+        return _masked(target)
+    return shown(target) if "://" in target else target
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    if isinstance(value, dict):
+        return ", ".join(value) or "-"
+    return str(value)

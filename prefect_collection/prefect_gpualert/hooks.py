@@ -1,0 +1,213 @@
+"""``gpualert_hook``: an alert when a task or a flow of any kind has come to an end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import logging
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotInTime
+from typing import Any, Protocol
+
+from prefect.client.schemas.objects import FlowRun, State, TaskRun
+from prefect.logging.loggers import flow_run_logger, task_run_logger
+
+from gpualert_common import config
+from gpualert_common.errors import ConfigError, GPUAlertError
+from gpualert_common.guardian.failure import TrainingFailure
+from gpualert_common.notify.dispatch import dispatch
+from gpualert_common.record import Record
+from prefect_gpualert import alerts, trainings, untold
+from prefect_gpualert.following import Logger
+
+DEADLINE_S = 15.0
+_MARGIN_S = 5.0
+"""For what comes before and after the waiting, on a busy machine."""
+_MOST_RECORDS = 20
+"""Of one flow run: more alerts than that nobody reads."""
+_LOOK_S = 0.25
+
+
+class Hook(Protocol):
+    """What Prefect calls: by place for tasks and in engines, by these names in its runner."""
+
+    __name__: str
+
+    def __call__(self, flow: Any, flow_run: Any, state: Any) -> Awaitable[None] | None:
+        """Tell of the end of a run.  In an event loop the result is to be awaited."""
+
+
+def gpualert_hook(
+    notify: str | Sequence[str | Mapping[str, Any]] | None = None,
+    *,
+    artifact: str | Sequence[str] | None = None,
+    deadline: float | str = DEADLINE_S,
+    state_dir: str | os.PathLike[str] | None = None,
+) -> Hook:
+    """A hook for ``on_failure``, ``on_completion``, ``on_crashed`` or ``on_cancellation``.
+
+    notify: where alerts go, as for ``gpualert_run``; None: as gpualert's configuration says.
+    artifact: files that the alert of a task that is not ours shall carry, as patterns.
+    deadline: how long the hook waits for its alerts, which are sent all the same.
+    state_dir: where the records are kept.
+
+    Of a training the alert is that of its record, and what another hook or the training itself has
+    sent to a channel is not sent to it again.  Anything else gets a record made of its state and
+    exception.  The hook changes no state: whatever goes wrong in it is logged.
+    """
+    given = {
+        "notify": notify if notify is None or isinstance(notify, str) else list(notify),
+        "artifact": artifact if artifact is None or isinstance(artifact, str) else list(artifact),
+        "notify_deadline": deadline,
+        "state_dir": None if state_dir is None else os.fspath(state_dir),
+    }
+    within_s = _seconds(deadline)
+
+    def gpualert_hook(flow: Any, flow_run: Any, state: Any) -> Awaitable[None] | None:
+        return _in_time(lambda: _alert(given, flow, flow_run, state), within_s + _MARGIN_S)
+
+    return gpualert_hook
+
+
+def _seconds(deadline: float | str) -> float:
+    try:
+        return float(config.KEYS["notify_deadline"].parse(deadline))
+    except ValueError as error:
+        raise ConfigError(f"gpualert_hook: deadline: {error}") from None
+
+
+def _in_time(work: Callable[[], None], within_s: float) -> Coroutine[Any, Any, None] | None:
+    """Do the work in a thread that nobody waits for longer than ``within_s``.
+
+    In the thread of an event loop a coroutine is returned, which Prefect awaits: the loop's other
+    tasks go on meanwhile.
+    """
+    done: Future[None] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        # Nothing that comes up in here may get to Prefect, to which SystemExit is a crash.
+        with contextlib.suppress(BaseException):
+            context.run(work)
+        done.set_result(None)
+
+    try:
+        threading.Thread(target=run, name="gpualert-hook", daemon=True).start()
+    except RuntimeError as error:
+        logging.getLogger("prefect.gpualert").error("No alert: %s", error)
+        return None
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with contextlib.suppress(NotInTime):
+            done.result(within_s)
+        return None
+    return _awaited(done, within_s)
+
+
+async def _awaited(done: Future[None], within_s: float) -> None:
+    await asyncio.wait([asyncio.wrap_future(done)], timeout=within_s)
+
+
+def _alert(given: Mapping[str, Any], of: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
+    """The hook itself, in a thread of its own."""
+    logger: Logger = logging.getLogger("prefect.gpualert")
+    try:
+        if isinstance(run, TaskRun):
+            logger = task_run_logger(run, of)
+        else:
+            logger = flow_run_logger(run, of)
+        _Alerting(given, logger).tell(of, run, state)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the state is not ours to change
+        with contextlib.suppress(Exception, SystemExit):
+            logger.error("No alert: %s: %s", type(error).__name__, error)
+
+
+class _Alerting:
+    """One call of a hook."""
+
+    def __init__(self, given: Mapping[str, Any], logger: Logger) -> None:
+        self._logger = logger
+        settings = config.load(given, given_as="gpualert_hook")
+        self._deadline = time.monotonic() + settings["notify_deadline"].value
+        self._state_dir = settings["state_dir"].value
+        settings["artifact"].value = [os.path.abspath(one) for one in settings["artifact"].value]
+        if settings["notify_on"].value != "never":
+            settings["notify_on"].value = "always"  # whoever set a hook wants to be told
+        (self._alerts, self._secrets), self._problems = alerts.each(settings)
+        for problem in self._problems:
+            self._log(f"No alert: {problem}", logging.ERROR)
+
+    def tell(self, of: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
+        """Have every channel told of the end of that run."""
+        told = untold.told(run, of, state)
+        found = self._found(run)
+        if told.completed:
+            records = found if isinstance(run, TaskRun) else []
+            explained = bool(records)
+        else:
+            records, explained = self._explain(told, found)
+        if not explained and (self._alerts is not None or self._problems):
+            live = [one.run_id for one in found if one.ending is None]
+            note = "".join(f"Training {run_id} has not ended yet.\n" for run_id in live)
+            records.append(untold.record_of(told, self._alerts, self._state_dir, note))
+        if len(records) > _MOST_RECORDS:
+            left_out = len(records) - _MOST_RECORDS
+            self._log(f"No alert of {left_out} more trainings that failed", logging.WARNING)
+        for record in records[-_MOST_RECORDS:]:
+            self._send(record)
+
+    def _found(self, run: TaskRun | FlowRun) -> list[Record]:
+        if isinstance(run, TaskRun):
+            return trainings.of_task(run)
+        return trainings.of_flow(run.id, self._state_dir)
+
+    def _explain(self, told: untold.Told, found: list[Record]) -> tuple[list[Record], bool]:
+        """The runs that failed, and whether one of them is why the task or flow did."""
+        raised = _raised(told.error)
+        if raised is not None and raised.path not in [one.path for one in found]:
+            found = [*found, raised]
+        # A time-out or a signal says nothing of its own: it ended a training, if there was one.
+        own = isinstance(told.error, Exception) and not isinstance(told.error, TimeoutError)
+        while True:
+            bad = [one for one in found if trainings.ended_badly(one)]
+            if own:
+                alike = any(one.spec.get("said") == told.said for one in bad)
+                return bad, raised is not None or alike
+            live = any(one.ending is None for one in found)
+            if bad or not live or time.monotonic() >= self._deadline:
+                return bad, bool(bad)
+            time.sleep(_LOOK_S)  # its guardian ends it now, and then it says why
+
+    def _send(self, record: Record) -> None:
+        others = [] if self._alerts is None else self._alerts["channels"]
+        entries = dispatch(
+            record,
+            secrets=self._secrets,
+            others=others,
+            now=True,
+            deadline_s=max(0.0, self._deadline - time.monotonic()),
+        )
+        for entry in entries:
+            self._log(*alerts.line(entry.fields))
+
+    def _log(self, text: str, level: int) -> None:
+        with contextlib.suppress(Exception, SystemExit):  # as in a training's own log lines
+            self._logger.log(level, "%s", text)
+
+
+def _raised(error: BaseException | None) -> Record | None:
+    """The record of the training whose failure ended the run."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, TrainingFailure) and error.log_path:
+            with contextlib.suppress(GPUAlertError):
+                return Record.open(os.path.dirname(error.log_path))
+        error = error.__cause__ or error.__context__
+    return None

@@ -1,0 +1,172 @@
+"""Who is told of a GPUAlertOperator's training, and that the task is what it is without that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from gpualert_common.errors import ConfigError
+from gpualert_common.record import Record
+from tests.airflow.conftest import Trials
+from tests.alerts.alerting import body, entries, mails, states
+from tests.alerts.faults import mail_process, mail_target
+from tests.supervised import Lab, until
+
+AGAIN = "retries=1, retry_delay=datetime.timedelta(0)"
+When = Callable[[Callable[[], object], Callable[[], None]], None]
+
+
+@pytest.fixture(autouse=True)
+def _to_the_mailbox(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where nobody has configured anything."""
+    monkeypatch.delenv("GPUALERT_NOTIFY")
+
+
+def of_attempts(lab: Lab) -> list[dict[str, str]]:
+    """What became of the alerts of each run, oldest run first."""
+    return [states(Record.open(str(path))) for path in lab.records()]
+
+
+def test_final_failure_is_told_once(trials: Trials, lab: Lab) -> None:
+    """A failed task has sent its alert when it ends, and the mail says what it became."""
+    done = trials.train("bash_command='echo ModuleNotFoundError: No module named x; exit 3'")
+    assert done.state == "failed"
+    (mail,) = mails(lab)
+    assert ".train" in mail["Subject"]
+    assert "exit status 3" in body(mail)
+    assert of_attempts(lab) == [{"mailbox": "sent"}]
+
+
+def test_failure_that_is_tried_again_is_held(trials: Trials, lab: Lab) -> None:
+    """While another attempt may follow nobody is told, and its success makes the alert void."""
+    done = trials.train(f"bash_command='test $AIRFLOW_CTX_TRY_NUMBER = 2', {AGAIN}")
+    assert done.state == "success"
+    first, _second = lab.records()
+    until(lambda: states(Record.open(str(first))) == {"mailbox": "superseded"}, "it to be void")
+    assert mails(lab) == []
+
+
+def test_last_of_two_failures_is_told(trials: Trials, lab: Lab) -> None:
+    """Of two attempts that fail the second is told, as the second and as final."""
+    assert trials.train(f"bash_command='exit 1', {AGAIN}").state == "failed"
+    (mail,) = mails(lab)
+    assert lab.records()[1].name in mail["Message-ID"]
+    assert lab.records()[0].name not in mail["Message-ID"]
+
+
+def test_hold_lasts_until_the_next_attempt_could_be_there(trials: Trials, lab: Lab) -> None:
+    """An alert is held for the retry delay and what the scheduler takes, and no longer."""
+    dag = trials.dag("bash_command='exit 1', retries=1, retry_delay=datetime.timedelta(0)")
+    trials.test(dag)
+    told = Record.open(str(lab.records()[0])).read_json("outcome.json") or {}
+    assert (told["state"], told["next_within_s"]) == ("up_for_retry", 180.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "state"),
+    [("bash_command='true'", "success"), ("bash_command='exit 99'", "skipped")],
+)
+def test_what_went_well_is_not_told(trials: Trials, lab: Lab, arguments: str, state: str) -> None:
+    """A success and a skip send nothing."""
+    assert trials.train(arguments).state == state
+    assert (mails(lab), of_attempts(lab)) == ([], [{}])
+
+
+def test_success_is_told_where_wanted(trials: Trials, lab: Lab) -> None:
+    """With ``notify_on="always"`` the mail of a success is there when the task ends."""
+    assert trials.train("bash_command='true', notify_on='always'").state == "success"
+    assert len(mails(lab)) == 1
+
+
+def test_nobody_is_told(trials: Trials, lab: Lab) -> None:
+    """``notify="none"`` sends nothing."""
+    assert trials.train("bash_command='exit 1', notify='none'").state == "failed"
+    assert (mails(lab), of_attempts(lab)) == ([], [{}])
+
+
+def test_failure_after_a_good_training_is_told(trials: Trials, lab: Lab) -> None:
+    """A task that fails for good whatever its retries is told at once, also after a status of 0."""
+    done = trials.train("bash_command='true', output_processor=fail, retries=3")
+    assert done.state == "failed"
+    assert len(mails(lab)) == 1
+
+
+def test_error_before_launch(trials: Trials, lab: Lab) -> None:
+    """A target that is none fails the task before anything is launched, and is named."""
+    done = trials.train("bash_command='true', notify='carrier-pigeon'")
+    assert done.state == "failed"
+    assert isinstance(done.error, ConfigError)
+    assert "carrier-pigeon" in str(done.error)
+    assert lab.records() == []
+
+
+def test_artifact_of_a_temporary_directory(trials: Trials, lab: Lab) -> None:
+    """What a training left in the directory that Airflow removes travels with its alert."""
+    trials.train("bash_command='echo 1 > metrics.json; exit 1'")
+    (mail,) = mails(lab)
+    attached = {part.get_filename(): part.get_content() for part in mail.iter_attachments()}
+    assert attached["metrics.json"] in (b"1\n", "1\n")
+    assert list((lab.home / "tmp").glob("airflowtmp*")) == []
+
+
+def test_artifact_that_was_named(trials: Trials, lab: Lab) -> None:
+    """A pattern of the author's picks files that no alert carries by itself."""
+    trials.train("bash_command='echo 1 > a.dat; exit 1', artifact='*.dat'")
+    (mail,) = mails(lab)
+    assert "a.dat" in [part.get_filename() for part in mail.iter_attachments()]
+
+
+def test_silent_server(trials: Trials, lab: Lab) -> None:
+    """A server that says nothing is waited for until the deadline, not until its own time-out."""
+    with mail_process("silent") as port:
+        target = mail_target(port)
+        done = trials.train(f"bash_command='exit 1', notify=[{target!r}], notify_deadline='500ms'")
+        assert done.state == "failed"
+        (entry,) = entries(lab.record())
+        assert (entry.state, entry.fields["attempts"]) == ("pending", 0)
+        assert target not in str(entry.fields)
+        lab.end_everything()
+
+
+def test_alerts_take_no_time_from_the_training(trials: Trials, lab: Lab) -> None:
+    """A success just before ``execution_timeout`` stays one while a server is waited for."""
+    limit = "execution_timeout=datetime.timedelta(seconds=3)"
+    with mail_process("silent") as port:
+        target = f"notify=[{mail_target(port)!r}], notify_on='always', notify_deadline='1m'"
+        assert trials.train(f"bash_command='true', {limit}, {target}").state == "success"
+        assert entries(lab.record())[0].state == "pending"
+        lab.end_everything()
+
+
+def test_time_out_is_told(trials: Trials, lab: Lab) -> None:
+    """The alert of a training over its time is sent, and the task ends by its time-out."""
+    limit = "execution_timeout=datetime.timedelta(seconds=1)"
+    done = trials.train(f"bash_command='sleep 60', {limit}")
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    assert isinstance(done.error, AirflowTaskTimeout)
+    (mail,) = mails(lab)
+    assert "timeout" in body(mail) or "time" in mail["Subject"]
+
+
+def test_kill_is_told(trials: Trials, lab: Lab, when: When) -> None:
+    """A task that its engine ends has sent its alert when it fails."""
+    when(
+        lambda: lab.records() and (lab.records()[0] / "output.log").read_bytes(),
+        lambda: os.kill(os.getpid(), signal.SIGTERM),
+    )
+    assert trials.train("bash_command='echo ready; exec sleep 60'").state == "failed"
+    assert len(mails(lab)) == 1
+
+
+def test_channel_of_somebody(trials: Trials, lab: Lab) -> None:
+    """A target may be a table of settings; two targets are told of the same failure."""
+    program = [sys.executable, "-c", f"open({str(lab.home / 'told')!r}, 'w')"]
+    table = {"kind": "command", "command": program, "name": "mine"}
+    trials.train(f"bash_command='exit 1', notify=['mailbox', {table!r}]")
+    assert of_attempts(lab) == [{"mailbox": "sent", "mine": "sent"}]
+    assert (lab.home / "told").exists()

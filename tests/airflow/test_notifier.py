@@ -1,0 +1,215 @@
+"""GPUAlertNotifier in the callbacks of any task."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from gpualert_provider.notifications.gpualert import GPUAlertNotifier
+
+from gpualert_common.record import Record
+from tests.airflow.conftest import Trials
+from tests.alerts.alerting import body, entries, mails, states
+from tests.alerts.faults import mail_process, mail_target
+from tests.supervised import Lab
+
+FAILED = "on_failure_callback=GPUAlertNotifier()"
+RETRIED = "on_retry_callback=GPUAlertNotifier()"
+AGAIN = "retries=1, retry_delay=datetime.timedelta(0)"
+BASH, PYTHON = "BashOperator", "PythonOperator"
+
+
+@pytest.fixture(autouse=True)
+def _to_the_mailbox(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where nobody has configured anything."""
+    monkeypatch.delenv("GPUALERT_NOTIFY")
+
+
+def test_task_of_another_operator(trials: Trials, lab: Lab) -> None:
+    """A failed BashOperator is told with its status, its command and what the task became."""
+    done = trials.train(f"bash_command='exit 3', {FAILED}", operator=BASH)
+    assert done.state == "failed"
+    (mail,) = mails(lab)
+    assert "exit status 3" in body(mail)
+    assert "bash -c 'exit 3'" in body(mail)
+    assert lab.record().read_json("outcome.json") is not None
+    assert states(lab.record()) == {"mailbox": "sent"}
+
+
+def test_error_of_another_operator(trials: Trials, lab: Lab) -> None:
+    """What a Python task raised is in the alert, and is what its verdict says."""
+    trials.train(f"python_callable=lambda: {{}}['gone'], {FAILED}", operator=PYTHON)
+    (mail,) = mails(lab)
+    assert "KeyError: 'gone'" in body(mail)
+    assert (lab.record().read_json("verdict.json") or {})["disposition"] == "failed"
+
+
+def test_operator_and_callback_tell_once(trials: Trials, lab: Lab) -> None:
+    """What the operator has sent, its callback does not send again, and makes no other record."""
+    assert trials.train(f"bash_command='exit 1', {FAILED}").state == "failed"
+    assert len(mails(lab)) == 1
+    assert len(lab.records()) == 1
+
+
+@pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])
+def test_two_callbacks_tell_once(trials: Trials, lab: Lab, operator: str) -> None:
+    """The same channel gets one message of an attempt, and another channel its own."""
+    other = lab.home / "other"
+    both = f"[GPUAlertNotifier(), GPUAlertNotifier(['mailbox', 'mailbox:{other}'])]"
+    trials.train(f"bash_command='exit 1', on_failure_callback={both}", operator=operator)
+    assert len(mails(lab)) == 1
+    assert len(list(other.glob("new/*"))) == 1
+    assert list(states(lab.record()).values()) == ["sent", "sent"]
+
+
+@pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])
+def test_each_attempt_where_wanted(trials: Trials, lab: Lab, operator: str) -> None:
+    """At ``on_retry_callback`` an attempt is told that is tried again; both are one thread."""
+    trials.train(f"bash_command='exit 1', {AGAIN}, {FAILED}, {RETRIED}", operator=operator)
+    first, second = mails(lab)
+    assert first["Message-ID"] != second["Message-ID"]
+    assert first["References"] == second["References"]
+
+
+def test_secret_of_the_operator_on_retry(
+    trials: Trials, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A callback that lets a held alert go has the secrets that its channel needs."""
+    caught = tmp_path / "caught"
+    caught.mkdir()
+    with mail_process("good", "--folder", str(caught), "--login", "me:pw") as port:
+        target = mail_target(port, user="me:pw@")
+        trials.train(f"bash_command='exit 1', notify=[{target!r}], {AGAIN}, {RETRIED}")
+        assert len(list(caught.iterdir())) == 2
+
+
+def test_success_where_wanted(trials: Trials, lab: Lab) -> None:
+    """At ``on_success_callback`` a success is told."""
+    told = "on_success_callback=GPUAlertNotifier()"
+    assert trials.train(f"bash_command='true', {told}", operator=BASH).state == "success"
+    assert len(mails(lab)) == 1
+    assert (lab.record().read_json("verdict.json") or {})["cause"] == "none"
+
+
+@pytest.mark.parametrize("targets", ["'carrier-pigeon'", "'airflow:nowhere'", "[{'kind': 7}]"])
+def test_notifier_never_fails_its_task(trials: Trials, lab: Lab, targets: str) -> None:
+    """A target that is none is logged; the task's state and its other callbacks stand."""
+    done = trials.train(
+        f"bash_command='exit 1', on_failure_callback=[GPUAlertNotifier({targets}), keep]",
+        operator=BASH,
+    )
+    assert done.state == "failed"
+    assert "exit code 1" in str(done.error)
+
+
+def test_targets_that_can_be_had_are_told(trials: Trials, lab: Lab) -> None:
+    """A missing connection keeps no other channel from being told."""
+    told = "on_failure_callback=GPUAlertNotifier(['airflow:nowhere', 'mailbox'])"
+    trials.train(f"bash_command='exit 1', {told}", operator=BASH)
+    assert len(mails(lab)) == 1
+
+
+def test_nobody_is_told(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has configured that nobody is told gets no record either."""
+    monkeypatch.setenv("GPUALERT_NOTIFY_ON", "never")
+    GPUAlertNotifier().notify(seen_by_processor())
+    assert (mails(lab), lab.records()) == ([], [])
+
+
+def seen_by_processor(**changes: Any) -> Any:
+    """The context of a task whose process was killed: the DAG processor knows no more."""
+    task = {"dag_id": "nightly", "task_id": "train", "run_id": "manual", "map_index": -1}
+    ti = SimpleNamespace(**{**task, "try_number": 2, "max_tries": 1, **changes})
+    return {"ti": ti, "dag": SimpleNamespace(dag_id=ti.dag_id)}
+
+
+def test_callback_in_another_process(lab: Lab) -> None:
+    """Without an exception, a state or a start the alert says what is known."""
+    for _ in range(2):
+        GPUAlertNotifier().notify(seen_by_processor())
+    (mail,) = mails(lab)
+    assert "nightly.train" in mail["Subject"]
+    assert lab.record().spec["custody"]["number"] == 2
+
+
+def test_training_whose_task_was_killed(trials: Trials, lab: Lab) -> None:
+    """In another process, too, the callback finds the training's own record."""
+    dag = trials.dag("bash_command='echo from the training; exit 1', notify='none'")
+    run = dag.test()
+    known = {"dag_id": dag.dag_id, "run_id": run.run_id, "try_number": 1, "max_tries": 0}
+    GPUAlertNotifier().notify(seen_by_processor(**known))
+    (mail,) = mails(lab)
+    assert "from the training" in body(mail)
+    assert len(lab.records()) == 1
+
+
+@pytest.mark.parametrize("context", [{}, {"run_id": "manual", "reason": "timed_out"}])
+def test_callback_of_a_dag(lab: Lab, context: Any) -> None:
+    """A callback without a task tells that much."""
+    GPUAlertNotifier().notify(context)
+    assert len(mails(lab)) == 1
+
+
+def test_silent_server(trials: Trials, lab: Lab) -> None:
+    """A callback waits until its deadline, not until a server's time-out."""
+    with mail_process("silent") as port:
+        told = f"on_failure_callback=GPUAlertNotifier([{mail_target(port)!r}], None, '500ms')"
+        assert trials.train(f"bash_command='exit 1', {told}", operator=BASH).state == "failed"
+        (entry,) = entries(lab.record())
+        assert (entry.state, entry.fields["attempts"]) == ("pending", 0)
+        lab.end_everything()
+
+
+def test_log_of_the_task(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the task logged on this host is read for the verdict, in JSON as in plain lines."""
+    logs = tmp_path / "logs"
+    monkeypatch.setenv("AIRFLOW__LOGGING__BASE_LOG_FOLDER", str(logs))
+    path = logs / "dag_id=nightly" / "run_id=manual" / "task_id=train" / "attempt=2.log"
+    path.parent.mkdir(parents=True)
+    said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a"
+    lines = [json.dumps({"event": "::group::x"}), json.dumps({"event": said}), '{"event', "plain"]
+    path.write_text("\n".join(lines) + "\n")
+    GPUAlertNotifier().notify(seen_by_processor())
+    log = (lab.records()[0] / "output.log").read_text()
+    assert log.splitlines() == [said, '{"event', "plain"]
+    assert (lab.record().read_json("verdict.json") or {})["cause"] == "cuda_oom"
+
+
+def test_artifacts_of_another_operator(lab: Lab, tmp_path: Path) -> None:
+    """Of another operator's task only files that were named travel."""
+    (tmp_path / "metrics.json").write_text("{}")
+    GPUAlertNotifier(artifact=f"{tmp_path}/*.json").notify(seen_by_processor())
+    (mail,) = mails(lab)
+    assert "metrics.json" in [part.get_filename() for part in mail.iter_attachments()]
+
+
+def test_damaged_record(trials: Trials, lab: Lab) -> None:
+    """A record that cannot be read costs the training's own words, not the alert."""
+    dag = trials.dag("bash_command='exit 1', notify='none'")
+    run = dag.test()
+    (record,) = lab.records()
+    (record / "spec.json").write_text("{")
+    known = {"dag_id": dag.dag_id, "run_id": run.run_id, "try_number": 1, "max_tries": 0}
+    GPUAlertNotifier().notify(seen_by_processor(**known))
+    assert len(mails(lab)) == 1
+
+
+def test_record_of_a_running_training(lab: Lab) -> None:
+    """A training that goes on without its task has not ended, so nothing is told of it yet."""
+    from gpualert_common.guardian import Attempt, RunHandle
+    from gpualert_common.spec import RunSpec
+
+    context = seen_by_processor(try_number=1)
+    key = ("airflow", "nightly", "manual", "train", "-1")
+    spec = RunSpec(["sleep", "60"], state_dir=str(lab.state))
+    with RunHandle.launch(spec, Attempt(key, adopt_within_s=60.0)) as handle:
+        GPUAlertNotifier().notify(context)
+        handle.stop("the test is over")
+        handle.wait()
+    assert mails(lab) == []
+    assert [path.name for path in lab.records()] == [os.path.basename(handle.record.path)]
+    assert Record.open(handle.record.path).ending is not None

@@ -1,0 +1,156 @@
+"""Every fault of an alert in Prefect: the task is what it is without alerts, and none is lost.
+
+The table goes to ``.bench/alerts_prefect.json``, a row as it is made.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow, task
+from prefect.client.schemas.objects import StateType
+from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
+
+from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, Cell
+from tests.supervised import Lab
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("harness")]
+
+FIGURES = Path(__file__).parents[2] / ".bench" / "alerts_prefect.json"
+ELSEWHERE = ("artifact", "disk", "outbox", "hostile")
+"""What a fault is called that needs a training to be done."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task, and how long its flow took."""
+
+    state: StateType
+    name: str
+    error: tuple[object, ...]
+    attempts: int
+    took_s: float
+
+
+def train(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
+    """Play the cell's training as a task, twice where the fault allows."""
+    enter(cell, monkeypatch)
+    retries = 0 if cell.fault.once else 1
+    seen = []
+
+    def may(_task: Any, run: Any, _state: Any) -> bool:
+        seen.append(run.run_count)
+        return True
+
+    @flow
+    def outer() -> Any:
+        return gpualert_run.with_options(retries=retries, retry_condition_fn=may)(
+            shlex.join(cell.command),
+            cwd=cell.work,
+            notify=[notify],
+            notify_deadline=DEADLINE_S,
+            return_state=True,
+        )
+
+    began = time.monotonic()
+    state: Any = outer(return_state=True)
+    took_s = time.monotonic() - began
+    error = state.result(raise_on_failure=False)
+    error = error.result(raise_on_failure=False) if hasattr(error, "result") else error
+    assert isinstance(error, TrainingFailed), repr(error)
+    told = (error.exit_code, error.cause, str(error).partition("\nlog:")[0])
+    return Done(state.type, str(state.name), told, len(seen) + 1, took_s)
+
+
+def hooked(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
+    """Fail in a task that is not ours, whose hook alerts."""
+    enter(cell, monkeypatch)
+    hook = gpualert_hook(notify, deadline=DEADLINE_S)
+
+    @task(on_failure=[hook])
+    def work() -> None:
+        raise RuntimeError("the loss is gone")
+
+    @flow
+    def outer() -> Any:
+        return work(return_state=True)
+
+    began = time.monotonic()
+    state: Any = outer(return_state=True)
+    took_s = time.monotonic() - began
+    return Done(state.type, str(state.name), (), 1, took_s)
+
+
+def enter(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the cell's environment here."""
+    for name, value in cell.env.items():
+        monkeypatch.setenv(name, value)
+    if cell.modules is not None:
+        monkeypatch.syspath_prepend(cell.modules)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_task(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """State, attempts and end of the task stand; what was not delivered is, later, once."""
+    fault = FAULTS[name]
+    with fault.cell(tmp_path / "usual") as cell:
+        usual = train(cell, monkeypatch, "none")
+    with fault.cell(tmp_path / "cell") as cell:
+        try:
+            done = train(cell, monkeypatch, cell.notify)
+            assert done.attempts == (1 if fault.once else 2)
+            row = judge(cell, usual, done)
+        finally:
+            lab.end_everything()
+    note(name, "gpualert_run", usual, done, row)
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTS if not any(x in name for x in ELSEWHERE)])
+def test_hook(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """State and end of any task stand; what its hook could not deliver is delivered later, once."""
+    fault = FAULTS[name]
+    with fault.cell(tmp_path / "usual") as cell:
+        usual = hooked(cell, monkeypatch, "none")
+    with fault.cell(tmp_path / "cell") as cell:
+        try:
+            done = hooked(cell, monkeypatch, cell.notify)
+            row = judge(cell, usual, done)
+        finally:
+            lab.end_everything()
+    note(name, "gpualert_hook", usual, done, row)
+
+
+def judge(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
+    """Hold what came of the fault against what is usual; the alert as it was listed."""
+    row = cell.settled()
+    cell.deliver_later()
+    told = (done.state, done.name, done.error, done.attempts)
+    assert told == (usual.state, usual.name, usual.error, usual.attempts)
+    assert done.state is StateType.FAILED
+    assert done.took_s < usual.took_s + DEADLINE_S + MARGIN_S
+    ids = [mail["Message-ID"] for mail in cell.mails()]
+    assert ids == [cell.alerts()[-1]["message_id"]]
+    assert not cell.secret or cell.secret not in cell.told()
+    return row
+
+
+def note(name: str, face: str, usual: Done, done: Done, row: dict[str, Any]) -> None:
+    """Put the cell into the table."""
+    rows = json.loads(FIGURES.read_text())["cells"] if FIGURES.exists() else {}
+    rows[f"{face}: {name}"] = {
+        "state": done.name,
+        "tries": done.attempts,
+        "usual_s": round(usual.took_s, 2),
+        "took_s": round(done.took_s, 2),
+        "alert": row["state"],
+        "told": row["told"],
+        "delivered_later": row["state"] != "sent",
+    }
+    FIGURES.parent.mkdir(exist_ok=True)
+    FIGURES.write_text(json.dumps({"schema": 1, "cells": rows}, indent=1) + "\n")

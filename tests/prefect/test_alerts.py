@@ -1,0 +1,316 @@
+"""Alerts of ``gpualert_run`` and ``agpualert_run``, in real flows on an ephemeral server."""
+
+from __future__ import annotations
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+from prefect.blocks.system import Secret
+from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
+
+from gpualert_common.notify.outbox import Outbox
+from gpualert_common.record import Record
+from tests.alerts.faults import mail_process, mail_target
+from tests.alerts.webhooks import web_server
+from tests.prefect.running import FACES, records, run
+
+pytestmark = pytest.mark.usefixtures("harness")
+
+
+def states(record: Record) -> dict[str, str]:
+    """What became of the alert for each channel."""
+    return {entry.channel: entry.state for entry in Outbox(record).entries()}
+
+
+def mails(folder: Path) -> list[EmailMessage]:
+    """What is in a Maildir."""
+    found = [path.read_bytes() for path in sorted(folder.glob("new/*"))]
+    return [message_from_bytes(content, policy=policy.default) for content in found]
+
+
+def everything_in(folder: str) -> bytes:
+    """The bytes of all files of a record."""
+    return b"".join(path.read_bytes() for path in Path(folder).rglob("*") if path.is_file())
+
+
+def keep(name: str, value: Any) -> None:
+    """Have a Secret block of that name."""
+    Secret(value=value).save(name, overwrite=True)
+
+
+# -- whether and when ------------------------------------------------------------------------
+
+
+@FACES
+def test_final_failure_is_told_once(way: str, home: Path, caplog: Any) -> None:
+    """When the task fails for good its alert has been sent, and the run log says so."""
+    with pytest.raises(TrainingFailed, match="exit code 3"):
+        run(way, "exit 3", notify="mailbox")
+    (record,) = records(home)
+    assert states(record) == {"mailbox": "sent"}
+    (mail,) = mails(home / "state" / "mailbox")
+    assert "exit status 3" in mail.as_string()
+    assert "Alert to mailbox sent" in caplog.text
+
+
+def test_retry_that_succeeds_is_not_told(home: Path) -> None:
+    """The alert of an attempt is held until the next one begins, and then superfluous."""
+    command = "test -e tried && echo second || { touch tried; exit 3; }"
+    assert run("called", command, {"retries": 1}, cwd=home, notify="mailbox") == "second"
+    first, second = records(home)
+    assert states(first) == {"mailbox": "superseded"}
+    assert states(second) == {}
+    assert mails(home / "state" / "mailbox") == []
+
+
+def test_retries_that_fail_are_told_once(home: Path) -> None:
+    """Of all attempts only the last one is told."""
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", {"retries": 2}, notify="mailbox")
+    told = [states(record) for record in records(home)]
+    assert told == [{"mailbox": "superseded"}] * 2 + [{"mailbox": "sent"}]
+    assert len(mails(home / "state" / "mailbox")) == 1
+
+
+def test_retry_of_the_flow_supersedes(home: Path) -> None:
+    """An attempt whose flow is run again is no final failure either."""
+
+    @flow(retries=1)
+    def twice() -> Any:
+        command = "test -e tried && echo second || { touch tried; exit 3; }"
+        return gpualert_run(command, cwd=home, notify="mailbox")
+
+    assert twice() == "second"
+    first, second = records(home)
+    assert states(first) == {"mailbox": "superseded"}
+    assert states(second) == {}
+
+
+@pytest.mark.parametrize(("wanted", "told"), [(None, {}), ("always", {"mailbox": "sent"})])
+def test_success(wanted: str | None, told: dict[str, str], home: Path) -> None:
+    """A success is told only to those who want that, and stays one."""
+    assert run("called", "echo done", notify="mailbox", notify_on=wanted) == "done"
+    (record,) = records(home)
+    assert states(record) == told
+
+
+def test_nobody(home: Path) -> None:
+    """With "never" nobody is told of a failure."""
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", notify="mailbox", notify_on="never")
+    assert states(records(home)[0]) == {}
+
+
+def test_configuration_stands_where_nothing_is_given(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Channels come from gpualert's configuration."""
+    monkeypatch.setenv("GPUALERT_NOTIFY", f"mailbox:{home / 'configured'}")
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3")
+    assert len(mails(home / "configured")) == 1
+
+
+def test_artifact(home: Path) -> None:
+    """A file that was named is carried."""
+    with pytest.raises(TrainingFailed):
+        run(
+            "called",
+            "echo precious > notes.rst; exit 3",
+            cwd=home,
+            notify="mailbox",
+            artifact="*.rst",
+        )
+    (mail,) = mails(home / "state" / "mailbox")
+    assert "notes.rst" in [part.get_filename() for part in mail.iter_attachments()]
+
+
+# -- never at the cost of the task -----------------------------------------------------------
+
+
+@FACES
+def test_silent_server_is_not_waited_for(way: str, home: Path) -> None:
+    """The task fails as it would, before even the first attempt of its alert is over."""
+    with mail_process("silent") as port, pytest.raises(TrainingFailed, match="exit code 3"):
+        run(way, "exit 3", notify=mail_target(port), notify_deadline=0.5)
+    (record,) = records(home)
+    (entry,) = Outbox(record).entries()
+    assert entry.state == "pending"
+
+
+@FACES
+def test_alert_takes_none_of_the_tasks_time(way: str, home: Path) -> None:
+    """A training that ended in time is in time, however long its alert takes."""
+    with mail_process("silent") as port:
+        said = run(
+            way,
+            "echo done",
+            {"timeout_seconds": 4},
+            notify=mail_target(port),
+            notify_on="always",
+            notify_deadline=60,
+        )
+    assert said == "done"
+    (entry,) = Outbox(records(home)[0]).entries()
+    assert entry.state == "pending"
+
+
+@FACES
+def test_timeout_is_told(way: str, home: Path) -> None:
+    """A training that was ended by the task's time-out is told, and the time-out is raised."""
+    with pytest.raises(TimeoutError):
+        run(way, "sleep 60; true", {"timeout_seconds": 2}, notify="mailbox")
+    assert states(records(home)[0]) == {"mailbox": "sent"}
+
+
+def test_guardian_that_died(home: Path) -> None:
+    """Without a guardian the task sends, secrets included."""
+    secret = (
+        "smtp://me:hunter2hunter2@127.0.0.1:1/?to=a@example.org&from=b@example.org&security=none"
+    )
+
+    with pytest.raises(TrainingFailed):
+        run(
+            "called",
+            f'kill -9 $(python3 -c "import json; print(json.load(open('
+            f"'{home}/state/runs/$GPUALERT_RUN_ID/spec.json'))['supervisor_pid'])\"); exit 3",
+            notify=["mailbox", secret],
+            notify_deadline=10,
+        )
+    (record,) = records(home)
+    told = {entry.channel: entry for entry in Outbox(record).entries()}
+    assert told.pop("mailbox").state == "sent"
+    (mail,) = told.values()
+    assert "refused" in mail.fields["last"]["problem"]
+
+
+# -- secrets ---------------------------------------------------------------------------------
+
+
+def test_secret_block_with_mail(home: Path) -> None:
+    """The password of a mail address in a Secret block reaches the server, and never the disk."""
+    folder = home / "mails"
+    folder.mkdir()
+    with mail_process("good", "--folder", str(folder), "--login", "me:hunter2hunter2") as port:
+        keep("mail", mail_target(port, user="me:hunter2hunter2@"))
+        with pytest.raises(TrainingFailed):
+            run("called", "exit 3", notify="prefect:secret/mail")
+    (record,) = records(home)
+    assert states(record) == {"prefect:secret/mail": "sent"}
+    assert len(list(folder.glob("*.eml"))) == 1
+    assert b"hunter2hunter2" not in everything_in(record.path)
+
+
+@pytest.mark.parametrize("way", ["called", "awaited"])
+def test_secret_block_with_a_url(way: str, home: Path) -> None:
+    """A URL of apprise in a Secret block is used, and never on the disk."""
+    with web_server() as server:
+        url = f"json://me:hunter2hunter2@127.0.0.1:{server.port}/"
+        keep("hook", url)
+        with pytest.raises(TrainingFailed):
+            run(way, "exit 3", notify=["prefect:secret/hook"])
+    (record,) = records(home)
+    assert states(record) == {"prefect:secret/hook": "sent"}
+    assert server.requests
+    assert b"hunter2hunter2" not in everything_in(record.path)
+
+
+@pytest.mark.parametrize(
+    ("target", "value"),
+    [
+        ("prefect:secret/no-such-block", None),
+        ("prefect:secret/no-url", "hunter2hunter2"),
+        ("prefect:secret/no-mail", "smtp://127.0.0.1/?security=hunter2hunter2"),
+        ("prefect:variable/mail", None),
+        ("no-such-channel", None),
+    ],
+)
+def test_wrong_target_starts_nothing(target: str, value: str | None, home: Path) -> None:
+    """A block that is not there, or that is no channel, is named before anything is launched."""
+    if value is not None:
+        keep(target.rpartition("/")[2], value)
+    with pytest.raises(Exception, match=target):
+        run("called", "echo started", notify=target)
+    assert not (home / "state" / "runs").exists()
+
+
+# -- with hooks ------------------------------------------------------------------------------
+
+
+def test_hook_sends_nothing_again(home: Path) -> None:
+    """Of a task's own alert and two hooks, every channel gets one."""
+    hooks = [gpualert_hook("mailbox"), gpualert_hook(["mailbox", f"mailbox:{home / 'other'}"])]
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", {"on_failure": hooks}, notify="mailbox")
+    (record,) = records(home)
+    assert sorted(states(record).values()) == ["sent", "sent"]
+    assert len(mails(home / "state" / "mailbox")) == 1
+    assert len(mails(home / "other")) == 1
+
+
+def test_hook_sends_what_was_held_in_vain(home: Path) -> None:
+    """Where a retry is refused, the alert need not wait for it."""
+    options = {
+        "retries": 3,
+        "retry_delay_seconds": 600,
+        "retry_condition_fn": lambda *_: False,
+        "on_failure": [gpualert_hook("none")],
+    }
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", options, notify="mailbox")
+    assert states(records(home)[0]) == {"mailbox": "sent"}
+
+
+def test_hook_of_a_timeout(home: Path) -> None:
+    """A time-out that ended a training is told as the training that it ended."""
+    options = {"timeout_seconds": 2, "on_failure": [gpualert_hook("mailbox")]}
+    with pytest.raises(TimeoutError):
+        run("called", "sleep 60; true", options)
+    (record,) = records(home)
+    assert states(record) == {"mailbox": "sent"}
+
+
+def test_hook_of_a_success(home: Path) -> None:
+    """A hook that wants successes gets them; the task's own channel, which does not, none."""
+    options = {"on_completion": [gpualert_hook(f"mailbox:{home / 'hook'}")]}
+    assert run("called", "echo done", options, notify="mailbox") == "done"
+    (record,) = records(home)
+    assert list(states(record).values()) == ["sent"]
+    assert len(mails(home / "hook")) == 1
+
+
+def test_flow_hook_tells_of_its_training(home: Path) -> None:
+    """The alert of a flow that failed by its training is that training's, and no other."""
+
+    @flow(on_failure=[gpualert_hook("mailbox")])
+    def outer() -> Any:
+        return gpualert_run("exit 3", notify="mailbox")
+
+    with pytest.raises(TrainingFailed):
+        outer()
+    (record,) = records(home)
+    assert states(record) == {"mailbox": "sent"}
+    assert len(mails(home / "state" / "mailbox")) == 1
+
+
+def test_flow_hook_tells_of_every_failure(home: Path) -> None:
+    """A flow that fails by itself is told beside the trainings that failed in it, not retries."""
+    hook = gpualert_hook("mailbox")
+
+    @flow(on_failure=[hook])
+    def outer() -> None:
+        gpualert_run.with_options(retries=1)("test -e a || { touch a; exit 3; }", cwd=home)
+        with pytest.raises(TrainingFailed):
+            gpualert_run("exit 4")
+        raise ValueError("of its own")
+
+    with pytest.raises(ValueError, match="of its own"):
+        outer()
+    of_flow, *trainings = records(home)
+    assert [states(record) for record in trainings] == [{}, {}, {"mailbox": "sent"}]
+    assert states(of_flow) == {"mailbox": "sent"}
+    assert "of its own" in (of_flow.read_json("verdict.json") or {})["headline"]

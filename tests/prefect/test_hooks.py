@@ -1,0 +1,326 @@
+"""``gpualert_hook`` on tasks and flows that are not ours, and in all the places it is called in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from prefect import Task, flow, task
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect_gpualert import gpualert_hook
+from prefect_shell import ShellOperation  # type: ignore[import-untyped]
+
+from gpualert_common.errors import ConfigError
+from gpualert_common.record import Record
+from gpualert_common.spec import Ending
+from gpualert_common.unsupervised import record_run
+from tests.alerts.faults import mail_process, mail_target
+from tests.prefect.running import records
+from tests.prefect.test_alerts import mails, states
+
+pytestmark = pytest.mark.usefixtures("harness")
+
+
+@pytest.fixture
+def box(home: Path) -> Path:
+    """The default mailbox."""
+    return home / "state" / "mailbox"
+
+
+def fail() -> None:
+    """What a task of the user's does."""
+    raise ValueError("the bucket is empty")
+
+
+def in_a_flow(work: Any, *, awaited: bool = False) -> Any:
+    """Call a task in a flow of its own; the state of the task, which is never raised."""
+
+    @flow
+    def outer() -> Any:
+        return work(return_state=True)
+
+    @flow
+    async def aouter() -> Any:
+        return await work(return_state=True)
+
+    async def main() -> Any:
+        return await aouter(return_state=True)
+
+    return asyncio.run(main()) if awaited else outer(return_state=True)
+
+
+def verdict_of(record: Record) -> dict[str, Any]:
+    """Its verdict."""
+    return record.read_json("verdict.json") or {}
+
+
+# -- tasks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+def test_any_task(awaited: bool, home: Path, box: Path) -> None:
+    """A task of any kind that failed is told with its exception, from a record of its own."""
+
+    async def afail() -> None:
+        fail()
+
+    work = Task(afail if awaited else fail, name="fetch", on_failure=[gpualert_hook("mailbox")])
+    assert in_a_flow(work, awaited=awaited).is_failed()
+    (record,) = records(home)
+    assert states(record) == {"mailbox": "sent"}
+    assert record.spec["name"].startswith("fetch-")
+    (mail,) = mails(box)
+    body = mail.get_body(("plain",))
+    assert body is not None
+    assert "the bucket is empty" in body.get_content()
+    assert "in fail" in Path(record.log_path("output.log")).read_text()
+    verdict = verdict_of(record)
+    assert (verdict["disposition"], verdict["exit_code"]) == ("failed", None)
+    assert verdict["shows"][0]["claim"].startswith("Prefect says Failed")
+
+
+def test_only_the_last_attempt(home: Path, box: Path) -> None:
+    """Prefect calls the hook when no retry is left, and that attempt is the one that is told."""
+    work = Task(fail, retries=1, on_failure=[gpualert_hook("mailbox")])
+    assert in_a_flow(work).is_failed()
+    assert len(mails(box)) == 1
+    (record,) = records(home)
+    assert record.spec["custody"]["number"] == 2
+
+
+def test_exit_status_of_a_shell(home: Path) -> None:
+    """The status that another shell task tells of in its error is that of the record."""
+
+    @task(on_failure=[gpualert_hook("mailbox")])
+    def shell() -> None:
+        ShellOperation(commands=["exit 41"]).run()
+
+    assert in_a_flow(shell).is_failed()
+    assert verdict_of(records(home)[0])["exit_code"] == 41
+
+
+def test_timeout(home: Path) -> None:
+    """A time-out is told as one."""
+
+    @task(timeout_seconds=0.5, on_failure=[gpualert_hook("mailbox")])
+    def slow() -> None:
+        time.sleep(30)
+
+    assert in_a_flow(slow).name == "Failed"
+    verdict = verdict_of(records(home)[0])
+    assert (verdict["disposition"], verdict["cause"]) == ("timeout", "time_limit")
+    assert "SIGTERM" not in str(verdict)
+
+
+def test_success(home: Path, box: Path) -> None:
+    """A task that ended well is told where a hook wants that."""
+    work = Task(lambda: None, name="fetch", on_completion=[gpualert_hook("mailbox")])
+    assert in_a_flow(work).is_completed()
+    assert verdict_of(records(home)[0])["disposition"] == "completed"
+    assert len(mails(box)) == 1
+
+
+def test_two_hooks(home: Path, box: Path) -> None:
+    """Two hooks make one record, and send to each channel once."""
+    other = home / "other"
+    hooks: Any = [gpualert_hook(["mailbox", f"mailbox:{other}"]), gpualert_hook("mailbox")]
+    assert in_a_flow(Task(fail, on_failure=hooks)).is_failed()
+    assert len(records(home)) == 1
+    assert (len(mails(box)), len(mails(other))) == (1, 1)
+
+
+def test_artifact(home: Path, box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was named goes with the alert of any task."""
+    monkeypatch.chdir(home)
+    Path("notes.rst").write_text("precious\n")
+    work = Task(fail, on_failure=[gpualert_hook("mailbox", artifact="*.rst")])
+    assert in_a_flow(work).is_failed()
+    (mail,) = mails(box)
+    assert "notes.rst" in [part.get_filename() for part in mail.iter_attachments()]
+
+
+# -- flows -----------------------------------------------------------------------------------
+
+
+def test_flow(home: Path, box: Path) -> None:
+    """A flow that failed without any task is told."""
+
+    @flow(on_failure=[gpualert_hook("mailbox")])
+    def nightly() -> None:
+        fail()
+
+    assert nightly(return_state=True).is_failed()
+    (record,) = records(home)
+    assert record.spec["name"].startswith("nightly/")
+    assert len(mails(box)) == 1
+
+
+def test_task_and_flow(home: Path, box: Path) -> None:
+    """What a task's hook has told its flow's hook does not tell once more."""
+    hook = gpualert_hook("mailbox")
+    work = Task(fail, on_failure=[hook])
+
+    @flow(on_failure=[hook])
+    def nightly() -> None:
+        work()
+
+    assert nightly(return_state=True).is_failed()
+    assert len(records(home)) == len(mails(box)) == 1
+
+
+def test_runner_of_another_process(home: Path, box: Path) -> None:
+    """A crash is told by the runner: by its own names, in a process that has only the disk."""
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+    ending = Ending(time.time() - 5, time.time())
+    ending.code = -9
+    key = ("prefect", str(flow_run.id), "gpualert_run-1", "x", "0")
+    record_run(ending, state_dir=str(home / "state"), custody={"key": key, "number": 1})
+    crashed = crash_of(flow_run)
+    program = (
+        "import sys; from prefect.client.schemas.objects import FlowRun, State;"
+        "from prefect_gpualert import gpualert_hook;"
+        "run, state = FlowRun.model_validate_json(sys.argv[1]), State.model_validate_json("
+        "sys.argv[2]); gpualert_hook('mailbox')(flow=None, flow_run=run, state=state)"
+    )
+    given = [flow_run.model_dump_json(), crashed.model_dump_json()]
+    done = subprocess.run([sys.executable, "-c", program, *given], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (record,) = records(home)
+    assert states(record) == {"mailbox": "sent"}
+
+
+def crash_of(_flow_run: FlowRun) -> State[Any]:
+    """The state that a runner gives a flow whose process was killed."""
+    said = "Flow run process exited with non-zero status code -9."
+    return State(type=StateType.CRASHED, name="Crashed", message=said)
+
+
+def test_crash_without_a_training(home: Path, box: Path) -> None:
+    """A flow that crashed by itself is told, with the status that the runner names."""
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+    gpualert_hook("mailbox")(None, flow_run, crash_of(flow_run))
+    (record,) = records(home)
+    assert verdict_of(record)["signal"] == "SIGKILL"
+    assert len(mails(box)) == 1
+
+
+def test_training_that_goes_on(home: Path, box: Path) -> None:
+    """A crash is told when its training has not ended by the deadline, and names it."""
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+    path = home / "state" / "runs" / "20990101-000000-000000-aaaa"
+    path.parent.mkdir(parents=True, mode=0o700)
+    live = Record.create(str(path))
+    key = ("prefect", str(flow_run.id), "gpualert_run-1", "x", "0")
+    live.write_json("spec.json", {"schema": 1, "logs": [], "custody": {"key": key}})
+    gpualert_hook("mailbox", deadline=0.5)(None, flow_run, crash_of(flow_run))
+    record, _live = records(home)
+    assert (
+        f"Training {live.run_id} has not ended" in Path(record.log_path("output.log")).read_text()
+    )
+
+
+def test_cancelled(home: Path) -> None:
+    """A cancellation is told as one."""
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+    state: State[Any] = State(type=StateType.CANCELLING, name="Cancelling")
+    gpualert_hook("mailbox")(None, flow_run, state)
+    assert verdict_of(records(home)[0])["disposition"] == "cancelled"
+
+
+# -- never at the cost of the run ------------------------------------------------------------
+
+
+class HostileError(ValueError):
+    """An exception that is told nothing of without harm."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+def succeed() -> None:
+    """What another does."""
+
+
+BROKEN: dict[str, dict[str, Any]] = {
+    "channel": {"notify": "no-such-channel"},
+    "block": {"notify": "prefect:secret/no-such-block"},
+    "module": {"notify": [{"kind": "no_such_package.channel", "url": "x"}]},
+    "place": {"notify": "mailbox", "state_dir": "/proc/nowhere"},
+    "patterns": {"notify": "mailbox", "artifact": [3]},
+}
+
+
+@pytest.mark.parametrize("given", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("work", [fail, succeed])
+def test_broken_hook(work: Any, given: dict[str, Any], home: Path) -> None:
+    """Whatever is wrong with a hook, the task's state is what it is without one."""
+    hook = gpualert_hook(**given)
+    state = in_a_flow(Task(work, on_failure=[hook], on_completion=[hook]))
+    assert state.type is (StateType.FAILED if work is fail else StateType.COMPLETED)
+
+
+def test_broken_channel_is_logged(home: Path, box: Path, caplog: Any) -> None:
+    """What cannot be had is an error in the run log, and the other channels get their alert."""
+    hook = gpualert_hook(["no-such-channel", "mailbox"])
+    in_a_flow(Task(fail, on_failure=[hook]))
+    assert "No alert: notify: 'no-such-channel' is neither" in caplog.text
+    assert len(mails(box)) == 1
+
+
+def test_hostile_exception(home: Path) -> None:
+    """An exception that exits when it is looked at changes nothing."""
+
+    @task(on_failure=[gpualert_hook("mailbox")])
+    def hostile() -> None:
+        raise HostileError
+
+    with contextlib.suppress(SystemExit):  # Prefect itself looks at it
+        in_a_flow(hostile)
+    hook = gpualert_hook("mailbox")
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+    hook(None, flow_run, State(type=StateType.FAILED, data=HostileError()))
+
+
+def test_odd_state(home: Path) -> None:
+    """What is no state, and of no run, raises nothing."""
+    gpualert_hook("mailbox")(None, None, None)
+
+
+def test_silent_server(home: Path) -> None:
+    """The hook is over at its deadline, and its alert is sent later."""
+    with mail_process("silent") as port:
+        hook = gpualert_hook(mail_target(port), deadline=0.5)
+        assert in_a_flow(Task(fail, on_failure=[hook])).is_failed()
+    assert list(states(records(home)[0]).values()) == ["pending"]
+
+
+def test_event_loop_goes_on(home: Path) -> None:
+    """In an event loop the hook is awaited, and other tasks of the flow go on meanwhile."""
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+
+    async def outer(port: int) -> int:
+        hook = gpualert_hook(mail_target(port), deadline=1)
+        waiting = hook(None, flow_run, crash_of(flow_run))
+        assert waiting is not None
+        hooked = asyncio.ensure_future(waiting)
+        turns = 0
+        while not hooked.done():
+            turns += 1
+            await asyncio.sleep(0.01)
+        return turns
+
+    with mail_process("silent") as port:
+        assert asyncio.run(outer(port)) > 5
+
+
+def test_wrong_deadline() -> None:
+    """A deadline that is none is told where the hook is made."""
+    with pytest.raises(ConfigError, match="deadline"):
+        gpualert_hook(deadline="soon")
