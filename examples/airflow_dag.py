@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""An Airflow DAG of two trainings: one that ends well, and one that dies deep in its model.
+"""An Airflow DAG of two trainings, one that ends well and one that dies deep in its model; and a
+task of another operator that fails and has GPUAlert's callback.
 
 As a script it runs the DAG by ``dag.test()``, without scheduler or server, in an AIRFLOW_HOME of
 its own with SQLite; it needs an environment with airflow-provider-gpualert.  Ends with what came of
-the trainings, and with 1 when that is not as it should be.
+the tasks and which alerts were sent, and with 1 when that is not as it should be.
 """
 
 from __future__ import annotations
 
+import mailbox
 import os
 import shlex
 import sys
@@ -22,7 +24,9 @@ if __name__ == "__main__":
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
     }
 
-from airflow.sdk import DAG  # noqa: E402 - a script sets Airflow's home first
+from airflow.providers.standard.operators.bash import BashOperator  # noqa: E402 - a script sets
+from airflow.sdk import DAG  # noqa: E402 - Airflow's home first
+from gpualert_provider.notifications.gpualert import GPUAlertNotifier  # noqa: E402
 from gpualert_provider.operators.gpualert import GPUAlertOperator  # noqa: E402
 
 TRAIN = [
@@ -39,7 +43,15 @@ with DAG("gpualert_good_and_bad", schedule=None, tags=["gpualert"]) as dag:
         bash_command=shlex.join([*TRAIN, "--layers", "2x64", "48x64", "64x3"]),
         trigger_rule="all_done",
     )
-    good >> bad
+    ordinary = BashOperator(
+        task_id="ordinary",
+        bash_command="echo FileNotFoundError: no such file: labels.csv; exit 2",
+        on_failure_callback=GPUAlertNotifier("mailbox"),
+        trigger_rule="all_done",
+    )
+    good >> bad >> ordinary
+
+FAILING = ("bad", "ordinary")
 
 
 def main() -> int:
@@ -48,13 +60,24 @@ def main() -> int:
 
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
     initdb()
+    before = set(subjects())
     run = dag.test()
-    states = {name: str(run.get_task_instance(name).state) for name in ("good", "bad")}
+    states = {name: str(run.get_task_instance(name).state) for name in ("good", *FAILING)}
     print("\n=== what came of the tasks")
     for name, state in states.items():
-        print(f"{name:6}{state}")
+        print(f"{name:10}{state}")
+    sent = [subjects()[mail] for mail in subjects().keys() - before]
+    print("\n=== the alerts in the mailbox", *sent, sep="\n")
     print(f"\nThe records are in {STATE / 'runs'}")
-    return 0 if states == {"good": "success", "bad": "failed"} else 1
+    told = all(any(f".{name}" in subject for subject in sent) for name in FAILING)
+    as_it_should = states == {"good": "success", "bad": "failed", "ordinary": "failed"}
+    return 0 if as_it_should and told and len(sent) == len(FAILING) else 1
+
+
+def subjects() -> dict[str, str]:
+    """The subject of each mail in the mailbox, by its name there."""
+    box = mailbox.Maildir(STATE / "mailbox")
+    return {name: " ".join(mail["Subject"].split()) for name, mail in box.iteritems()}
 
 
 if __name__ == "__main__":

@@ -3,16 +3,18 @@
 
 By the program: a training that ends well, one that dies of a real error deep in its model, one
 killed from outside and one that never starts; with ``--torch`` a tiny transformer too.  Then one
-that ends well and one that fails under each engine for which there is an interpreter: an Airflow
-DAG (``--airflow``) and a Prefect flow (``--prefect``).  Prints each command before it runs, lets
-its output flow, and ends with the verdicts.  Exits with 1 when any verdict is not the one that the
-story should have.
+that ends well and one that fails under each engine for which there is an interpreter, and an
+ordinary task of that engine with a callback of ours: an Airflow DAG (``--airflow``) and a Prefect
+flow (``--prefect``).  Prints each command before it runs, lets its output flow, and ends with the
+verdicts and the alerts, which are in the local mailbox.  Exits with 1 when any verdict is not the
+one that the story should have, or a failure was not told.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import mailbox
 import os
 import shlex
 import signal
@@ -117,15 +119,23 @@ def stories(state: Path, *, with_torch: bool) -> list[Story]:
 
 
 ENGINES = {
-    "airflow": ("a DAG of two trainings, by Airflow's dag.test()", "airflow_dag.py"),
-    "prefect": ("a flow of two trainings, by Prefect's ephemeral server", "prefect_flow.py"),
+    "airflow": (
+        "a DAG of two trainings and a BashOperator, by Airflow's dag.test()",
+        "airflow_dag.py",
+        ["none", "shape_mismatch", "runtime_error"],
+    ),
+    "prefect": (
+        "a flow of two trainings and an ordinary task, by Prefect's ephemeral server",
+        "prefect_flow.py",
+        ["none", "shape_mismatch", "file_not_found"],
+    ),
 }
-ENGINE_CAUSES = ["none", "shape_mismatch"]
+"""What each shows, its script, and the causes of its runs in their order."""
 
 
 def tell_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Run an engine's example with its output flowing; its runs, and what is wrong with them."""
-    title, script = ENGINES[engine]
+    title, script, expected = ENGINES[engine]
     command = [python, str(EXAMPLES / script)]
     print(f"\n=== {title}\n$ {shlex.join(command)}", flush=True)
     before = {run["run_id"] for run in gpualert_json("runs")["runs"]}
@@ -135,9 +145,25 @@ def tell_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, A
     verdicts = [gpualert_json("show", run["run_id"])["verdict"] for run in runs]
     causes = [verdict["cause"] for verdict in verdicts]
     wrong = [f"{title}: exit status {status.returncode}"] if status.returncode else []
-    if causes != ENGINE_CAUSES:
-        wrong.append(f"{title}: expected {ENGINE_CAUSES}, got {causes}")
+    if causes != expected:
+        wrong.append(f"{title}: expected {expected}, got {causes}")
     return verdicts, wrong
+
+
+def alerts(before: set[str]) -> tuple[list[str], list[str]]:
+    """The alerts of the runs that are not among ``before``, by subject; and failures not told."""
+    runs = [run for run in gpualert_json("runs")["runs"] if run["run_id"] not in before]
+    failed = {run["run_id"] for run in runs if run["cause"] != "none"}
+    sent = {
+        alert["run_id"]: alert["message_id"]
+        for alert in gpualert_json("outbox", "list", "--all")["alerts"]
+        if alert["state"] == "sent"
+    }
+    place = Path(os.environ["GPUALERT_STATE_DIR"]) / "mailbox"
+    mails = {str(mail["Message-ID"]): str(mail["Subject"]) for mail in mailbox.Maildir(place)}
+    told = [" ".join(mails[sent[run]].split()) for run in sorted(failed) if sent.get(run) in mails]
+    untold = [run for run in failed if sent.get(run) not in mails]
+    return told, [f"nobody was told of run {run}" for run in untold]
 
 
 def quiet_environment(engine: str, state: Path) -> dict[str, str]:
@@ -166,11 +192,11 @@ def table(rows: list[tuple[str, ...]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
-def row(by: str, status: int, verdict: dict[str, Any]) -> tuple[str, ...]:
+def row(by: str, status: int | None, verdict: dict[str, Any]) -> tuple[str, ...]:
     """Return what the table says of one run."""
     headline = shorten(verdict["headline"], HEADLINE_COLUMNS, placeholder=" ...")
     said = (verdict["disposition"], verdict["cause"], verdict["retry"], headline)
-    return (by, str(status), *said)
+    return (by, "-" if status is None else str(status), *said)
 
 
 def main() -> int:
@@ -183,6 +209,7 @@ def main() -> int:
     state = Path(os.environ.setdefault("GPUALERT_STATE_DIR", str(Path(".demo-state").absolute())))
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
 
+    before = {run["run_id"] for run in gpualert_json("runs")["runs"]}
     heads = ("by", "exit", "disposition", "cause", "retry", "what happened")
     rows: list[tuple[str, ...]] = [heads]
     wrong = []
@@ -198,7 +225,11 @@ def main() -> int:
             verdicts, problems = tell_engine(engine, python, state)
             rows += [row(engine, verdict["exit_code"], verdict) for verdict in verdicts]
             wrong += problems
-    print(f"\n=== the verdicts\n{table(rows)}\n\nThe records are in {state / 'runs'}")
+    told, untold = alerts(before)
+    print(f"\n=== the verdicts\n{table(rows)}")
+    print(f"\n=== the alerts in the mailbox {state / 'mailbox'}", *told, sep="\n")
+    print(f"\nThe records are in {state / 'runs'}")
+    wrong += untold
     for problem in wrong:
         print(problem, file=sys.stderr)
     return 1 if wrong else 0

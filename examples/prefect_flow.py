@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""A Prefect flow of two trainings: one that ends well, and one that dies deep in its model.
+"""A Prefect flow of two trainings, one of which dies deep in its model, and of a task that fails.
 
 Needs an environment with prefect-gpualert.  Without PREFECT_API_URL it uses an ephemeral server of
-Prefect's.  Ends with the verdicts, and with 1 when any is not the one that its story should have.
+Prefect's.  Alerts go to the local mailbox: of the training by itself, of the other task by a hook.
+Ends with the verdicts and the alerts, and with 1 when any is not what the story should have.
 """
 
 from __future__ import annotations
 
+import mailbox
 import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
-from prefect import flow, get_run_logger
-from prefect_gpualert import TrainingFailed, gpualert_run
+from prefect import flow, get_run_logger, task
+from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
 
 STATE = Path(os.environ.get("GPUALERT_STATE_DIR", ".demo-state")).absolute()
 TRAIN = [
@@ -26,29 +29,47 @@ TRAIN = [
 train = gpualert_run.with_options(name="train", timeout_seconds=600)
 
 
+@task(on_failure=[gpualert_hook("mailbox", state_dir=STATE)])
+def publish(checkpoint: Path) -> None:
+    """Any other task, which fails: nobody has mounted the share."""
+    shutil.copy(checkpoint, "/no-such-share/models/")
+
+
 @flow(log_prints=True)
 def good_and_bad() -> dict[str, str]:
     """Train twice; returns what came of each, by the cause of its verdict."""
     found = {}
-    last = train(shlex.join([*TRAIN, "--epochs", "5"]), state_dir=STATE)
+    last = train(shlex.join([*TRAIN, "--epochs", "5"]), state_dir=STATE, notify="mailbox")
     found["none"] = str(last)
     try:
-        train(shlex.join([*TRAIN, "--layers", "2x64", "48x64", "64x3"]), state_dir=STATE)
+        layers = ["--layers", "2x64", "48x64", "64x3"]
+        train(shlex.join([*TRAIN, *layers]), state_dir=STATE, notify="mailbox")
     except TrainingFailed as failure:
         get_run_logger().info("As it should be: %s", str(failure).splitlines()[0])
         found[failure.cause] = str(failure.log_path)
+    publish(Path(TRAIN[-1]), return_state=True)
     return found
+
+
+def subjects() -> dict[str, str]:
+    """Return the alerts in the local mailbox, by the names of their files."""
+    return {key: mail["Subject"] for key, mail in mailbox.Maildir(STATE / "mailbox").items()}
 
 
 def main() -> int:
     """Run the flow and say whether it went as it should."""
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
+    before = subjects()
     found = good_and_bad()
+    alerts = [subject for key, subject in subjects().items() if key not in before]
     print("\n=== what came of the trainings")
     for cause, what in found.items():
         print(f"{cause:16}{what}")
-    print(f"\nThe records are in {STATE / 'runs'}")
-    return 0 if list(found) == ["none", "shape_mismatch"] else 1
+    print("\n=== what came to the mailbox", *alerts, sep="\n")
+    print(f"\nThe records are in {STATE / 'runs'}, the mailbox is {STATE / 'mailbox'}")
+    told = [any(f"] {name}-" in subject for subject in alerts) for name in ("train", "publish")]
+    as_expected = list(found) == ["none", "shape_mismatch"] and len(alerts) == 2 and all(told)
+    return 0 if as_expected else 1
 
 
 if __name__ == "__main__":

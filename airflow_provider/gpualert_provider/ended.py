@@ -111,7 +111,7 @@ class Ended:
             ending.code = 0
         elif isinstance(self.error, AirflowTaskTimeout):
             ending.limit = "time"
-        elif found := _EXIT_CODE.search(str(self.error)):
+        elif found := _EXIT_CODE.search(_message(self.error)):
             ending.code = int(found[1])
         elif self.error is not None:
             ending.code = 1
@@ -120,10 +120,7 @@ class Ended:
     def _log(self) -> bytes:
         """The end of the task's own log where that is on this host, and the error."""
         said = task_log(self.ti)
-        if isinstance(self.error, BaseException):
-            text = "".join(traceback.format_exception(self.error))
-        else:
-            text = self.error or ""
+        text = _traceback(self.error) if isinstance(self.error, BaseException) else self.error or ""
         return said + text.encode("utf-8", "backslashreplace")[-_MOST_TRACEBACK:]
 
     def _command(self) -> list[str]:
@@ -131,6 +128,25 @@ class Ended:
         if isinstance(command, str):
             return ["bash", "-c", command[:_MOST_COMMAND]]
         return [] if self.task is None else [type(self.task).__name__]
+
+
+def _message(error: BaseException | str | None) -> str:
+    """What the error says; also of one whose ``str()`` fails."""
+    if isinstance(error, BaseException):
+        return "".join(traceback.format_exception_only(error))
+    return error or ""
+
+
+def _traceback(error: BaseException) -> str:
+    """The error as Python shows it, from the first frame that is not Airflow's own."""
+    frame = error.__traceback__
+    while frame is not None and _is_airflow(frame.tb_frame.f_globals.get("__name__")):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame))
+
+
+def _is_airflow(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "airflow"
 
 
 def _state(context: Any, ti: Any, *, is_last: bool) -> str:

@@ -146,10 +146,12 @@ class _Alerting:
     def tell(self, of: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
         """Have every channel told of the end of that run."""
         told = untold.told(run, of, state)
-        found = self._found(run)
+        if isinstance(run, TaskRun):
+            found = trainings.of_task(run)
+        else:
+            found = [] if told.completed else trainings.of_flow(run.id, self._state_dir)
         if told.completed:
-            records = found if isinstance(run, TaskRun) else []
-            explained = bool(records)
+            records, explained = found, bool(found)
         else:
             records, explained = self._explain(told, found)
         if not explained and (self._alerts is not None or self._problems):
@@ -162,11 +164,6 @@ class _Alerting:
         for record in records[-_MOST_RECORDS:]:
             self._send(record)
 
-    def _found(self, run: TaskRun | FlowRun) -> list[Record]:
-        if isinstance(run, TaskRun):
-            return trainings.of_task(run)
-        return trainings.of_flow(run.id, self._state_dir)
-
     def _explain(self, told: untold.Told, found: list[Record]) -> tuple[list[Record], bool]:
         """The runs that failed, and whether one of them is why the task or flow did."""
         raised = _raised(told.error)
@@ -177,8 +174,11 @@ class _Alerting:
         while True:
             bad = [one for one in found if trainings.ended_badly(one)]
             if own:
-                alike = any(one.spec.get("said") == told.said for one in bad)
-                return bad, raised is not None or alike
+                return bad, any(
+                    one.spec.get("said") == told.said
+                    or (raised is not None and one.path == raised.path)
+                    for one in bad
+                )
             live = any(one.ending is None for one in found)
             if bad or not live or time.monotonic() >= self._deadline:
                 return bad, bool(bad)
@@ -195,6 +195,8 @@ class _Alerting:
         )
         for entry in entries:
             self._log(*alerts.line(entry.fields))
+        if others and not entries:
+            self._log(f"No alert of {record.run_id} could be sent from here", logging.WARNING)
 
     def _log(self, text: str, level: int) -> None:
         with contextlib.suppress(Exception, SystemExit):  # as in a training's own log lines

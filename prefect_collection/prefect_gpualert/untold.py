@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import traceback
@@ -104,7 +105,8 @@ def record_of(
     state = "success" if told.completed else told.state.lower()
     if record.read_json(OUTCOME) is None:
         outcome = {"state": state, "final": True, "number": told.number, "at": told.ended_at}
-        record.write_json(OUTCOME, {"schema": SCHEMA, **outcome})
+        with contextlib.suppress(OSError):  # the alert goes out all the same
+            record.write_json(OUTCOME, {"schema": SCHEMA, **outcome})
     return record
 
 

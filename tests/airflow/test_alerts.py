@@ -163,6 +163,18 @@ def test_kill_is_told(trials: Trials, lab: Lab, when: When) -> None:
     assert len(mails(lab)) == 1
 
 
+def test_kill_while_alerts_are_sent(trials: Trials, lab: Lab, when: When) -> None:
+    """A task that its engine ends while it waits for its alerts keeps the state it has come to."""
+    when(
+        lambda: lab.records() and states(lab.record()),
+        lambda: os.kill(os.getpid(), signal.SIGTERM),
+    )
+    with mail_process("silent") as port:
+        target = f"notify=[{mail_target(port)!r}], notify_on='always', notify_deadline='1s'"
+        assert trials.train(f"bash_command='true', {target}").state == "success"
+        lab.end_everything()
+
+
 def test_channel_of_somebody(trials: Trials, lab: Lab) -> None:
     """A target may be a table of settings; two targets are told of the same failure."""
     program = [sys.executable, "-c", f"open({str(lab.home / 'told')!r}, 'w')"]

@@ -95,6 +95,15 @@ def test_success_where_wanted(trials: Trials, lab: Lab) -> None:
     assert (lab.record().read_json("verdict.json") or {})["cause"] == "none"
 
 
+def test_success_is_told_where_its_callback_says(trials: Trials, lab: Lab) -> None:
+    """A callback at a success tells its own channels; the operator's hear of failures only."""
+    other = lab.home / "other"
+    told = f"notify='mailbox:{other}', on_success_callback=GPUAlertNotifier('mailbox')"
+    assert trials.train(f"bash_command='true', {told}").state == "success"
+    assert len(mails(lab)) == 1
+    assert not other.exists()
+
+
 @pytest.mark.parametrize("targets", ["'carrier-pigeon'", "'airflow:nowhere'", "[{'kind': 7}]"])
 def test_notifier_never_fails_its_task(trials: Trials, lab: Lab, targets: str) -> None:
     """A target that is none is logged; the task's state and its other callbacks stand."""
@@ -177,6 +186,23 @@ def test_log_of_the_task(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     log = (lab.records()[0] / "output.log").read_text()
     assert log.splitlines() == [said, '{"event', "plain"]
     assert (lab.record().read_json("verdict.json") or {})["cause"] == "cuda_oom"
+
+
+def test_error_of_any_kind(lab: Lab) -> None:
+    """An error whose text cannot be had is told by its name, with the status of a raised one."""
+
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    context = seen_by_processor()
+    context["exception"] = OddError()
+    GPUAlertNotifier().notify(context)
+    (mail,) = mails(lab)
+    assert "OddError" in body(mail)
+    ending = lab.record().ending
+    assert ending is not None
+    assert ending.exit_code == 1
 
 
 def test_artifacts_of_another_operator(lab: Lab, tmp_path: Path) -> None:

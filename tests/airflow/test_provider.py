@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,10 @@ def test_provider_info_is_valid() -> None:
     jsonschema.validate(info, json.loads((root / "provider_info.schema.json").read_text()))
     for integration in info["operators"]:  # type: ignore[attr-defined]
         for module in integration["python-modules"]:
-            __import__(module)
+            import_module(module)
+    for notification in info["notifications"]:  # type: ignore[attr-defined]
+        module, _, name = notification.rpartition(".")
+        assert hasattr(import_module(module), name)
 
 
 def test_provider_info_imports_nothing() -> None:

@@ -324,7 +324,8 @@ def test_record_is_removed_under_its_attempt(lab: Lab, stopped: bool) -> None:
         result = handle.wait(DEADLINE_S)
     assert result.exit_code == (0 if stopped else 3)
     assert result.verdict is not None
-    assert result.verdict.disposition == ("cancelled" if stopped else "failed")
+    # With its lease already gone and its directory not yet, the guardian may be quicker than we.
+    assert result.verdict.disposition in (("cancelled", "preempted") if stopped else ("failed",))
     assert "started" in log_of(result.record)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow, task
-from prefect_gpualert import agpualert_run, gpualert_run
+from prefect_gpualert import agpualert_run, gpualert_hook, gpualert_run
 from prefect_shell import ShellOperation, shell_run_command  # type: ignore[import-untyped]
 
 TRAINER = Path(__file__).with_name("trainer.py")
@@ -101,6 +101,16 @@ async def atraining(
         raise
     journal(directory, returned=value)
     return value
+
+
+tell: Any = [gpualert_hook("mailbox")]
+
+
+@flow(on_failure=tell, on_crashed=tell, on_cancellation=tell)
+def hooked(mark: str, directory: str, seconds: float = 60.0) -> None:
+    """A training whose end the flow's hooks tell, wherever Prefect calls them."""
+    journal(directory, engine=os.getpid())
+    gpualert_run(command("plain", seconds), env={MARK: mark}, grace=3, notify="none")
 
 
 def main() -> None:

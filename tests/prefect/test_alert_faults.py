@@ -64,7 +64,8 @@ def train(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
     error = state.result(raise_on_failure=False)
     error = error.result(raise_on_failure=False) if hasattr(error, "result") else error
     assert isinstance(error, TrainingFailed), repr(error)
-    told = (error.exit_code, error.cause, str(error).partition("\nlog:")[0])
+    said = str(error).partition("\nlog:")[0].replace(str(cell.home), "")
+    told = (error.exit_code, error.cause, said)
     return Done(state.type, str(state.name), told, len(seen) + 1, took_s)
 
 

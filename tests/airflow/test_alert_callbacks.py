@@ -1,0 +1,113 @@
+"""GPUAlertNotifier in a real Airflow: where callbacks run when all is well, and after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.notify.outbox import Outbox
+from gpualert_common.record import Record
+from tests.airflow.matrix import ENDS_WITHIN_S, STARTS_WITHIN_S
+from tests.airflow.standalone import Standalone, wait_for
+from tests.alerts.alerting import body
+
+pytestmark = pytest.mark.e2e
+
+DAGS = """
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import DAG
+from gpualert_provider.notifications.gpualert import GPUAlertNotifier
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+
+told = GPUAlertNotifier()
+with DAG("fails", schedule=None):
+    BashOperator(
+        task_id="train",
+        bash_command="echo \\"ModuleNotFoundError: No module named 'apex'\\"; exit 3",
+        on_failure_callback=told,
+    )
+with DAG("killed", schedule=None):
+    BashOperator(task_id="train", bash_command="exec sleep 600", on_failure_callback=told)
+with DAG("ours_killed", schedule=None):
+    GPUAlertOperator(task_id="train", bash_command="exec sleep 600", on_failure_callback=told)
+with DAG("ours_fails", schedule=None):
+    GPUAlertOperator(task_id="train", bash_command="exit 3", on_failure_callback=[told, told])
+"""
+NAMES = ("fails", "killed", "ours_killed", "ours_fails")
+KILLED = ("killed", "ours_killed")
+
+Told = dict[str, list[EmailMessage]]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    """An Airflow with these DAGs."""
+    home = tmp_path_factory.mktemp("airflow")
+    dags = home / "dags"
+    dags.mkdir()
+    (dags / "callbacks.py").write_text(DAGS)
+    made = Standalone(home, dags, {})
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture(scope="module")
+def told(lab: Standalone) -> Told:
+    """Every DAG played to its end; the mails about each."""
+    runs = {dag: lab.trigger(dag) for dag in NAMES}
+    for dag in KILLED:
+        os.kill(_runner(lab, dag, runs[dag]), signal.SIGKILL)
+    for dag, run in runs.items():
+        wait_for(partial(lab.is_over, dag, run), f"the end of {dag}", ENDS_WITHIN_S, 1.0)
+        assert lab.task(dag, runs[dag])["state"] == "failed"
+    wait_for(lambda: len(_mails(lab)) >= len(NAMES), "the alerts", 60)
+    time.sleep(5)  # for one too many
+    return {dag: [one for one in _mails(lab) if f" {dag}.train" in one["Subject"]] for dag in NAMES}
+
+
+def _runner(lab: Standalone, dag: str, run: str) -> int:
+    def running() -> int:
+        task = lab.task(dag, run)
+        return int(task["pid"] or 0) if task["state"] == "running" else 0
+
+    pid = wait_for(running, f"{dag} to run", STARTS_WITHIN_S, 1.0)
+    time.sleep(2)  # its training is at work
+    return pid
+
+
+def _mails(lab: Standalone) -> list[EmailMessage]:
+    found: list[Path] = sorted((lab.state / "mailbox" / "new").glob("*"))
+    return [message_from_bytes(path.read_bytes(), policy=policy.default) for path in found]
+
+
+@pytest.mark.parametrize("dag", NAMES)
+def test_one_alert_of_each(told: Told, dag: str) -> None:
+    """Each failed task is told once, wherever its callback ran and whoever else has sent."""
+    assert len(told[dag]) == 1
+
+
+def test_log_of_a_task(told: Told) -> None:
+    """The alert of another operator's task says why, from what the task logged."""
+    (mail,) = told["fails"]
+    assert "missing_module" in mail["Subject"]
+    assert "No module named 'apex'" in body(mail)
+
+
+def test_killed_training_has_one_record(lab: Standalone, told: Told) -> None:
+    """The alert of a training whose task was killed is its guardian's, and in its own record."""
+    (mail,) = told["ours_killed"]
+    ours = [path for path in (lab.state / "runs").iterdir() if path.name in mail["Message-ID"]]
+    record = Record.open(str(ours[0]))
+    assert record.spec["custody"]["key"][1] == "ours_killed"
+    assert [entry.state for entry in Outbox(record).entries()] == ["sent"]
