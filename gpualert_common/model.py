@@ -105,6 +105,7 @@ class Verdict:
     """What happened to a run, why, on what evidence, and what to do.
 
     Serialised by :func:`gpualert_common.diagnose.to_json`; the JSON keys are the field names.
+    ``message_id`` is that of the alert about it, sent or not; None for a log without a run.
     """
 
     run_id: str | None
@@ -131,6 +132,7 @@ class Verdict:
     secondary: tuple[dict[str, str], ...] = ()
     warnings: tuple[dict[str, str], ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
+    message_id: str | None = None
     schema: int = SCHEMA
 
 

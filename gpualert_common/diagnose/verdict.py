@@ -22,6 +22,7 @@ from gpualert_common.model import (
     Verdict,
     Where,
 )
+from gpualert_common.spec import message_id
 
 _MOST_CLAIMS = 8
 _EXCERPT_CHARS = 300
@@ -54,6 +55,7 @@ def conclude(
     failed = rule.family != "G1" or resolution.disposition is Disposition.COMPLETED
     return Verdict(
         run_id=run_id,
+        message_id=None if run_id is None else message_id(run_id),
         attempt=attempt,
         host=host,
         log_path=log_path,

@@ -12,10 +12,10 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.isolate import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.outbox import message_id
 from gpualert_common.record import OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report import alert_of, render
+from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
 """Of the room for files, at most so much is the log's end; the rest is for artifacts."""

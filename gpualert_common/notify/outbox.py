@@ -24,7 +24,7 @@ from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, Step, decide
 from gpualert_common.notify.targets import undelivered
 from gpualert_common.record import OUTBOX, OUTCOME, SUCCESSOR, VERDICT, Record
 from gpualert_common.record.directory import Directory, make_directory, open_directory
-from gpualert_common.spec import SCHEMA
+from gpualert_common.spec import SCHEMA, message_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,11 +204,6 @@ class Outbox:
 def bundle_file(channel: str) -> str:
     """Name in the record of the manifest of a channel's message."""
     return f"bundle.{_file_name(channel)}.json"
-
-
-def message_id(run_id: str) -> str:
-    """The Message-ID of a run's alert, always the same one."""
-    return f"<{run_id}.{EVENT}@gpualert.invalid>"
 
 
 def step_of(record: Record, now: float | None = None) -> Step:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import mailbox
+import os
+import signal
 import time
 from collections.abc import Mapping
 from email import message_from_bytes, policy
@@ -86,3 +88,17 @@ def script(path: Path, code: str) -> str:
     path.write_text(f"#!/bin/sh\n{code}\n")
     path.chmod(0o755)
     return str(path)
+
+
+def kill_senders(lab: Lab) -> None:
+    """Kill every process that sends an alert of this lab."""
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            sends = b"notify/process.py" in Path(f"/proc/{name}/cmdline").read_bytes()
+            ours = lab.mark.encode() in Path(f"/proc/{name}/environ").read_bytes()
+            if sends and ours:
+                os.kill(int(name), signal.SIGKILL)
+        except OSError:
+            continue

@@ -219,7 +219,7 @@ def test_secret_passes_through_the_guardian(lab: Lab) -> None:
         cwd=str(lab.home),
         state_dir=str(lab.state),
         alerts=alerts(channel),
-        secrets={"given": {"command": [*python(code), "hunter2-hunter2"]}},  # type: ignore[dict-item]
+        secrets={"given": {"command": [*python(code), "hunter2-hunter2"]}},
     )
     with RunHandle.launch(spec, attempt(is_last=True)) as handle:
         handle.wait()

@@ -100,7 +100,7 @@ def test_hang(hang: Callable[[], object], tmp_path: Path) -> None:
         written.write_text(str(os.getpid()))
         return hang()
 
-    with pytest.raises(NoAnswerError, match="no answer within 0.5 s"):
+    with pytest.raises(NoAnswerError, match=r"no answer within 0\.5 s"):
         isolated(hang_by_name, 0.5)
     pid = int(written.read_text())
     stat = Path(f"/proc/{pid}/stat")

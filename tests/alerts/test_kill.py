@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.outbox import message_id
-from tests.alerts.alerting import alerts, ended_run, entries, states
+from gpualert_common.spec import message_id
+from tests.alerts.alerting import alerts, ended_run, entries, kill_senders, states
 from tests.alerts.servers import MailServer, mail_server
 from tests.supervised import Lab, until
 
 DELAYS_MS = (None, 0, 1, 2, 3, 5, 8, 13, 21, 34)
 """From the moment the server has the mail; None: before it even says so."""
-
-
-def kill_senders(lab: Lab) -> None:
-    """Kill every process that sends an alert of this lab."""
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            sends = b"notify/process.py" in Path(f"/proc/{name}/cmdline").read_bytes()
-            ours = lab.mark.encode() in Path(f"/proc/{name}/environ").read_bytes()
-            if sends and ours:
-                os.kill(int(name), signal.SIGKILL)
-        except OSError:
-            continue
 
 
 class Deadly(list[Any]):
@@ -57,9 +41,7 @@ class Deadly(list[Any]):
 
 @pytest.mark.parametrize("turn", [1, pytest.param(2, marks=pytest.mark.e2e)])
 @pytest.mark.parametrize("delay_ms", DELAYS_MS, ids=lambda ms: f"{ms}ms")
-def test_kill_between_acceptance_and_bookkeeping(
-    lab: Lab, delay_ms: int | None, turn: int
-) -> None:
+def test_kill_between_acceptance_and_bookkeeping(lab: Lab, delay_ms: int | None, turn: int) -> None:
     """The alert is sent by whoever comes next; the server has it once or twice, as one message."""
     with mail_server() as server:
         record = _record(lab, server)

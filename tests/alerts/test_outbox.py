@@ -14,8 +14,9 @@ from gpualert_common.notify import targets
 from gpualert_common.notify.courier import GIVE_UP_S
 from gpualert_common.notify.deliver import deliver
 from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.outbox import bring_up_to_date, message_id
+from gpualert_common.notify.outbox import bring_up_to_date
 from gpualert_common.record import Record
+from gpualert_common.spec import message_id
 from tests.alerts.alerting import MAILBOX, alerts, ended_run, entries, mails, script, states
 from tests.supervised import PYTHON, Lab, is_alive, until
 

@@ -14,7 +14,8 @@ from prefect.deployments import run_deployment
 from prefect.flows import Flow
 from prefect.states import Cancelling
 
-from gpualert_common.notify.outbox import Outbox, message_id
+from gpualert_common.notify.outbox import Outbox
+from gpualert_common.spec import message_id
 from gpualert_common.record import Record
 from tests.prefect import matrix, stage
 from tests.prefect.matrix import Place
