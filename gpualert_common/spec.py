@@ -30,6 +30,7 @@ EXIT_NOT_PREPARED = 125
 EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127
 
+
 def message_id(run_id: str) -> str:
     """The Message-ID of the alert about a run's end, always the same one."""
     return f"<{run_id}.ended@gpualert.invalid>"

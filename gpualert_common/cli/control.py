@@ -12,11 +12,11 @@ from typing import Any
 
 from gpualert_common import config, store
 from gpualert_common import recover as recovery
-from gpualert_common.cli.outbox import told
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.notify.dispatch import dispatch
 from gpualert_common.notify.targets import is_left
+from gpualert_common.notify.words import told
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -64,7 +64,7 @@ def recover(options: argparse.Namespace) -> int:
             outcome = f"failed: {error}"
         alerts = []
         if outcome == "recovered" or (outcome == "complete" and is_left(record.path)):
-            alerts = [told(entry) for entry in dispatch(record)]
+            alerts = [told(entry.fields) for entry in dispatch(record)]
         if outcome != "complete" or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
     if options.json:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpualert_common import config, store
-from gpualert_common.cli.records import printable, state_dir
+from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.notify.decide import SEND
 from gpualert_common.notify.dispatch import dispatch
@@ -19,13 +18,13 @@ from gpualert_common.notify.outbox import (
     FAILED,
     HELD,
     PENDING,
-    SENT,
     Entry,
     Outbox,
     bring_up_to_date,
     step_of,
 )
 from gpualert_common.notify.targets import alerts_of
+from gpualert_common.notify.words import told
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 
@@ -43,7 +42,7 @@ def outbox(options: argparse.Namespace) -> int:
 
 def words(entries: Sequence[Entry]) -> str:
     """What the program says of the alerts of a run that has just ended, a line each."""
-    return "".join(f"gpualert: alert {told(entry)}\n" for entry in entries)
+    return "".join(f"gpualert: alert {told(entry.fields)}\n" for entry in entries)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -93,7 +92,7 @@ def _retry(options: argparse.Namespace) -> int:
         rows = [_row(record, entry) for record, entry in tried]
         print(json.dumps({"schema": SCHEMA, "alerts": rows}))
     for record, entry in () if options.json else tried:
-        print(f"{record.run_id}  {entry.channel:16} {told(entry)}")
+        print(f"{record.run_id}  {entry.channel:16} {told(entry.fields)}")
     if not tried:
         print("nothing to deliver", file=sys.stderr)
     return int(any(entry.state in (PENDING, FAILED) for _record, entry in tried))
@@ -118,7 +117,7 @@ def _drop(options: argparse.Namespace) -> int:
         print(json.dumps({"schema": SCHEMA, "alerts": rows}))
     else:
         for entry in dropped:
-            print(f"{record.run_id}  {entry.channel:16} {told(entry)}")
+            print(f"{record.run_id}  {entry.channel:16} {told(entry.fields)}")
     if not dropped:
         print("nothing to drop", file=sys.stderr)
     return 0 if dropped else 1
@@ -156,26 +155,4 @@ def _entries(record: Record) -> list[Entry]:
 
 def _row(record: Record, entry: Entry) -> dict[str, Any]:
     fields = {key: value for key, value in entry.fields.items() if key != "schema"}
-    return {"run_id": record.run_id, **fields, "channel": entry.channel, "told": told(entry)}
-
-
-def told(entry: Entry) -> str:
-    """What became of an alert, in a line."""
-    last = entry.fields.get("last") or {}
-    attempts = entry.fields.get("attempts", 0)
-    text = f"to {entry.channel} {entry.state}"
-    if entry.state == SENT:
-        return printable(f"{text}: {last.get('accepted', '')}")
-    if entry.state == HELD:
-        return f"{text} until {_time(entry.due)}: another attempt may follow"
-    if "problem" in last:
-        return printable(f"{text} after {_times(attempts)}: {last['problem']}")
-    return printable(f"{text}: {entry.fields['because']}" if "because" in entry.fields else text)
-
-
-def _times(attempts: int) -> str:
-    return "1 attempt" if attempts == 1 else f"{attempts} attempts"
-
-
-def _time(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    return {"run_id": record.run_id, **fields, "channel": entry.channel, "told": told(entry.fields)}

@@ -8,16 +8,13 @@ import time
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.decide import HOLD, SEND, WAIT
 from gpualert_common.notify.dispatch import become_sender, dispatch
-from gpualert_common.notify.outbox import PENDING, bring_up_to_date
+from gpualert_common.notify.outbox import PENDING, WATCH, bring_up_to_date
 from gpualert_common.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
-
-WATCH = ".watch"
-"""Locked for as long as a guardian sees to the alerts, also once it has become their sender."""
 
 _SOON_S = 2.0
 _SOON_POLL_S = 0.03

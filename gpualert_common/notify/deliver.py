@@ -9,7 +9,7 @@ from typing import Any
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.courier import deliver_entry
-from gpualert_common.notify.outbox import PENDING, Entry, bring_up_to_date
+from gpualert_common.notify.outbox import PENDING, WATCH, Entry, bring_up_to_date
 from gpualert_common.notify.targets import undelivered
 from gpualert_common.record import Record
 
@@ -34,14 +34,16 @@ def deliver(
     One process per channel is forked and waited for: call it where no other thread runs.
     Raises RecordError when the record cannot be read.
     """
-    _step, entries = bring_up_to_date(record, others, now=now)
+    secrets = secrets or {}
+    _step, entries = bring_up_to_date(record, others, now=now, secrets=secrets)
+    guarded = record.is_locked(WATCH)  # then its guardian has what was given in person
     if again:
         for entry in entries:
             entry.revive()
     couriers = [
-        _fork_courier(record, entry, (secrets or {}).get(entry.channel, {}), patience_s)
+        _fork_courier(record, entry, secrets.get(entry.channel, {}), patience_s)
         for entry in entries
-        if entry.state == PENDING
+        if entry.state == PENDING and (entry.can_be_sent_with(secrets) or not guarded)
     ]
     for pid in couriers:
         os.waitpid(pid, 0)

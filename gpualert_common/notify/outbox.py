@@ -21,7 +21,7 @@ import time
 
 from gpualert_common.errors import RecordError
 from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, Step, decide
-from gpualert_common.notify.targets import undelivered
+from gpualert_common.notify.targets import WITHHELD, undelivered
 from gpualert_common.record import OUTBOX, OUTCOME, SUCCESSOR, VERDICT, Record
 from gpualert_common.record.directory import Directory, make_directory, open_directory
 from gpualert_common.spec import SCHEMA, message_id
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 EVENT = "ended"
+WATCH = ".watch"
+"""Locked for as long as a guardian sees to the alerts, also once it has become their sender."""
+
 PENDING, HELD, SENT = "pending", "held", "sent"
 FAILED, DROPPED, SUPERSEDED = "failed", "dropped", "superseded"
 OPEN = (PENDING, HELD)
@@ -91,6 +94,12 @@ class Entry:
         self._lock_fd = fd
         self.reload()
         return True
+
+    def can_be_sent_with(self, secrets: Mapping[str, Mapping[str, str]]) -> bool:
+        """False where a secret was given in person, and is not among these."""
+        settings = self.fields["channel"].get("settings") or {}
+        withheld = {key for key, value in settings.items() if value == WITHHELD}
+        return withheld <= set(secrets.get(self.channel, {}))
 
     @property
     def locked(self) -> bool:
@@ -232,12 +241,16 @@ def step_of(record: Record, now: float | None = None) -> Step:
 
 
 def bring_up_to_date(
-    record: Record, others: Sequence[Mapping[str, Any]] = (), *, now: bool = False
+    record: Record,
+    others: Sequence[Mapping[str, Any]] = (),
+    *,
+    now: bool = False,
+    secrets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Step, list[Entry]]:
     """Queue what is due, release or retire what was held; what is to be done, and every entry.
 
-    ``others`` are channels beside the record's own; ``now`` sends whatever the engine may still do.
-    Raises RecordError.
+    ``others`` are channels beside the record's own; ``now`` sends whatever the engine may still do,
+    but for what only the guardian has the ``secrets`` for.  Raises RecordError.
     """
     outbox = Outbox(record)
     step = step_of(record)
@@ -251,7 +264,8 @@ def bring_up_to_date(
     queued = [outbox.queue(channel, state, step.until) for channel in channels]
     entries = {entry.name: entry for entry in [*outbox.entries(), *queued]}
     for entry in entries.values():
-        if entry.state == HELD:
+        mine = entry.can_be_sent_with(secrets or {}) or not record.is_locked(WATCH)
+        if entry.state == HELD and (mine or not now):
             _settle_held(entry, step)
     outbox.mark()
     return step, list(entries.values())

@@ -44,7 +44,7 @@ class Told:
         """What ended it, in a line; equal for a task and the flow that it took with it."""
         if self.error is None:
             return _line(self.message)
-        return _line("".join(traceback.format_exception_only(self.error)))
+        return _line(_text(self.error, with_frames=False))
 
 
 def told(run: TaskRun | FlowRun, of: Any, state: State[Any]) -> Told:
@@ -163,12 +163,23 @@ def _log(told: Told, note: str) -> bytes:
     """The state's message and the exception with its traceback, the end where it is long."""
     lines = [told.message[:_MOST_SAID]]
     if told.error is not None:
-        text = "".join(traceback.format_exception(told.error))
-        lines.append(text[-_MOST_CHARACTERS:])
+        lines.append(_text(told.error)[-_MOST_CHARACTERS:])
     lines.append(note)
     return "".join(f"{line.rstrip()}\n" for line in lines if line.strip()).encode(
         "utf-8", "backslashreplace"
     )
+
+
+def _text(error: BaseException, *, with_frames: bool = True) -> str:
+    """An exception as the interpreter shows it; of a message without measure only the beginning."""
+    with contextlib.suppress(Exception):  # it may refuse to be read
+        said = str(error)
+        if len(said) > _MOST_CHARACTERS:
+            frames = traceback.format_tb(error.__traceback__) if with_frames else []
+            return "".join([*frames, f"{type(error).__name__}: {said[: _MOST_CHARACTERS // 2]}"])
+    if with_frames:
+        return "".join(traceback.format_exception(error))
+    return "".join(traceback.format_exception_only(error))
 
 
 def _line(text: str) -> str:

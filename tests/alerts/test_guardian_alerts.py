@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.notify.dispatch import dispatch
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from tests.alerts.alerting import alerts, entries, mails, states
@@ -199,6 +200,25 @@ def test_silent_channel(lab: Lab) -> None:
         assert [fields["state"] for fields in handle.await_alerts()] == ["pending"]
     flag.touch()
     until(lambda: states(handle.record) == {"slow": "sent"}, "the sender to go on")
+
+
+def test_callback_without_the_secret(lab: Lab) -> None:
+    """A callback that asks for a held alert, without its secret, leaves it to the guardian."""
+    channel = {"name": "given", "kind": "command", "settings": {"command": "withheld"}}
+    spec = RunSpec(
+        FAILS,
+        cwd=str(lab.home),
+        state_dir=str(lab.state),
+        alerts=alerts(channel),
+        secrets={"given": {"command": "true"}},
+    )
+    with RunHandle.launch(spec, attempt()) as handle:
+        handle.wait()
+        handle.outcome("up_for_retry", final=False, next_within_s=4.0)
+        handle.await_alerts()
+    dispatch(handle.record, others=[alerts()["channels"][0]], now=True)
+    assert states(handle.record) == {"given": "held", "mailbox": "sent"}
+    until(lambda: states(handle.record)["given"] == "sent", "the guardian to send its own")
 
 
 def test_detached_run(lab: Lab) -> None:

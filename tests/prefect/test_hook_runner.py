@@ -15,8 +15,8 @@ from prefect.flows import Flow
 from prefect.states import Cancelling
 
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.spec import message_id
 from gpualert_common.record import Record
+from gpualert_common.spec import message_id
 from tests.prefect import matrix, stage
 from tests.prefect.matrix import Place
 from tests.prefect.stage import Scene, worker
