@@ -74,6 +74,7 @@ def run(
     notify_on: str | None = None,
     notify_deadline: float | str | None = None,
     artifact: str | Sequence[str] | None = None,
+    templates: str | os.PathLike[str] | None = None,
 ) -> RunResult:
     """Run ``command`` under supervision and return when it has ended.
 
@@ -104,6 +105,7 @@ def run(
             "notify_on": notify_on,
             "notify_deadline": notify_deadline,
             "artifact": artifact,
+            "templates": None if templates is None else os.fspath(templates),
         },
         given_as="argument",
     )
@@ -112,11 +114,9 @@ def run(
     spec = make_spec(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
-    done = supervise(spec, _quiet_plan, own_process=False)
-    if may_alert(spec, done.record, done.verdict):
-        from gpualert_common.notify.dispatch import dispatch
-
-        dispatch(done.record, secrets=spec.secrets)
+    done = supervise(spec, lambda prepared: _quiet_plan(spec, prepared), own_process=False)
+    if done.alert:
+        tell(spec, done.record.path)
     return RunResult(done.record, done.ending, done.verdict)
 
 
@@ -150,13 +150,32 @@ def make_spec(
     )
 
 
-def may_alert(spec: RunSpec, record: Record, verdict: Mapping[str, Any] | None) -> bool:
+def needs_sender(spec: RunSpec, record_path: str, verdict: Mapping[str, Any] | None) -> bool:
     """False when nobody is told of this end, and no earlier alert waits: nothing to look into."""
+    return _is_told(spec, verdict) or is_any_left(record_path)
+
+
+def _is_told(spec: RunSpec, verdict: Mapping[str, Any] | None) -> bool:
+    if spec.alerts is None:
+        return False
+    return verdict is None or verdict["cause"] != "none" or spec.alerts["on"] == "always"
+
+
+def tell(spec: RunSpec, record_path: str) -> list[dict[str, Any]]:
+    """Have people told of the end of a run, within its deadline; the fields of each alert."""
+    from gpualert_common.notify.dispatch import dispatch
+
+    own = spec.alerts is not None
+    deadline_s = spec.alerts["deadline_s"] if spec.alerts is not None else 0.0
+    return dispatch(record_path, secrets=spec.secrets, own=own, deadline_s=deadline_s)
+
+
+def tell_late(spec: RunSpec, record_path: str) -> None:
+    """The same by a scribe that was held up for so long that its supervisor has gone."""
+    from gpualert_common.notify.dispatch import dispatch
+
     if spec.alerts is not None:
-        well = verdict is not None and verdict["cause"] == "none"
-        if not well or spec.alerts["on"] == "always":
-            return True
-    return is_any_left(record.path)
+        dispatch(record_path, secrets=spec.secrets, deadline_s=0.0)
 
 
 def judge_for(prepared: Prepared) -> Evidence:
@@ -184,5 +203,11 @@ def survey_for(prepared: Prepared) -> Callable[[], Popen[bytes]] | None:
     return start
 
 
-def _quiet_plan(prepared: Prepared) -> ScribePlan:
-    return ScribePlan(lambda: judge_for(prepared), beside=survey_for(prepared))
+def _quiet_plan(spec: RunSpec, prepared: Prepared) -> ScribePlan:
+    path = prepared.record.path
+    return ScribePlan(
+        lambda: judge_for(prepared),
+        beside=survey_for(prepared),
+        needs_sender=lambda verdict: needs_sender(spec, path, verdict),
+        late=lambda: tell_late(spec, path),
+    )

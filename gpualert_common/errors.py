@@ -44,6 +44,10 @@ class RecordError(GPUAlertError):
     """A run record cannot be read or trusted: absent, damaged, foreign, or of a newer schema."""
 
 
+class DamagedFileError(RecordError):
+    """A file of a record holds what no release of ours wrote."""
+
+
 class GuardianError(GPUAlertError):
     """No guardian could be started, or the run before this one stands in the way."""
 
@@ -66,3 +70,10 @@ class DeliveryError(GPUAlertError):
     def __reduce__(self) -> tuple[type, tuple[str, bool]]:
         """It is raised in one process and told in another."""
         return type(self), (str(self), self.transient)
+
+
+class MissingSecretError(DeliveryError):
+    """A channel's secret cannot be had here; whoever has it may send the alert all the same."""
+
+    def __init__(self, message: str, transient: bool = True) -> None:
+        super().__init__(message, transient)

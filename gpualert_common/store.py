@@ -52,7 +52,8 @@ def paths(state_dir: str | None = None) -> list[str]:
     for place in places(state_dir):
         directory = os.path.join(place, RUNS)
         try:
-            found.update(os.path.join(directory, name) for name in os.listdir(directory))
+            names = (name for name in os.listdir(directory) if not name.startswith("."))
+            found.update(os.path.join(directory, name) for name in names)
         except OSError:
             continue
     return sorted(found, key=os.path.basename)

@@ -6,6 +6,7 @@ for test messages.  From here on they are told like any other run.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -47,11 +48,11 @@ def record_run(
     for place in store.places(state_dir):
         path = os.path.join(place, store.RUNS, run_id)
         try:
+            if os.path.lexists(path):
+                return Record.open(path)
             make_directory(os.path.dirname(path))
             refuse_strangers(os.path.dirname(path), chosen=state_dir is not None)
             return _record_at(path, ending, log, verdict, facts)
-        except FileExistsError:
-            return Record.open(path)
         except OSError as error:
             tried.append((place, error.strerror or str(error)))
     raise NoDurableLogError(tried)
@@ -64,11 +65,12 @@ def _record_at(
     verdict: Mapping[str, Any] | None,
     facts: Mapping[str, Any],
 ) -> Record:
-    record = Record.create(path)
+    runs, run_id = os.path.split(path)
+    record = Record.create(os.path.join(runs, f".{run_id}.{os.getpid()}"))
     try:
         spec = {
             "schema": SCHEMA,
-            "run_id": record.run_id,
+            "run_id": run_id,
             "command": [],
             "logs": [LOG],
             "host": os.uname().nodename,
@@ -83,11 +85,14 @@ def _record_at(
         if verdict is None:
             judge = Judge(spec)
             judge.feed(LOG, log, 0)
-            verdict = judge.conclude(ending, {"log_path": record.log_path(LOG)})
+            verdict = judge.conclude(ending, {"log_path": os.path.join(path, LOG)})
         record.write_json(VERDICT, dict(verdict))
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
-    except BaseException:
+        os.rename(record.path, path)  # whole, or not there at all
+    except BaseException as error:
         record.discard()
+        if isinstance(error, OSError) and error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return Record.open(path)  # somebody else was quicker
         raise
-    record.disown()
-    return record
+    record.close()
+    return Record.open(path)

@@ -187,7 +187,7 @@ def _add_alerts(commands: _Commands[_Parser]) -> None:
     preview.add_argument(
         "--channel",
         dest="notify",
-        action="append",
+        type=lambda channel: [channel],
         metavar="CHANNEL",
         help="as for run --notify; default: the first one configured",
     )

@@ -51,6 +51,7 @@ def recover(options: argparse.Namespace) -> int:
     """Finish abandoned records: one, or all there are."""
     rows: list[dict[str, Any]] = []
     failed = False
+    deadline_s = config.load({})["notify_deadline"].value
     found = (
         store.records(state_dir(options))
         if options.run is None
@@ -64,7 +65,7 @@ def recover(options: argparse.Namespace) -> int:
             outcome = f"failed: {error}"
         alerts = []
         if outcome == "recovered" or (outcome == "complete" and is_left(record.path)):
-            alerts = [told(entry.fields) for entry in dispatch(record)]
+            alerts = [told(fields) for fields in dispatch(record.path, deadline_s=deadline_s)]
         if outcome != "complete" or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
     if options.json:

@@ -14,7 +14,8 @@ from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.notify import courier
 from gpualert_common.notify.compose import compose
-from gpualert_common.notify.outbox import PENDING, Outbox
+from gpualert_common.notify.entry import PENDING
+from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.targets import alerts_of
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA, Ending
@@ -39,7 +40,7 @@ def _test(options: argparse.Namespace) -> int:
         record = _test_record(place, alerts)
         outbox = Outbox(record)
         for channel in alerts["channels"]:
-            entry = outbox.queue(_with_mailbox(channel, options), PENDING)
+            entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
             row = {"channel": channel["name"], "kind": channel["kind"]}
             try:
                 accepted = courier.send_once(record, entry, secrets.get(channel["name"], {}))

@@ -6,8 +6,14 @@ import mmap
 import os
 
 from gpualert_common import config
-from gpualert_common.api import judge_for, make_spec, may_alert, survey_for
-from gpualert_common.record import VERDICT
+from gpualert_common.api import (
+    judge_for,
+    make_spec,
+    needs_sender,
+    survey_for,
+    tell,
+    tell_late,
+)
 from gpualert_common.supervise import ScribePlan, supervise
 from gpualert_common.supervise.forward import is_discard
 
@@ -16,7 +22,6 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
-    from gpualert_common.record import Record
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise.prepare import Prepared
 
@@ -43,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
         return ScribePlan(
             lambda: judge_for(prepared),
             beside=survey_for(prepared),
+            needs_sender=lambda verdict: needs_sender(spec, prepared.record.path, verdict),
+            late=lambda: tell_late(spec, prepared.record.path),
             forwards=_forwards(spec),
             greeting="" if quiet else _greeting(prepared),
             say=None if quiet else _closing_words(prepared),
@@ -51,22 +58,20 @@ def run(options: argparse.Namespace) -> int:
         )
 
     supervised = supervise(spec, plan, own_process=True)
-    _alert(spec, supervised.record, quiet=quiet)
+    if supervised.alert:
+        _alert(spec, supervised.record.path, quiet=quiet)
     os._exit(supervised.ending.shell_code)
 
 
-def _alert(spec: RunSpec, record: Record, *, quiet: bool) -> None:
+def _alert(spec: RunSpec, record_path: str, *, quiet: bool) -> None:
     """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
     try:
-        if not may_alert(spec, record, record.read_json(VERDICT)):
-            return
-        from gpualert_common.notify.dispatch import dispatch
+        alerts = tell(spec, record_path)
+        if not quiet and alerts:
+            from gpualert_common.notify.words import told
 
-        entries = dispatch(record, secrets=spec.secrets)
-        if not quiet and entries:
-            from gpualert_common.cli.outbox import words
-
-            os.write(_STDERR, words(entries).encode("utf-8", "replace"))
+            words = "".join(f"gpualert: alert {told(fields)}\n" for fields in alerts)
+            os.write(_STDERR, words.encode("utf-8", "replace"))
     except Exception:  # noqa: BLE001 - the boundary: no fault of an alert reaches the status
         pass
 

@@ -1,20 +1,27 @@
-"""What a guardian does once its run has ended: the alerts, when their time has come."""
+"""What a guardian does once its run has ended, and how its task waits for that: the alerts."""
 
 from __future__ import annotations
 
+import _thread
 import signal
 import time
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.decide import HOLD, SEND, WAIT
 from gpualert_common.notify.dispatch import become_sender, dispatch
-from gpualert_common.notify.outbox import PENDING, WATCH, bring_up_to_date
+from gpualert_common.notify.due import WATCH, alerts_in, bring_up_to_date
+from gpualert_common.notify.entry import PENDING
+from gpualert_common.notify.targets import is_any_left
 from gpualert_common.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+    from gpualert_common.notify.entry import Entry
+
+    Secrets = Mapping[str, Mapping[str, str]]
 
 _SOON_S = 2.0
 _SOON_POLL_S = 0.03
@@ -32,7 +39,7 @@ def watch(record: Record) -> int:
         return -1  # whoever follows the run then sends them
 
 
-def attend(record: Record, secrets: Mapping[str, Mapping[str, str]] | None, watch_fd: int) -> None:
+def attend(record: Record, secrets: Secrets | None, watch_fd: int) -> None:
     """Send the alerts of a run that has ended, once it is known that they are due.
 
     Waits for the outcome of whoever follows the run, and for the next attempt where one may come;
@@ -52,45 +59,82 @@ def attend(record: Record, secrets: Mapping[str, Mapping[str, str]] | None, watc
                 return  # on a disk that takes no end of a run; whoever meets the record goes on
             time.sleep(_SOON_POLL_S if waited_s < _SOON_S else _LATER_POLL_S)
         if step.kind == SEND:
-            become_sender(record, secrets, keep=watch_fd)
-        dispatch(record, deadline_s=0.0)
+            become_sender(record.path, secrets, keep=watch_fd)
+        if is_any_left(record.path):
+            dispatch(record.path, own=False, deadline_s=0.0)
     except (GPUAlertError, OSError) as error:
         print(f"alerts: {error}", flush=True)  # noqa: T201 - the guardian's log
 
 
-def await_alerts(
-    record: Record,
-    *,
-    within_s: float | None = None,
-    secrets: Mapping[str, Mapping[str, str]] | None = None,
-    check: Callable[[], None] = lambda: None,
-) -> list[dict[str, Any]]:
-    """Wait until nothing is to be sent of a run, at most its deadline; every entry's fields.
+class Awaited:
+    """A task's wait for the alerts of its run, never longer than their deadline.
 
-    While its guardian lives, that one sends; after its death this process starts a sender, which
-    needs the ``secrets``.  ``within_s`` bounds the wait further, and ``check`` may raise to end it.
+    What has to be read is read by a thread, which a disk that does not answer may keep.  While its
+    guardian lives, that one sends; after its death we do, for which the ``secrets`` are needed.
     """
-    try:
-        deadline_s = float((record.spec.get("alerts") or {}).get("deadline_s") or 0.0)
-        if within_s is not None:
-            deadline_s = min(deadline_s, within_s)
-        deadline = time.monotonic() + deadline_s
-        while True:
-            step, entries = bring_up_to_date(record)
-            if step.kind != SEND or not any(entry.state == PENDING for entry in entries):
-                break
-            left_s = deadline - time.monotonic()
-            if not record.is_locked(WATCH):
-                entries = dispatch(record, secrets=secrets, deadline_s=max(0.0, left_s))
-                break
-            if left_s <= 0:
-                break
+
+    def __init__(self, record: Record, secrets: Secrets | None) -> None:
+        self._record = record
+        self._secrets = secrets
+        self._was_watched = False
+        self._seen: list[dict[str, Any]] = []
+        self._must_send = False
+        self._over = _thread.allocate_lock()
+
+    def wait(self, deadline: float, check: Callable[[], None]) -> list[dict[str, Any]]:
+        """The fields of each alert as they stand when nothing is to be sent, or the time is over.
+
+        ``deadline`` is on the monotonic clock.  Raises only what ``check`` or others throw in.
+        """
+        self._over.acquire()
+        try:
+            _thread.start_new_thread(self._look, (deadline,))
+        except RuntimeError:
+            return []  # no thread can be had; the guardian goes on
+        while not self._over.acquire(timeout=_SOON_POLL_S):
             check()
-            time.sleep(min(_SOON_POLL_S, left_s))
-        return [entry.fields for entry in entries]
+            if time.monotonic() >= deadline:
+                return self._seen
+        if not self._must_send:
+            return self._seen
+        left_s = max(0.0, deadline - time.monotonic())
+        path = self._record.path
+        return dispatch(path, secrets=self._secrets, deadline_s=left_s, check=check)
+
+    def _look(self, deadline: float) -> None:
+        try:
+            while time.monotonic() < deadline and self._goes_on():
+                time.sleep(_SOON_POLL_S)
+        except (GPUAlertError, OSError, ValueError, KeyError, TypeError):
+            pass  # of a record that was damaged or removed; nothing can be said of its alerts
+        finally:
+            self._over.release()
+
+    def _goes_on(self) -> bool:
+        step, entries = bring_up_to_date(self._record)
+        self._seen = [entry.fields for entry in entries]
+        pending = [entry for entry in entries if entry.state == PENDING]
+        if step.kind != SEND or not pending:
+            return False
+        if self._record.is_locked(WATCH):
+            self._was_watched = True
+            return True
+        self._must_send = self._is_ours(pending)
+        return False
+
+    def _is_ours(self, pending: list[Entry]) -> bool:
+        """False after a guardian that served, on a disk that could not take what it did."""
+        return not self._was_watched or any(entry.stored for entry in pending)
+
+
+def deadline_of(record: Record, within_s: float | None) -> float:
+    """When the wait for a record's alerts ends, on the monotonic clock."""
+    deadline_s = 0.0
+    try:
+        deadline_s = float(alerts_in(record.spec).get("deadline_s") or 0.0)
+    except (GPUAlertError, ValueError, TypeError):
+        pass
     except OSError as error:
         if error.errno is None:  # an engine's time-out may be a TimeoutError
             raise
-        return []
-    except (GPUAlertError, ValueError):
-        return []
+    return time.monotonic() + (deadline_s if within_s is None else min(deadline_s, within_s))

@@ -13,7 +13,7 @@ from gpualert_common import store
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError, SupersededError
 from gpualert_common.guardian import launch, result
-from gpualert_common.guardian.alerts import await_alerts
+from gpualert_common.guardian.alerts import Awaited, deadline_of
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
@@ -314,7 +314,8 @@ class RunHandle:
         ``secrets``.  Waits no longer than the run's ``notify_deadline`` and ``within_s``, and
         raises only what others throw in, or ``check``, which is called many times a second.
         """
-        return await_alerts(self.record, within_s=within_s, secrets=secrets, check=check)
+        deadline = deadline_of(self.record, within_s)
+        return Awaited(self.record, secrets).wait(deadline, check)
 
     def handover(self, within_s: float) -> None:
         """Leave the run alone for so long, for the next attempt to adopt, and close.

@@ -23,7 +23,7 @@ if __name__ == "__main__":
 import json
 import signal
 
-from gpualert_common.api import judge_for, survey_for
+from gpualert_common.api import judge_for, survey_for, tell_late
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.alerts import attend, watch
 from gpualert_common.guardian.custody import Custody, Terms
@@ -156,8 +156,12 @@ def _guard(message: dict[str, Any]) -> None:
         _let_go_of_pipes(log)
 
     def plan(prepared: Prepared) -> ScribePlan:
-        beside = survey_for(prepared)
-        return ScribePlan(lambda: judge_for(prepared), looks=guard is not None, beside=beside)
+        return ScribePlan(
+            lambda: judge_for(prepared),
+            looks=guard is not None,
+            beside=survey_for(prepared),
+            late=lambda: tell_late(spec, prepared.record.path),
+        )
 
     done = supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)
     attend(done.record, spec.secrets, watch_fd)

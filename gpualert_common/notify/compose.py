@@ -10,17 +10,20 @@ from typing import Any
 from gpualert_common import collect
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Attachment, Bundle
+from gpualert_common.notify.due import alerts_in, readable
 from gpualert_common.notify.isolate import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.record import OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
-from gpualert_common.report import alert_of, render
+from gpualert_common.report import Alert, alert_of, render
 from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
 """Of the room for files, at most so much is the log's end; the rest is for artifacts."""
 MOST_LOG_BYTES = 256 << 10
 BODY_LOG_LINES = 40
+LEAST_TEXT_BYTES = 200
+_MOST_RENDERINGS = 4
 BUNDLE_S = 10.0
 """For search, reading and packing; a folder that hangs costs its artifacts, not the alert."""
 
@@ -42,7 +45,7 @@ def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[M
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
     """The least that people must hear."""
     spec = record.spec
-    verdict = record.read_json(VERDICT) or {}
+    verdict = readable(record, VERDICT) or {}
     lines = [
         f"{spec.get('name') or record.run_id}: {verdict.get('disposition', 'ended')}",
         str(verdict.get("headline") or "no verdict could be made"),
@@ -69,31 +72,53 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
         record,
         bundle,
         redactor=redactor,
-        outcome=record.read_json(OUTCOME),
+        outcome=readable(record, OUTCOME),
         log_lines=collect.log_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
     alert = dataclasses.replace(alert, redactions=alert.redactions + masked)
-    rendered = render(
-        alert,
-        text_bytes=budget.text_bytes,
-        html_bytes=budget.html_bytes,
-        brief=budget.brief,
-        templates=(record.spec.get("alerts") or {}).get("templates"),
-    )
-    again = Redactor(known_secrets)  # what a template of the user's own says, too
+    subject, text, html = _rendered(alert, budget, record, known_secrets)
     return (
         Message(
             id=message_id(record.run_id),
             thread=thread_id(record.spec),
             at=alert.ended_at or alert.started_at,
-            subject=again.text(rendered.subject),
-            text=again.text(rendered.text),
-            html=None if rendered.html is None else again.text(rendered.html),
+            subject=subject,
+            text=text,
+            html=html,
             attachments=(*logs, *bundle.attachments),
         ),
         bundle,
     )
+
+
+def _rendered(
+    alert: Alert, budget: Budget, record: Record, known_secrets: list[str]
+) -> tuple[str, str, str | None]:
+    """Subject, text and HTML; what a template of the user's own says is redacted, too.
+
+    That makes it longer now and then: it is then made shorter, and at last cut.
+    """
+    room = budget.text_bytes
+    for _try in range(_MOST_RENDERINGS):
+        rendered = render(
+            alert,
+            text_bytes=room,
+            html_bytes=budget.html_bytes,
+            brief=budget.brief,
+            templates=alerts_in(record.spec).get("templates"),
+        )
+        masks = Redactor(known_secrets)
+        text = masks.text(rendered.text)
+        excess = len(text.encode()) - budget.text_bytes
+        if excess <= 0:
+            break
+        room = max(LEAST_TEXT_BYTES, room - excess)
+    text = text.encode()[: budget.text_bytes].decode("utf-8", "ignore")
+    html = None if rendered.html is None else masks.text(rendered.html)
+    if html is not None and len(html.encode()) > budget.html_bytes:
+        html = None
+    return masks.text(rendered.subject), text, html
 
 
 def thread_id(spec: dict[str, Any]) -> str | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import tenacity
 
 from gpualert_common import collect
-from gpualert_common.errors import DeliveryError, GPUAlertError
-from gpualert_common.notify import outbox
+from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
 from gpualert_common.notify.compose import compose
-from gpualert_common.notify.isolate import NoAnswerError, isolated
+from gpualert_common.notify.entry import FAILED, PENDING, SENT, Entry
+from gpualert_common.notify.isolate import isolated
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.outbox import Entry
+from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
 from gpualert_common.notify.secrets import resolve
 from gpualert_common.notify.targets import MAILBOX, checked, class_of, place_of
 from gpualert_common.record import Record
@@ -67,24 +67,14 @@ def deliver_entry(
     pauses(_attempt, record, entry, given)
 
 
-def send_once(
-    record: Record, entry: Entry, given: Mapping[str, str], send: Callable[..., str] | None = None
-) -> str:
+def send_once(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
     """One attempt, in a process of its own; what was accepted.  Raises DeliveryError."""
     try:
-        return isolated(lambda: (send or _send)(record, entry, given), ATTEMPT_S)
+        return isolated(lambda: _send(record, entry, given), ATTEMPT_S)
     except DeliveryError:
         raise
-    except GPUAlertError as error:  # a setting, a record: the same next time
-        raise DeliveryError(str(error), transient=False) from error
-    except (ImportError, SystemExit) as error:
-        raise DeliveryError(
-            f"the channel could not be had: {_told(error)}", transient=False
-        ) from error
-    except NoAnswerError as error:
-        raise DeliveryError(str(error), transient=True) from error
-    except Exception as error:
-        raise DeliveryError(f"the channel failed: {error}", transient=True) from error
+    except Exception as error:  # the process was killed, or none could be had
+        raise DeliveryError(_told(error), transient=True) from error
 
 
 def _attempt(record: Record, entry: Entry, given: Mapping[str, str]) -> bool:
@@ -94,19 +84,17 @@ def _attempt(record: Record, entry: Entry, given: Mapping[str, str]) -> bool:
         accepted = send_once(record, entry, given)
     except DeliveryError as error:
         entry.reload()  # the attempt's process marked what has arrived
-        age_s = now - entry.fields["queued_at"]
-        again = error.transient and age_s < GIVE_UP_S
-        problem = str(error)[:_MOST_PROBLEM]
-        told = {"at": now, "problem": problem, "transient": error.transient}
+        young = now - entry.fields["queued_at"] < GIVE_UP_S
+        state = PENDING if error.transient and young else FAILED
+        told = {"at": now, "problem": str(error)[:_MOST_PROBLEM], "transient": error.transient}
         attempts = entry.fields["attempts"] + 1
-        due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**attempts) if again else 0.0
-        state = outbox.PENDING if again else outbox.FAILED
+        due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempts, 30))
         entry.save(state=state, attempts=attempts, last=told, due=due)
-        _note(record, entry, problem=problem)
-        return again
+        _note(record, entry, problem=told["problem"])
+        return state == PENDING and not isinstance(error, MissingSecretError)
     entry.reload()
     told = {"at": now, "accepted": accepted}
-    entry.save(state=outbox.SENT, attempts=entry.fields["attempts"] + 1, last=told, due=0.0)
+    entry.save(state=SENT, attempts=entry.fields["attempts"] + 1, last=told, due=0.0)
     _note(record, entry, accepted=accepted)
     return False
 
@@ -116,13 +104,14 @@ def open_channel(
 ) -> tuple[Channel, list[str]]:
     """The channel with all its settings, and the secrets among them.
 
-    Raises DeliveryError, ConfigError, and whatever importing somebody's module raises.
+    Raises DeliveryError in which no secret stands, whatever the channel's module raises.
     """
     settings, secrets = resolve(channel, given)
     if channel["kind"] == MAILBOX:
         settings.setdefault("path", os.path.join(place_of(record.path), MAILBOX))
-    found = class_of(channel["kind"])
-    opened: Channel = found(checked(found, settings, f"channel {channel['name']}"))
+    with _masking(secrets):
+        found = class_of(channel["kind"])
+        opened: Channel = found(checked(found, settings, f"channel {channel['name']}"))
     return opened, secrets
 
 
@@ -133,21 +122,33 @@ def _send(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
         message, bundle = compose(record, budget, secrets)
         manifest = collect.manifest_json(bundle)
         with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
-            record.write_json(outbox.bundle_file(entry.channel), manifest)
+            record.write_json(bundle_file(entry.channel), manifest)
         return message
 
-    masks = Redactor(secrets)
+    with _masking(secrets):
+        said = str(sender.send(composed, EntryProgress(entry), TIMEOUT_S))
+    return Redactor(secrets).text(said)
+
+
+@contextlib.contextmanager
+def _masking(secrets: list[str]) -> Iterator[None]:
+    """Whatever a channel raises as a DeliveryError without its secrets, which goes to the disk."""
     try:
-        return masks.text(str(sender.send(composed, EntryProgress(entry), TIMEOUT_S)))
-    except GPUAlertError as error:
-        raise DeliveryError(masks.text(str(error)), getattr(error, "transient", False)) from None
-    except Exception as error:  # noqa: BLE001 - raised again, without its secrets
-        raise RuntimeError(masks.text(_told(error))) from None
+        yield
+    except GPUAlertError as error:  # a setting, a record: the same next time
+        problem, transient = str(error), getattr(error, "transient", False)
+    except (ImportError, SystemExit) as error:
+        problem, transient = f"the channel could not be had: {_told(error)}", False
+    except Exception as error:  # noqa: BLE001 - a stranger's module may raise anything
+        problem, transient = f"the channel failed: {_told(error)}", True
+    else:
+        return
+    raise DeliveryError(Redactor(secrets).text(problem), transient)
 
 
 def _note(record: Record, entry: Entry, **facts: Any) -> None:
     with contextlib.suppress(OSError):
-        record.append_event("alert", channel=entry.channel, state=entry.state, **facts)
+        record.append_event(SENT_EVENT, channel=entry.channel, state=entry.state, **facts)
 
 
 def _told(error: BaseException) -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpualert_common.errors import GPUAlertError
-from gpualert_common.notify.courier import deliver_entry
-from gpualert_common.notify.outbox import PENDING, WATCH, Entry, bring_up_to_date
+from gpualert_common.notify.courier import ATTEMPT_S, deliver_entry
+from gpualert_common.notify.due import WATCH, bring_up_to_date
+from gpualert_common.notify.entry import PENDING, UNSENT, Entry
 from gpualert_common.notify.targets import undelivered
 from gpualert_common.record import Record
 
 Secrets = Mapping[str, Mapping[str, str]]
 """By channel and setting: what was given in person."""
+
+MARGIN_S = 2 * ATTEMPT_S
+"""After its patience a courier may still be in an attempt; then the kernel ends it."""
+_POLL_S = 0.05
 
 
 def deliver(
@@ -25,28 +31,37 @@ def deliver(
     now: bool = False,
     again: bool = False,
     patience_s: float,
+    tell: Callable[[list[Entry]], None] = lambda _entries: None,
 ) -> list[Entry]:
     """Queue and send the alerts of a run that has ended; every entry, with what became of it.
 
     What was sent before is not sent again.  ``others`` are channels beside the record's own;
     ``now`` sends what would be held for another attempt; ``again`` also sends what had failed for
-    good.  Transient faults are tried again for ``patience_s``; what is open then stays queued.
-    One process per channel is forked and waited for: call it where no other thread runs.
-    Raises RecordError when the record cannot be read.
+    good, by the ``others`` where there are some.  Transient faults are tried again for
+    ``patience_s``; what is open then stays queued.  ``tell`` is called with the entries as they
+    stand, again and again.  One process per channel is forked and waited for: call it where no
+    other thread runs.  Raises RecordError when the record cannot be read.
     """
     secrets = secrets or {}
     _step, entries = bring_up_to_date(record, others, now=now, secrets=secrets)
-    guarded = record.is_locked(WATCH)  # then its guardian has what was given in person
     if again:
+        names = {channel["name"] for channel in others}
         for entry in entries:
-            entry.revive()
-    couriers = [
+            if not names or entry.channel in names:
+                entry.change(UNSENT, state=PENDING, due=0.0, queued_at=time.time())
+    guarded = record.is_locked(WATCH)  # then its guardian has what was given in person
+    couriers = {
         _fork_courier(record, entry, secrets.get(entry.channel, {}), patience_s)
         for entry in entries
         if entry.state == PENDING and (entry.can_be_sent_with(secrets) or not guarded)
-    ]
-    for pid in couriers:
-        os.waitpid(pid, 0)
+    }
+    tell(entries)
+    while couriers:
+        couriers = {pid for pid in couriers if os.waitpid(pid, os.WNOHANG)[0] == 0}
+        time.sleep(_POLL_S if couriers else 0.0)
+        for entry in entries:
+            entry.reload()
+        tell(entries)
     return bring_up_to_date(record)[1]
 
 
@@ -61,25 +76,30 @@ def deliver_overdue(record_path: str, *, patience_s: float) -> None:
         path = os.path.join(os.path.dirname(record_path), name)
         if path == record_path:
             continue
-        try:
-            with_record = Record.open(path)
-        except GPUAlertError:
-            _forget(os.path.join(folder, name), path)
+        if not os.path.lexists(path):
+            _forget(os.path.join(folder, name))
             continue
         try:
-            _step, entries = bring_up_to_date(with_record)
-            if any(entry.state == PENDING and entry.due <= time.time() for entry in entries):
-                deliver(with_record, patience_s=patience_s)
-        except GPUAlertError:
-            continue
-        finally:
-            with_record.close()
+            _deliver_one_overdue(path, patience_s)
+        except (GPUAlertError, OSError, ValueError, TypeError, KeyError):
+            continue  # of a record that is damaged; the others' alerts are not
+
+
+def _deliver_one_overdue(path: str, patience_s: float) -> None:
+    record = Record.open(path)
+    try:
+        _step, entries = bring_up_to_date(record)
+        if any(entry.state == PENDING and entry.due <= time.time() for entry in entries):
+            deliver(record, patience_s=patience_s)
+    finally:
+        record.close()
 
 
 def _fork_courier(record: Record, entry: Entry, given: Mapping[str, str], patience_s: float) -> int:
     pid = os.fork()
     if pid == 0:
         try:
+            signal.setitimer(signal.ITIMER_REAL, patience_s + MARGIN_S)
             if entry.lock(patience_s) and entry.state == PENDING:
                 deliver_entry(record, entry, given, patience_s=patience_s)
         finally:
@@ -87,10 +107,9 @@ def _fork_courier(record: Record, entry: Entry, given: Mapping[str, str], patien
     return pid
 
 
-def _forget(marker: str, path: str) -> None:
+def _forget(marker: str) -> None:
     """Take back the marker of a record that somebody removed."""
-    if not os.path.lexists(path):
-        try:
-            os.unlink(marker)
-        except OSError:
-            pass
+    try:
+        os.unlink(marker)
+    except OSError:
+        pass

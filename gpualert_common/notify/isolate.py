@@ -22,6 +22,7 @@ MOST_MEMORY_BYTES = 4 << 30
 """Of address space: some hundred times what the largest message needs."""
 _CPU_MARGIN_S = 5
 _KILLING_S = 2.0
+_LENGTH_BYTES = 8
 
 
 class NoAnswerError(Exception):
@@ -29,15 +30,16 @@ class NoAnswerError(Exception):
 
 
 def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
-    """What ``function`` returns or raises, computed in a forked process.
+    """What ``function`` returns or raises, computed in a forked process with a group of its own.
 
     Both must pickle.  Raises NoAnswerError when the process dies (``os._exit``, a crash, memory) or
-    has no answer within ``deadline_s``; it is then killed and, if the kernel does not let go of it,
-    left behind.  To be called where no other thread runs.
+    has no answer within ``deadline_s``; its group is then killed and, if the kernel does not let go
+    of it, left behind.  To be called where no other thread runs.
     """
     reading, writing = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
+        os.close(reading)
         _compute(function, writing, deadline_s)
     os.close(writing)
     try:
@@ -60,10 +62,11 @@ def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
 def _compute(function: Callable[[], Any], writing: int, deadline_s: float) -> None:
     """Never returns, and never runs what the parent has yet to do."""
     try:
+        os.setpgid(0, 0)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_AS, MOST_MEMORY_BYTES)
         _limit(resource.RLIMIT_CPU, int(deadline_s) + _CPU_MARGIN_S)
         try:
@@ -71,7 +74,8 @@ def _compute(function: Callable[[], Any], writing: int, deadline_s: float) -> No
         except BaseException as error:  # noqa: BLE001 - SystemExit too is an answer here
             answer = (True, _picklable(error))
         with open(writing, "wb") as pipe:
-            pipe.write(pickle.dumps(answer))
+            data = pickle.dumps(answer)
+            pipe.write(len(data).to_bytes(_LENGTH_BYTES) + data)
         os._exit(0)
     finally:
         os._exit(1)
@@ -83,11 +87,22 @@ def _kill(pid: int) -> None:
     pidfd = os.pidfd_open(pid)
     try:
         signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except OSError:
+            pass  # it had not come to make a group, or nobody else is in it
         poll.register(pidfd, select.POLLIN)
         poll.poll(_KILLING_S * 1000)
     finally:
         os.close(pidfd)
     os.waitpid(pid, os.WNOHANG)
+
+
+def lift_limits() -> None:
+    """Take back what :func:`isolated` limits, for a program that is about to be started."""
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):
+        hard = resource.getrlimit(kind)[1]
+        resource.setrlimit(kind, (hard, hard))
 
 
 def _limit(kind: int, most: int) -> None:
@@ -105,15 +120,21 @@ def _picklable(error: BaseException) -> BaseException:
 
 
 def _read(fd: int, deadline: float) -> tuple[bytes, bool]:
-    """Everything up to the end of the pipe, and whether that came in time."""
+    """The answer, empty when the pipe ended before it, and whether that came in time.
+
+    It says how long it is: what the process started may hold the pipe open for ever.
+    """
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    chunks: list[bytes] = []
+    data = bytearray()
     while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
         chunk = os.read(fd, 1 << 20)
+        data += chunk
+        end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES])
+        if len(data) >= _LENGTH_BYTES and len(data) >= end:
+            return bytes(data[_LENGTH_BYTES:end]), True
         if not chunk:
-            return b"".join(chunks), True
-        chunks.append(chunk)
+            return b"", True
     return b"", False
 
 

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common.errors import DeliveryError
+from gpualert_common import config
+from gpualert_common.errors import ConfigError, MissingSecretError
 from gpualert_common.notify.targets import WITHHELD, is_reference
 
 _MOST_BYTES = 64 << 10
@@ -17,21 +18,14 @@ def resolve(
 ) -> tuple[dict[str, Any], list[str]]:
     """A channel's settings with every secret in its place, and the secrets alone, to be masked.
 
-    ``given`` are those that were given in person.  Raises DeliveryError, not transient, that says
-    which secret is missing and how it can be given.
+    ``given`` are those that were given in person; without them the user's configuration is asked.
+    Raises MissingSecretError that says which secret is missing and how it can be given.
     """
     settings = dict(channel["settings"])
     secrets = []
     for key, value in settings.items():
         if value == WITHHELD:
-            if key not in given:
-                raise DeliveryError(
-                    f"the {key} of channel {channel['name']} was given in person and is kept "
-                    f"nowhere; name it as env:NAME or file:PATH, or as a channel in the "
-                    "configuration, and send again with: gpualert outbox retry --notify CHANNEL",
-                    transient=False,
-                )
-            settings[key] = given[key]
+            settings[key] = given[key] if key in given else _configured(channel["name"], key)
         elif is_reference(value):
             settings[key] = _look_up(str(value), f"{key} of channel {channel['name']}")
         else:
@@ -41,14 +35,27 @@ def resolve(
     return settings, secrets
 
 
+def _configured(channel: str, key: str) -> Any:
+    """The secret as the channel of that name has it in the configuration now."""
+    try:
+        value = config.load({})["channels"].value.get(channel, {}).get(key)
+    except ConfigError:
+        value = None
+    if value is None:
+        raise MissingSecretError(
+            f"the {key} of channel {channel} was given in person and is kept nowhere; name it as "
+            "env:NAME or file:PATH, or as a channel in the configuration, and send again with: "
+            "gpualert outbox retry RUN --notify CHANNEL"
+        )
+    return _look_up(value, f"{key} of channel {channel}") if is_reference(value) else value
+
+
 def _look_up(reference: str, what: str) -> str:
     if reference.startswith("env:"):
         name = reference.removeprefix("env:")
         value = os.environ.get(name)
         if not value:
-            raise DeliveryError(
-                f"{what}: the variable {name} is not set where alerts are sent", transient=False
-            )
+            raise MissingSecretError(f"{what}: the variable {name} is not set for the sender")
         return value
     path = os.path.expanduser(reference.removeprefix("file:"))
     try:
@@ -56,7 +63,7 @@ def _look_up(reference: str, what: str) -> str:
             value = file.read(_MOST_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise DeliveryError(f"{what}: {path}: {why}", transient=False) from None
+        raise MissingSecretError(f"{what}: {path}: {why}") from None
     if not value:
-        raise DeliveryError(f"{what}: {path} is empty", transient=False)
+        raise MissingSecretError(f"{what}: {path} is empty")
     return value

@@ -57,6 +57,12 @@ def alerts_of(
         channels.append(channel)
     if not channels:
         return None, {}
+    names = [channel["name"] for channel in channels]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(
+                f"notify: two channels are called {name}; nobody could tell them apart"
+            )
     told = {
         "channels": channels,
         "on": settings["notify_on"].value,
@@ -173,16 +179,37 @@ def _checked(name: str | None, table: dict[str, Any], where: str) -> dict[str, A
         known = ", ".join(kinds())
         raise ConfigError(f"{where}: kind: {kind!r} is none of {known}, nor a module of yours")
     if "." in kind:  # somebody else's code: it is imported where it cannot hurt the run
-        return {"name": name or _named(kind, table), "kind": kind, "settings": table}
-    settings = checked(class_of(kind), table, where)
-    return {"name": name or _named(kind, settings), "kind": kind, "settings": settings}
+        settings, secret = table, tuple(table)
+    else:
+        found = class_of(kind)
+        settings, secret = checked(found, table, where), found.SECRET
+    settings = {key: _found_from_anywhere(value) for key, value in settings.items()}
+    return {"name": name or _named(kind, settings, secret), "kind": kind, "settings": settings}
 
 
-def _named(kind: str, settings: Mapping[str, Any]) -> str:
-    """A name that is the same for the same settings, and says nothing of them."""
+def _found_from_anywhere(value: Any) -> Any:
+    """A reference to a file by its whole path: the sender has another working directory."""
+    if isinstance(value, str) and value.startswith("file:"):
+        return f"file:{_absolute(value.removeprefix('file:'))}"
+    return value
+
+
+def _named(kind: str, settings: Mapping[str, Any], secret: Sequence[str]) -> str:
+    """A name that is the same for the same settings.
+
+    It stands beside everything of them but the ``secret`` ones; so these go through a slow hash,
+    and a password not even into that: two users of one mail server have other names or addresses.
+    """
     import hashlib
 
-    text = repr((kind, sorted(settings.items()))).encode("utf-8", "surrogatepass")
+    plain = sorted((key, value) for key, value in settings.items() if key not in secret)
+    hidden = sorted(
+        (key, value) for key, value in settings.items() if key in secret and key != "password"
+    )
+    text = repr((kind, plain)).encode("utf-8", "surrogatepass")
+    if hidden:
+        kept = repr(hidden).encode("utf-8", "surrogatepass")
+        text += hashlib.scrypt(kept, salt=b"gpualert", n=1 << 14, r=8, p=1)
     return f"{kind}-{hashlib.sha256(text).hexdigest()[:10]}"
 
 

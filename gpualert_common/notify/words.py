@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common.notify.outbox import FAILED, HELD, PENDING, SENT
+from gpualert_common.notify.entry import FAILED, HELD, PENDING, SENT
 from gpualert_common.report.words import one_line
 
 UNDELIVERED = (PENDING, FAILED)

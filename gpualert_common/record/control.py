@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import time
@@ -106,32 +105,10 @@ class Control(Directory):
 
     def claim(self, owner: str, number: int) -> bool:
         """Take the result of the run; True for one caller ever.  Raises OSError."""
-        temporary = f".claim.{owner}"
-        value = {"owner": owner, "number": number, "at": time.time()}
-        self.write_json(temporary, {"schema": SCHEMA, **value}, sync=True)
-        try:
-            os.link(temporary, CLAIM, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
-        except FileExistsError:
+        value = {"schema": SCHEMA, "owner": owner, "number": number, "at": time.time()}
+        if not self.create_json(CLAIM, value, sync=True):
             return False
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-                raise
-            return self._claim_without_links(value)
-        finally:
-            self.remove(temporary)
         self.sync_directory()
-        return True
-
-    def _claim_without_links(self, value: dict[str, Any]) -> bool:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        try:
-            fd = os.open(CLAIM, flags, 0o600, dir_fd=self._dir_fd)
-        except FileExistsError:
-            return False
-        try:
-            write_all(fd, json.dumps({"schema": SCHEMA, **value}).encode() + b"\n")
-        finally:
-            os.close(fd)
         return True
 
     @property

@@ -9,7 +9,7 @@ import os
 import stat
 import time
 
-from gpualert_common.errors import RecordError
+from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.spec import SCHEMA
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 encode = json.JSONEncoder(ensure_ascii=False).encode
 """Made once: ``json.dumps`` with an argument makes an encoder each time."""
 
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _TRIES = 20
 _TRY_S = 0.005
 """Somebody who only looks whether a record is held holds it for some microseconds."""
@@ -160,24 +161,58 @@ class Directory:
     def write_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
         """Replace file ``name`` as a whole; with ``sync`` its bytes are on the disk first."""
         temporary = f".{name}.{os.getpid()}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(temporary, flags, 0o600, dir_fd=self._dir_fd)
+        self._write_to(temporary, os.O_TRUNC, value, sync=sync)
+        os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+
+    def create_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
+        """Write file ``name`` as a whole; False when there is one.  True for one caller ever.
+
+        Raises OSError.
+        """
+        temporary = f".{name}.{os.getpid()}.{time.monotonic_ns()}"
+        try:
+            self._write_to(temporary, os.O_EXCL, value, sync=sync)
+            os.link(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            return self._create_without_links(name, value, sync=sync)
+        finally:
+            self.remove(temporary)
+        return True
+
+    def _create_without_links(self, name: str, value: dict[str, Any], *, sync: bool) -> bool:
+        try:
+            self._write_to(name, os.O_EXCL, value, sync=sync)
+        except FileExistsError:
+            return False
+        return True
+
+    def _write_to(self, name: str, how: int, value: dict[str, Any], *, sync: bool) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
             write_all(fd, encode(value).encode("utf-8", "replace") + b"\n")
             if sync and self._sync:
                 os.fsync(fd)
         except OSError:
-            self.remove(temporary)
+            self.remove(name)
             raise
         finally:
             os.close(fd)
-        os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+
+    def set_aside(self, name: str) -> None:
+        """Take a file that is damaged out of the way, and keep it.  Raises OSError."""
+        aside = f".{name}.damaged"
+        os.rename(name, aside, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
     def read_json(self, name: str, most_bytes: int | None = None) -> dict[str, Any] | None:
         """The object in file ``name``; None when there is none.
 
-        Raises RecordError when the file is damaged, larger than ``most_bytes``, or was written by a
-        newer release.
+        Raises DamagedFileError when it is no such object, RecordError when it is larger than
+        ``most_bytes``, cannot be read, or was written by a newer release.
         """
         data = self._read(name, most_bytes=most_bytes)
         if data is None:
@@ -186,10 +221,10 @@ class Directory:
         try:
             value = json.loads(data.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
-            raise RecordError(f"{where}: not valid JSON: {error}") from None
+            raise DamagedFileError(f"{where}: not valid JSON: {error}") from None
         schema = value.get("schema") if isinstance(value, dict) else None
         if not isinstance(schema, int):
-            raise RecordError(f"{where}: not a file of a run record: no schema number")
+            raise DamagedFileError(f"{where}: not a file of a run record: no schema number")
         if schema > SCHEMA:
             raise RecordError(
                 f"{where}: schema {schema} was written by a newer gpualert; this one reads "
@@ -209,7 +244,7 @@ class Directory:
         try:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
-                raise RecordError(f"{where}: not a file")
+                raise DamagedFileError(f"{where}: not a file")
             if most_bytes is not None and status.st_size > most_bytes:
                 raise RecordError(f"{where}: {status.st_size} bytes are more than it may have")
             chunks = []
@@ -251,7 +286,10 @@ class Directory:
 
 def _told(error: OSError, where: str) -> Exception:
     """What to raise for it; an engine's time-out, which may land here, is none of ours to tell."""
-    return error if error.errno is None else RecordError(f"{where}: {error.strerror}")
+    if error.errno is None:
+        return error
+    kind = DamagedFileError if error.errno == errno.ELOOP else RecordError  # a link, never of ours
+    return kind(f"{where}: {error.strerror}")
 
 
 def make_directory(path: str) -> None:

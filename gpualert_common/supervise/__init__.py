@@ -34,14 +34,20 @@ __all__ = ["ScribePlan", "Supervised", "supervise"]
 
 
 class Supervised:
-    """A run that has ended: its record, how it ended, and the verdict if it came in time."""
+    """A run that has ended: its record, how it ended, and the verdict if it came in time.
 
-    __slots__ = ("ending", "record", "verdict")
+    ``alert`` says that somebody is to be told, as far as that is known by now.
+    """
 
-    def __init__(self, record: Record, ending: Ending, verdict: dict[str, Any] | None) -> None:
+    __slots__ = ("alert", "ending", "record", "verdict")
+
+    def __init__(
+        self, record: Record, ending: Ending, verdict: dict[str, Any] | None, *, alert: bool
+    ) -> None:
         self.record = record
         self.ending = ending
         self.verdict = verdict
+        self.alert = alert
 
 
 def supervise(
@@ -88,10 +94,10 @@ def supervise(
         _end_unwatched(record, scribe, error)
         raise
     finally:
-        verdict = scribe.verdict
+        verdict, alert = scribe.verdict, scribe.alert
         scribe.close()
         record.disown()
-    return Supervised(record, ending, verdict)
+    return Supervised(record, ending, verdict, alert=alert)
 
 
 def _launch_and_watch(

@@ -52,11 +52,23 @@ class ScribePlan:
     descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd`` after the
     ``greeting``.  ``looks`` says that somebody has to know whether the run is followed.  ``beside``
     starts a process that looks at something else once the run has lasted for a moment; it is ended
-    with the run.  ``shared`` holds how far each log was forwarded, in memory that a second scribe
-    shares with one that died.
+    with the run.  ``needs_sender`` says by the verdict whether somebody is to be told of the end;
+    ``late`` is called when the supervisor could not wait for that.  ``shared`` holds how far each
+    log was forwarded, in memory that a second scribe shares with one that died.
     """
 
-    __slots__ = ("beside", "evidence", "forwards", "greeting", "looks", "say", "say_fd", "shared")
+    __slots__ = (
+        "beside",
+        "evidence",
+        "forwards",
+        "greeting",
+        "late",
+        "looks",
+        "needs_sender",
+        "say",
+        "say_fd",
+        "shared",
+    )
 
     def __init__(
         self,
@@ -68,6 +80,8 @@ class ScribePlan:
         greeting: str = "",
         looks: bool = False,
         beside: Callable[[], Popen[bytes]] | None = None,
+        needs_sender: Callable[[dict[str, Any] | None], bool] = lambda _verdict: False,
+        late: Callable[[], None] = lambda: None,
         shared: memoryview | None = None,
     ) -> None:
         self.shared = memoryview(bytearray(16)).cast("Q") if shared is None else shared
@@ -78,6 +92,8 @@ class ScribePlan:
         self.greeting = greeting
         self.looks = looks
         self.beside = beside
+        self.needs_sender = needs_sender
+        self.late = late
 
 
 class Scribe:
@@ -228,7 +244,10 @@ class Scribe:
         self.verdict = self._conclude(ending)
         self._drain()
         self._say(ending)
-        self._link.send({"kind": "done"})
+        alert = self._plan.needs_sender(self.verdict)
+        self._link.send({"kind": "done", "alert": alert})
+        if self._link.closed:  # the supervisor went without us, and knew of no end to tell
+            self._plan.late()
         self._release_reserve()
 
     def _record_exit(self, ending: Ending) -> None:

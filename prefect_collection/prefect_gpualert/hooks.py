@@ -186,16 +186,16 @@ class _Alerting:
 
     def _send(self, record: Record) -> None:
         others = [] if self._alerts is None else self._alerts["channels"]
-        entries = dispatch(
-            record,
+        told = dispatch(
+            record.path,
             secrets=self._secrets,
             others=others,
             now=True,
             deadline_s=max(0.0, self._deadline - time.monotonic()),
         )
-        for entry in entries:
-            self._log(*alerts.line(entry.fields))
-        if others and not entries:
+        for fields in told:
+            self._log(*alerts.line(fields))
+        if others and not told:
             self._log(f"No alert of {record.run_id} could be sent from here", logging.WARNING)
 
     def _log(self, text: str, level: int) -> None:

@@ -13,7 +13,9 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.notify.outbox import Entry, Outbox
+from gpualert_common.notify.dispatch import dispatch
+from gpualert_common.notify.entry import Entry
+from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 from gpualert_common.unsupervised import record_run
@@ -39,6 +41,11 @@ def ended_run(lab: Lab, *, code: int = 1, log: bytes = b"it said so\n", **facts:
     ending.code = code
     facts.setdefault("alerts", alerts())
     return record_run(ending, state_dir=str(lab.state), log=log, **facts)
+
+
+def send(record: Record, *, deadline_s: float = 15.0, **how: Any) -> list[dict[str, Any]]:
+    """Have a run's alerts sent and wait for that; the fields of each."""
+    return dispatch(record.path, deadline_s=deadline_s, **how)
 
 
 def entries(record: Record) -> list[Entry]:

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_common.notify.dispatch import dispatch
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
-from tests.alerts.alerting import alerts, entries, mails, states
+from tests.alerts.alerting import alerts, entries, mails, send, states
 from tests.supervised import PYTHON, Lab, python, shell, until
 
 FAILS = shell("echo it broke; exit 3")
@@ -216,7 +215,7 @@ def test_callback_without_the_secret(lab: Lab) -> None:
         handle.wait()
         handle.outcome("up_for_retry", final=False, next_within_s=4.0)
         handle.await_alerts()
-    dispatch(handle.record, others=[alerts()["channels"][0]], now=True)
+    send(handle.record, others=[alerts()["channels"][0]], now=True)
     assert states(handle.record) == {"given": "held", "mailbox": "sent"}
     until(lambda: states(handle.record)["given"] == "sent", "the guardian to send its own")
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.notify.dispatch import dispatch
 from gpualert_common.spec import message_id
-from tests.alerts.alerting import alerts, ended_run, entries, kill_senders, states
+from tests.alerts.alerting import alerts, ended_run, entries, kill_senders, send, states
 from tests.alerts.servers import MailServer, mail_server
 from tests.supervised import Lab, until
 
@@ -46,9 +45,9 @@ def test_kill_between_acceptance_and_bookkeeping(lab: Lab, delay_ms: int | None,
     with mail_server() as server:
         record = _record(lab, server)
         server.received = Deadly(lab, delay_ms)
-        dispatch(record)
+        send(record)
         until(lambda: not any(entry.locked for entry in entries(record)), "the senders to be gone")
-        until(lambda: dispatch(record) and states(record) == {"mail": "sent"}, "the next to send")
+        until(lambda: send(record) and states(record) == {"mail": "sent"}, "the next to send")
         sent = [received.mail["Message-ID"] for received in server.received]
     assert set(sent) == {message_id(record.run_id)}
     assert len(sent) <= 2

@@ -13,11 +13,11 @@ import pytest
 from gpualert_common.notify import targets
 from gpualert_common.notify.courier import GIVE_UP_S
 from gpualert_common.notify.deliver import deliver
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.outbox import bring_up_to_date
+from gpualert_common.notify.due import bring_up_to_date
+from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.spec import message_id
-from tests.alerts.alerting import MAILBOX, alerts, ended_run, entries, mails, script, states
+from tests.alerts.alerting import MAILBOX, alerts, ended_run, entries, mails, script, send, states
 from tests.supervised import PYTHON, Lab, is_alive, until
 
 CUSTODY = {"key": ["engine", "task"], "number": 1, "adopt_within_s": 300.0, "is_last": False}
@@ -37,7 +37,7 @@ def test_sent_once(lab: Lab) -> None:
     """However often a run's alert is delivered, each channel gets it once."""
     record = ended_run(lab)
     for _time in range(3):
-        dispatch(record)
+        send(record)
     assert states(record) == {"mailbox": "sent"}
     assert [mail["Message-ID"] for mail in mails(lab)] == [message_id(record.run_id)]
 
@@ -46,7 +46,7 @@ def test_sent_once_by_many(lab: Lab) -> None:
     """Ten who deliver the same alert at the same time send it once."""
     counted = lab.home / "counted"
     record = ended_run(lab, alerts=alerts(command("slow", f"echo >> {counted}; sleep 0.3")))
-    many = [threading.Thread(target=dispatch, args=(record,)) for _number in range(10)]
+    many = [threading.Thread(target=send, args=(record,)) for _number in range(10)]
     for one in many:
         one.start()
     for one in many:
@@ -60,7 +60,7 @@ def test_queued_before_it_is_sent(lab: Lab) -> None:
     looked = lab.home / "looked"
     where = f"{lab.state}/undelivered {lab.state}/runs/*/outbox/*.json"
     record = ended_run(lab, alerts=alerts(command("looks", f"cat {where} > {looked}; ls {where}")))
-    dispatch(record)
+    send(record)
     assert json.loads(looked.read_text())["state"] == "pending"
     assert states(record) == {"looks": "sent"}
     assert not os.listdir(lab.state / "undelivered")
@@ -69,15 +69,15 @@ def test_queued_before_it_is_sent(lab: Lab) -> None:
 def test_one_channel_does_not_wait_for_another(lab: Lab) -> None:
     """A channel that hangs takes nothing from one that works."""
     record = ended_run(lab, alerts=alerts(command("hangs", "sleep 60"), MAILBOX, deadline_s=2.0))
-    dispatch(record)
+    send(record)
     assert states(record) == {"hangs": "pending", "mailbox": "sent"}
 
 
 def test_permanent_fault(lab: Lab) -> None:
     """A fault that will not pass is told and not tried again by itself."""
     record = ended_run(lab, alerts=alerts(command("no", "echo no such user >&2; exit 67")))
-    dispatch(record)
-    dispatch(record)
+    send(record)
+    send(record)
     (entry,) = entries(record)
     assert (entry.state, entry.fields["attempts"]) == ("failed", 1)
     assert "no such user" in entry.fields["last"]["problem"]
@@ -88,7 +88,7 @@ def test_transient_fault(lab: Lab) -> None:
     """A fault that may pass is tried again after a pause, until it passes."""
     flag = lab.home / "flag"
     record = ended_run(lab, alerts=alerts(command("later", f"test -e {flag} || exit 75")))
-    dispatch(record, deadline_s=0.5)
+    send(record, deadline_s=0.5)
     assert states(record) == {"later": "pending"}
     assert os.listdir(lab.state / "undelivered") == [record.run_id]
     flag.touch()
@@ -123,7 +123,7 @@ def test_pause_is_kept_by_later_runs(lab: Lab) -> None:
     record = ended_run(lab, alerts=alerts(command("later", "exit 75")))
     deliver(record, patience_s=0.0)
     entries(record)[0].save(due=9e9)
-    dispatch(ended_run(lab))
+    send(ended_run(lab))
     assert entries(record)[0].fields["attempts"] == 1
 
 
@@ -131,10 +131,10 @@ def test_held_and_superseded(lab: Lab) -> None:
     """An alert that is not final is held, and not needed once the next attempt has begun."""
     record = ended_run(lab, custody=CUSTODY)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
-    dispatch(record)
+    send(record)
     assert states(record) == {"mailbox": "held"}
     record.write_json("successor.json", {"schema": 1, "number": 2})
-    dispatch(record)
+    send(record)
     assert states(record) == {"mailbox": "superseded"}
     assert mails(lab) == []
 
@@ -143,9 +143,9 @@ def test_held_and_due(lab: Lab) -> None:
     """An alert that was held is sent when no attempt came in time."""
     record = ended_run(lab, custody=CUSTODY)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
-    dispatch(record)
+    send(record)
     outcome(record, "up_for_retry", final=False, next_within_s=0.0)
-    dispatch(record)
+    send(record)
     assert states(record) == {"mailbox": "sent"}
 
 
@@ -153,9 +153,9 @@ def test_asked_for_while_held(lab: Lab) -> None:
     """A callback that asks for it gets it sent although another attempt may follow; once."""
     record = ended_run(lab, custody=CUSTODY)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
-    dispatch(record)
-    dispatch(record, now=True)
-    dispatch(record, now=True)
+    send(record)
+    send(record, now=True)
+    send(record, now=True)
     assert states(record) == {"mailbox": "sent"}
     assert len(mails(lab)) == 1
 
@@ -163,8 +163,8 @@ def test_asked_for_while_held(lab: Lab) -> None:
 def test_another_channel(lab: Lab) -> None:
     """A channel that a callback brings gets the alert, and those before it nothing twice."""
     record = ended_run(lab)
-    dispatch(record)
-    dispatch(record, others=[command("callback", "cat > /dev/null")])
+    send(record)
+    send(record, others=[command("callback", "cat > /dev/null")])
     assert states(record) == {"mailbox": "sent", "callback": "sent"}
     assert len(mails(lab)) == 1
 
@@ -174,35 +174,45 @@ def test_secret_given_in_person(lab: Lab) -> None:
     settings, secrets = targets.alerts_of(_settings(["json://user:hunter2hunter2@127.0.0.1:1/"]))
     assert settings is not None
     record = ended_run(lab, alerts=settings)
-    dispatch(record, secrets=secrets, deadline_s=0.0)
-    last = until(lambda: entries(record)[0].fields.get("last"), "the first attempt to end")
+    send(record, secrets=secrets, deadline_s=0.0)
+    last = until(
+        lambda: [entry.fields["last"] for entry in entries(record) if "last" in entry.fields],
+        "the first attempt to end",
+    )[0]
     assert "127.0.0.1" in last["problem"]
     for path in Path(lab.state).rglob("*"):
         assert not path.is_file() or b"hunter2" not in path.read_bytes(), path
 
 
 def test_secret_that_is_gone(lab: Lab) -> None:
-    """Without the secret the alert fails for good, and says how it can be sent all the same."""
+    """Without the secret nobody tries again and again; the alert says how it can be sent."""
     settings, _secrets = targets.alerts_of(_settings(["json://user:hunter2hunter2@127.0.0.1:1/"]))
     record = ended_run(lab, alerts=settings)
-    dispatch(record)
+    send(record)
     (entry,) = entries(record)
-    assert entry.state == "failed"
-    assert "gpualert outbox retry --notify" in entry.fields["last"]["problem"]
+    assert (entry.state, entry.fields["attempts"]) == ("pending", 1)
+    assert "gpualert outbox retry RUN --notify" in entry.fields["last"]["problem"]
 
 
 def test_secret_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A secret is looked up where the alert is sent; a variable that is not set is named."""
     settings, secrets = targets.alerts_of(_settings(["env:NOT_SET_HERE"]))
     record = ended_run(lab, alerts=settings)
-    dispatch(record, secrets=secrets)
+    send(record, secrets=secrets)
     (entry,) = entries(record)
     assert "the variable NOT_SET_HERE is not set" in entry.fields["last"]["problem"]
 
 
 @pytest.mark.parametrize(
     "damage",
-    [b"", b"{", b"[]", b'{"schema": 1}', b'{"schema": 99}', b'{"schema": 1, "state": 3}'],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"schema": 1}',
+        b'{"schema": 1, "state": 3}',
+        b'{"schema": 1, "state": "pending", "channel": {}}',
+    ],
     ids=str,
 )
 def test_damaged_entry(lab: Lab, damage: bytes) -> None:
@@ -211,8 +221,75 @@ def test_damaged_entry(lab: Lab, damage: bytes) -> None:
     folder = Path(record.path) / "outbox"
     folder.mkdir(mode=0o700)
     (folder / "ended.mailbox.json").write_bytes(damage)
-    dispatch(record)
+    send(record)
     assert states(record) == {"mailbox": "sent"}
+
+
+def test_entry_of_a_newer_release(lab: Lab) -> None:
+    """An entry that a newer release wrote is its to send, and stays as it is."""
+    record = ended_run(lab)
+    path = Path(record.path) / "outbox" / "ended.mailbox.json"
+    path.parent.mkdir(mode=0o700)
+    path.write_text('{"schema": 99}')
+    send(record)
+    assert path.read_text() == '{"schema": 99}'
+    assert mails(lab) == []
+
+
+def test_entry_that_is_no_file(lab: Lab) -> None:
+    """A folder or a link in the place of an entry is put aside."""
+    record = ended_run(lab, alerts=alerts(MAILBOX, command("other", "true")))
+    folder = Path(record.path) / "outbox"
+    (folder / "ended.mailbox.json").mkdir(parents=True)
+    folder.chmod(0o700)
+    (folder / "ended.other.json").symlink_to("/etc/passwd")
+    send(record)
+    assert states(record) == {"mailbox": "sent", "other": "sent"}
+
+
+def test_damage_in_one_record(lab: Lab) -> None:
+    """A record that is damaged does not keep the alerts of others from being sent."""
+    damaged = ended_run(lab, alerts=[1, {"channels": 3}])
+    later = ended_run(lab, alerts=alerts(command("later", "true")))
+    for record in (damaged, later):
+        Outbox(record).mark([Outbox(record).draft(MAILBOX, "pending")])
+    (Path(damaged.path) / "outcome.json").write_text("{")
+    send(ended_run(lab))
+    until(lambda: states(later) == {"later": "sent"}, "the other record's alert to be sent")
+
+
+@pytest.mark.parametrize("name", ["verdict.json", "outcome.json", "successor.json"])
+def test_damaged_record(lab: Lab, name: str) -> None:
+    """What is damaged of a record is not known; its alert is sent all the same."""
+    record = ended_run(lab, custody={**CUSTODY, "is_last": True})
+    outcome(record, "failed", final=True)
+    (Path(record.path) / name).write_text("{")
+    ending = {**(record.read_json("exit.json") or {}), "ended_at": 1.0}
+    record.write_json("exit.json", ending)
+    send(record)
+    assert states(record) == {"mailbox": "sent"}
+
+
+def test_outbox_that_takes_nothing(lab: Lab) -> None:
+    """Where the outbox takes no file, the alert is sent, once, and known to be."""
+    counted = lab.home / "counted"
+    record = ended_run(lab, alerts=alerts(command("counts", f"echo >> {counted}")))
+    (Path(record.path) / "outbox").write_text("in the way")
+    for _time in range(3):
+        send(record)
+    lab.gpualert("outbox", "list")
+    (Path(record.path) / "outbox").unlink()
+    lab.gpualert("outbox", "list")
+    send(record)
+    assert counted.read_text() == "\n"
+
+
+def test_list_writes_nothing(lab: Lab) -> None:
+    """`outbox list` shows what is due, and leaves it to others."""
+    record = ended_run(lab)
+    done = lab.gpualert("outbox", "list")
+    assert b"to mailbox pending" in done.stdout
+    assert not (Path(record.path) / "outbox").exists()
 
 
 def test_strangers_in_the_outbox(lab: Lab) -> None:
@@ -223,7 +300,7 @@ def test_strangers_in_the_outbox(lab: Lab) -> None:
     folder.chmod(0o700)
     (folder / "link.json").symlink_to("/etc/passwd")
     (folder / "notes.txt").write_text("mine")
-    dispatch(record)
+    send(record)
     assert states(record) == {"mailbox": "sent"}
 
 
@@ -234,7 +311,7 @@ def test_removed_record(lab: Lab) -> None:
     for path in sorted(Path(record.path).rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     Path(record.path).rmdir()
-    dispatch(ended_run(lab))
+    send(ended_run(lab))
     until(lambda: not os.listdir(lab.state / "undelivered"), "the marker to go")
 
 
@@ -245,9 +322,8 @@ def test_program_of_the_users_own(lab: Lab) -> None:
     channel = {"name": "pigeon", "kind": "ours.pigeon", "settings": {"loft": str(lab.home)}}
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gpualert_common.record import Record\n"
         "from gpualert_common.notify.dispatch import dispatch\n"
-        "print(dispatch(Record.open(sys.argv[2]))[0].fields['last'])"
+        "print(dispatch(sys.argv[2], deadline_s=15)[0]['last'])"
     )
     record = ended_run(lab, alerts=alerts(channel))
     done = lab.call((PYTHON, "-c", code, str(lab.home), record.path))

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_common.notify.dispatch import dispatch
 from gpualert_common.spec import RunSpec
-from tests.alerts.alerting import alerts, body, states, write_config
+from tests.alerts.alerting import alerts, body, send, states, write_config
 from tests.alerts.postfix import DOMAIN, Postfix, postfix
 from tests.supervised import Lab, python, shell
 
@@ -93,8 +92,8 @@ def test_attempts_and_callbacks_add_nothing(lab: Lab) -> None:
                 handle.outcome("failed" if last else "up_for_retry", final=last)
                 handle.await_alerts()
             if last:
-                dispatch(handle.record, now=True)
-                dispatch(handle.record, others=[channel(server)], now=True)
+                send(handle.record, now=True)
+                send(handle.record, others=[channel(server)], now=True)
             assert states(handle.record) == {"mail": "sent" if last else "held"}
         (mail,) = server.mails()
         assert "attempt 2" in mail["Subject"]

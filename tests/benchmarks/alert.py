@@ -13,7 +13,7 @@ FAILS = ["/bin/sh", "-c", "echo it broke; exit 3"]
 
 
 def measure(bench: Bench) -> Row:
-    """Wall time of `gpualert run` with a child that fails at once, told to nobody or the mailbox."""
+    """Wall time of `gpualert run` with a child that fails at once, by who is told."""
     row = Row("7. a failed run and its alert")
     ways = {
         "told to nobody": _seconds(bench, "none"),

@@ -16,8 +16,6 @@ from gpualert_provider.ended import Ended
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from gpualert_common.notify.outbox import Entry
-
 DEADLINE_S = 15.0
 """Airflow ends a task's process, callbacks included, 20 s after its end: task_success_overtime."""
 
@@ -52,12 +50,12 @@ class GPUAlertNotifier(BaseNotifier):
     def notify(self, context: Context) -> None:
         """Send it, and log what became of it."""
         try:
-            for entry in self._send(context):
-                alerts.say(entry.fields, self.log)
+            for fields in self._send(context):
+                alerts.say(fields, self.log)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - no alert's fault is the task's
             self.log.error("No alert was sent: %s: %s", type(error).__name__, error)
 
-    def _send(self, context: Context) -> list[Entry]:
+    def _send(self, context: Context) -> list[dict[str, Any]]:
         given = {
             "notify": self.targets,
             "artifact": self.artifact,
@@ -77,7 +75,7 @@ class GPUAlertNotifier(BaseNotifier):
             secrets = {**alerts.secrets_of(ended.task), **secrets}
         deadline_s = settings["notify_deadline"].value
         return dispatch(
-            record,
+            record.path,
             secrets=secrets,
             others=wanted["channels"],
             now=True,

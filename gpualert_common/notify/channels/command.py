@@ -5,6 +5,7 @@ whoever sends: `GPUALERT_SUBJECT`, `GPUALERT_MESSAGE_ID`, and `GPUALERT_THREAD_I
 same for all attempts at one task. Exit status 0 says delivered, 75 (`EX_TEMPFAIL`) asks to be
 called again later, and any other is a failure for good; its last output is kept as the reason.
 A program that takes too long is killed with all that it started, and called again later.
+Its command line is kept in the record, so it is no place for a secret: let it read that itself.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ _COMMON_FAULTS = {126: "it cannot be executed", 127: "a command was not found"}
 
 
 def _words(value: Any) -> list[str]:
-    """The program and its arguments, from a list or from text quoted as for a shell."""
+    """The program and its arguments, from a list or from text quoted as for a shell.
+
+    A path to it is made whole: the sender has another working directory.
+    """
+    import os
     import shlex
 
     words = shlex.split(value) if isinstance(value, str) else value
@@ -39,7 +44,8 @@ def _words(value: Any) -> list[str]:
         raise ValueError("a program and its arguments are needed")
     if not all(isinstance(word, str) and "\0" not in word for word in words) or not words[0]:
         raise ValueError("every word of a command is text")
-    return list(words)
+    program = os.path.expanduser(words[0])
+    return [os.path.abspath(program) if os.sep in program else program, *words[1:]]
 
 
 class Channel:
@@ -116,6 +122,9 @@ def _run(
     import os
     import subprocess
 
+    from gpualert_common.notify.isolate import lift_limits
+
+    lift_limits()  # those of this process are not meant for it
     # A file in memory rather than a pipe: who does not read it blocks nobody.
     stdin = os.memfd_create("message")
     try:
