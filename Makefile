@@ -55,7 +55,7 @@ IN_PREFECT = examples/prefect_flow.py tests/benchmarks/prefect_start.py \
 
 # What imports Airflow is checked with it.
 IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/airflow/dags/matrix.py \
-	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/operators/*.py tests/airflow/*.py)
+	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/*/*.py tests/airflow/*.py)
 
 # By pip, which also looks where the machine's own pip configuration says: that is how a site
 # offers a CPU-only build, which is a tenth of the size of the one on the public registry.

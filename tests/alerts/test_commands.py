@@ -113,6 +113,44 @@ def test_retry_elsewhere(lab: Lab, flag: Path) -> None:
     assert b"name the run" in refused.stderr
 
 
+def test_retry_by_a_channel_that_was_mended(lab: Lab, flag: Path) -> None:
+    """A channel that is named again has the settings that it has now."""
+    lab.run(*FAILS)
+    _stop_senders(lab)
+    write_config(lab, '[channels.gate]\nkind = "command"\ncommand = "true"\n')
+    assert lab.gpualert("outbox", "retry", "last", "--notify", "gate").returncode == 0
+    assert states(only_run(lab)) == {"gate": "sent"}
+
+
+def test_dropped_stays_dropped(lab: Lab, flag: Path) -> None:
+    """Sending an alert elsewhere does not bring back what a person has dropped."""
+    lab.run(*FAILS)
+    _stop_senders(lab)
+    lab.gpualert("outbox", "drop", "last")
+    flag.touch()
+    lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    assert states(only_run(lab)) == {"gate": "dropped", "mailbox": "sent"}
+
+
+def test_relative_paths(lab: Lab) -> None:
+    """A path is meant from where it was given, wherever the sender works."""
+    script(lab.home / "hook.sh", f"cat > {lab.home}/got")
+    (lab.home / "url").write_text("nosuchscheme://")
+    target = ("--notify", "command:./hook.sh", "--notify", "file:url")
+    lab.gpualert("run", *target, "--", *FAILS)
+    told = {entry.fields["channel"]["kind"]: entry for entry in entries(only_run(lab))}
+    assert told["command"].state == "sent"
+    assert "not a URL that apprise knows" in told["apprise"].fields["last"]["problem"]
+
+
+def test_record_is_removed_under_the_run(lab: Lab) -> None:
+    """A run that removed its own record is told all the same."""
+    code = f"rm -r {lab.state}/runs/*; sleep 1; exit 3"
+    done = lab.gpualert("run", "--notify", "mailbox", "--", *shell(code))
+    assert done.returncode == 3
+    assert len(mails(lab)) == 1
+
+
 def test_drop(lab: Lab, flag: Path) -> None:
     """What was dropped is not sent any more, also not by later runs."""
     lab.run(*FAILS)

@@ -17,7 +17,17 @@ from gpualert_common.notify.due import bring_up_to_date
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.spec import message_id
-from tests.alerts.alerting import MAILBOX, alerts, ended_run, entries, mails, script, send, states
+from tests.alerts.alerting import (
+    MAILBOX,
+    alerts,
+    ended_run,
+    entries,
+    mails,
+    script,
+    send,
+    states,
+    write_config,
+)
 from tests.supervised import PYTHON, Lab, is_alive, until
 
 CUSTODY = {"key": ["engine", "task"], "number": 1, "adopt_within_s": 300.0, "is_last": False}
@@ -192,6 +202,62 @@ def test_secret_that_is_gone(lab: Lab) -> None:
     (entry,) = entries(record)
     assert (entry.state, entry.fields["attempts"]) == ("pending", 1)
     assert "gpualert outbox retry RUN --notify" in entry.fields["last"]["problem"]
+
+
+def test_secret_of_the_configuration(lab: Lab) -> None:
+    """A secret that was withheld is looked up in the configuration by whoever sends later."""
+    seen = lab.home / "seen"
+    (lab.home / "tells").write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
+    (lab.home / "tells").chmod(0o755)
+    write_config(
+        lab, f'[channels.ops]\nkind = "command"\ncommand = ["{lab.home}/tells", "hunter2"]\n'
+    )
+    channel = {"name": "ops", "kind": "command", "settings": {"command": "withheld"}}
+    send(ended_run(lab, alerts=alerts(channel)))
+    assert seen.read_text() == "hunter2\n"
+
+
+@pytest.mark.parametrize("way", ["__init__", "send", "exit"])
+def test_secret_in_an_error(lab: Lab, way: str) -> None:
+    """What a channel says of its secret when it fails is masked before it is written down."""
+    (lab.home / "ours").mkdir()
+    (lab.home / "ours" / "leaky.py").write_text(LEAKY)
+    settings = {"token": "withheld", "way": way}
+    channel = {"name": "leaky", "kind": "ours.leaky", "settings": settings}
+    code = (
+        "import sys, json; sys.path.insert(0, sys.argv[1])\n"
+        "from gpualert_common.notify.dispatch import dispatch\n"
+        "secrets = {'leaky': {'token': 'hunter2hunter2'}}\n"
+        "print(dispatch(sys.argv[2], secrets=secrets, deadline_s=5)[0]['last'])"
+    )
+    record = ended_run(lab, alerts=alerts(channel))
+    done = lab.call((PYTHON, "-c", code, str(lab.home), record.path))
+    assert b"bad token" in done.stdout, done
+    for path in Path(lab.state).rglob("*"):
+        assert not path.is_file() or b"hunter2" not in path.read_bytes(), path
+
+
+LEAKY = """
+import sys
+from gpualert_common.notify.message import Budget
+
+class Channel:
+    KEYS = {"token": (str, "a token"), "way": (str, "how it fails")}
+    REQUIRED = ()
+    SECRET = ("token",)
+    address = "nowhere"
+    budget = Budget(text_bytes=1000)
+
+    def __init__(self, settings):
+        self.settings = settings
+        if settings["way"] == "__init__":
+            raise ValueError("bad token " + settings["token"])
+
+    def send(self, compose, progress, timeout_s):
+        if self.settings["way"] == "exit":
+            sys.exit("bad token " + self.settings["token"])
+        raise RuntimeError("bad token " + self.settings["token"])
+"""
 
 
 def test_secret_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,21 @@ def test_wrong_target(configured: Lab, notify: object, words: str) -> None:
         channels(notify)
 
 
+def test_two_of_one_name(lab: Lab) -> None:
+    """Two channels of one name are an error: the second would never be told."""
+    twice = [{"kind": "mailbox", "name": "x"}, {"kind": "mailbox", "name": "x", "path": "/y"}]
+    with pytest.raises(ConfigError, match="two channels are called x"):
+        channels(twice)
+
+
+def test_name_says_nothing_of_a_password(lab: Lab) -> None:
+    """The name of a channel that was given in a line is the same whatever its password is."""
+    target = "smtp://me:{}@mail.example.org/?to=a@example.org"
+    (one,), _ = channels([target.format("hunter2")])
+    (other,), _ = channels([target.format("hunter3")])
+    assert one["name"] == other["name"]
+
+
 def test_error_shows_no_token(lab: Lab) -> None:
     """An error names a wrong address by its scheme: the rest may hold a token."""
     with pytest.raises(ConfigError) as caught:

@@ -150,3 +150,39 @@ def test_disk_that_thaws_in_time(on_real_disk: Lab, real_disk: Path) -> None:
     assert lab.json("show")["verdict"]["exit_code"] == 0
     names = [event["event"] for event in run.record.events()]
     assert names == ["launched", "signal", "signal", "stopping", "leader_exited"]
+
+
+def test_alert_after_the_thaw(on_real_disk: Lab, real_disk: Path) -> None:
+    """The end of a run whose disk is frozen is told when it thaws, and by nobody's asking."""
+    lab = on_real_disk
+    run = lab.launch(*shell(WAITS + "exit 3"), options=("--notify", f"mailbox:{lab.home}/box"))
+    run.says(b"ready")
+    freeze(real_disk)
+    (lab.home / "go").touch()
+    assert seconds_to_end(run) < STATUS_WITHIN_S
+    assert run.process.returncode == 3
+    thaw(real_disk)
+    until(lambda: list((lab.home / "box").glob("new/*")), "the alert")
+
+
+def test_disk_that_freezes_under_an_alert(on_real_disk: Lab, real_disk: Path) -> None:
+    """While the sender waits for a disk, the end of the run waits for its deadline at most."""
+    lab = on_real_disk
+    began, over = lab.home / "began", lab.home / "over"
+    program = lab.home / "channel"
+    program.write_text(f"#!/bin/sh\ntouch {began}\nuntil [ -e {over} ]; do sleep 0.05; done\n")
+    program.chmod(0o755)
+    options = ("--notify", f"command:{program}", "--notify-deadline", "3s")
+    run = lab.launch(*shell("echo ready; sleep 0.5; exit 3"), options=options)
+    until(began.exists, "the channel to be at it")
+    begin = time.monotonic()
+    freeze(real_disk)
+    over.touch()
+    assert run.wait() == 3
+    assert time.monotonic() - begin < 3 + STATUS_WITHIN_S
+    thaw(real_disk)
+    until(lambda: b'"sent"' in _alert(run), "the alert to be noted as sent")
+
+
+def _alert(run: Supervised) -> bytes:
+    return b"".join(path.read_bytes() for path in Path(run.record.path).glob("outbox/*.json"))
