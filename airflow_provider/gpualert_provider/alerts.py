@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import NONE, alerts_of
 from gpualert_common.notify.words import UNDELIVERED, told
 
 if TYPE_CHECKING:
@@ -47,10 +46,11 @@ def resolve(settings: Mapping[str, Setting]) -> None:
     Asks Airflow for the connections.  Raises ConfigError naming the target.
     """
     setting = settings["notify"]
-    setting.value = [_resolved(target) for target in setting.value]
+    setting.value = [resolved(target) for target in setting.value]
 
 
-def _resolved(target: Any) -> Any:
+def resolved(target: Any) -> Any:
+    """A target as a channel, where it is one of Airflow's connections.  Raises ConfigError."""
     if not isinstance(target, str) or not target.startswith(_OURS):
         return target
     conn_id, _, query = target.removeprefix(_OURS).partition("?")
@@ -142,29 +142,6 @@ def _left_s() -> float | None:
 def duration(given: timedelta | float | str | None) -> float | str | None:
     """A duration as gpualert's configuration takes it."""
     return given.total_seconds() if isinstance(given, timedelta) else given
-
-
-def of_each(
-    settings: Mapping[str, Setting], log: Log
-) -> tuple[dict[str, Any] | None, dict[str, Mapping[str, str]]]:
-    """As ``alerts_of``, for every target that can be had; what is wrong with others is logged."""
-    targets = settings["notify"].value
-    wanted: dict[str, Any] | None = None
-    channels: list[dict[str, Any]] = []
-    secrets: dict[str, Mapping[str, str]] = {}
-    for target in () if NONE in targets else targets:
-        settings["notify"].value = [target]
-        try:
-            resolve(settings)
-            one, given = alerts_of(settings)
-        except ConfigError as error:
-            log.warning("An alert cannot be sent: %s", error)
-            continue
-        if one is not None:
-            wanted = wanted or one
-            channels += one["channels"]
-            secrets |= given
-    return (None if wanted is None else {**wanted, "channels": channels}), secrets
 
 
 def secrets_of(task: object) -> Secrets:

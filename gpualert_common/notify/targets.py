@@ -21,7 +21,7 @@ from gpualert_common.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from gpualert_common.config import Setting
@@ -71,6 +71,34 @@ def alerts_of(
         "templates": _absolute(settings["templates"].value),
     }
     return told, secrets
+
+
+def alerts_of_each(
+    settings: Mapping[str, Setting], resolve: Callable[[Any], Any]
+) -> tuple[dict[str, Any] | None, dict[str, dict[str, str]], list[ConfigError]]:
+    """As :func:`alerts_of` for every target that can be had, and what is wrong with the others.
+
+    For callbacks, where one channel that is wrong shall not silence the others.  ``resolve`` turns
+    an engine's own kind of target into a channel, and may raise ConfigError too.
+    """
+    channels: list[dict[str, Any]] = []
+    secrets: dict[str, dict[str, str]] = {}
+    told: dict[str, Any] | None = None
+    problems = []
+    targets = settings["notify"].value
+    for target in [] if NONE in targets else targets:
+        try:
+            settings["notify"].value = [resolve(target)]
+            one, given = alerts_of(settings)
+        except ConfigError as error:
+            problems.append(error)
+            continue
+        if one is not None:
+            channels += one["channels"]
+            told = {**one, "channels": channels}
+            secrets |= given
+    settings["notify"].value = targets
+    return told, secrets, problems
 
 
 def channel_of(

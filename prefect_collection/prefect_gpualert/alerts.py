@@ -10,11 +10,8 @@ from prefect.blocks.system import Secret
 
 from gpualert_common.config import Setting
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import NONE, alerts_of, channel_of
+from gpualert_common.notify.targets import channel_of
 from gpualert_common.notify.words import UNDELIVERED, told
-
-Alerts = tuple[dict[str, Any] | None, dict[str, dict[str, str]]]
-"""What the record says of the alerts, and the secrets that it does not."""
 
 _OURS = "prefect:"
 _SECRET = "prefect:secret/"
@@ -27,10 +24,11 @@ def resolve(settings: Mapping[str, Setting]) -> None:
     Asks Prefect for the blocks, and blocks for that.  Raises ConfigError naming the target.
     """
     setting = settings["notify"]
-    setting.value = [_resolved(target) for target in setting.value]
+    setting.value = [resolved(target) for target in setting.value]
 
 
-def _resolved(target: Any) -> Any:
+def resolved(target: Any) -> Any:
+    """A target as a channel, where it is one of Prefect's blocks.  Raises ConfigError."""
     if not isinstance(target, str) or not target.startswith(_OURS):
         return target
     if not target.startswith(_SECRET):
@@ -59,29 +57,6 @@ def _secret(target: str) -> Any:
     except Exception as error:  # no such block, no API: Prefect raises anything
         problem = " ".join(str(error).split()) or type(error).__name__
         raise ConfigError(f"notify: {target} cannot be had: {problem}") from error
-
-
-def each(settings: Mapping[str, Setting]) -> tuple[Alerts, list[ConfigError]]:
-    """The alerts of every target that can be had, and what is wrong with the others."""
-    channels: list[dict[str, Any]] = []
-    secrets: dict[str, dict[str, str]] = {}
-    alerts: dict[str, Any] | None = None
-    problems = []
-    targets = settings["notify"].value
-    for target in [] if NONE in targets else targets:
-        settings["notify"].value = [target]
-        try:
-            resolve(settings)
-            found, given = alerts_of(settings)
-        except ConfigError as error:
-            problems.append(error)
-            continue
-        if found is not None:
-            channels += found["channels"]
-            alerts = {**found, "channels": channels}
-            secrets |= given
-    settings["notify"].value = targets
-    return (alerts, secrets), problems
 
 
 def line(fields: Mapping[str, Any]) -> tuple[str, int]:

@@ -21,6 +21,7 @@ from gpualert_common import config
 from gpualert_common.errors import ConfigError, GPUAlertError
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.notify.dispatch import dispatch
+from gpualert_common.notify.targets import alerts_of_each
 from gpualert_common.record import Record
 from prefect_gpualert import alerts, trainings, untold
 from prefect_gpualert.following import Logger
@@ -139,7 +140,8 @@ class _Alerting:
         settings["artifact"].value = [os.path.abspath(one) for one in settings["artifact"].value]
         if settings["notify_on"].value != "never":
             settings["notify_on"].value = "always"  # whoever set a hook wants to be told
-        (self._alerts, self._secrets), self._problems = alerts.each(settings)
+        told = alerts_of_each(settings, alerts.resolved)
+        self._alerts, self._secrets, self._problems = told
         for problem in self._problems:
             self._log(f"No alert: {problem}", logging.ERROR)
 

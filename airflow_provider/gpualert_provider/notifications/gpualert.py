@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import BaseNotifier
 
 from gpualert_common import config
 from gpualert_common.notify.dispatch import dispatch
+from gpualert_common.notify.targets import alerts_of_each
 from gpualert_provider import alerts
 from gpualert_provider.ended import Ended
 
@@ -64,15 +65,18 @@ class GPUAlertNotifier(BaseNotifier):
         settings = config.load(given, given_as="argument")
         if settings["notify_on"].value != "never":
             settings["notify_on"].value = "always"  # the author chose by the callback
-        wanted, secrets = alerts.of_each(settings, self.log)
+        wanted, given_secrets, problems = alerts_of_each(settings, alerts.resolved)
+        for problem in problems:
+            self.log.warning("An alert cannot be sent: %s", problem)
         if wanted is None:
             return []
+        secrets: alerts.Secrets = given_secrets
         ended = Ended.of(context)
         record = ended.training(settings["state_dir"].value)
         if record is None:
             record = ended.recorded(wanted, settings["state_dir"].value)
         else:
-            secrets = {**alerts.secrets_of(ended.task), **secrets}
+            secrets = {**alerts.secrets_of(ended.task), **given_secrets}
         deadline_s = settings["notify_deadline"].value
         return dispatch(
             record.path,
