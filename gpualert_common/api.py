@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.prepare import Prepared
 
 
+OWN, LEFT = "own", "left"
+"""What a sender of alerts may be needed for."""
+
+
 class RunResult:
     """A run that has ended.
 
@@ -115,8 +119,8 @@ def run(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
     done = supervise(spec, lambda prepared: _quiet_plan(spec, prepared), own_process=False)
-    if done.alert:
-        tell(spec, done.record.path)
+    if done.sender:
+        tell(spec, done.record.path, done.sender)
     return RunResult(done.record, done.ending, done.verdict)
 
 
@@ -150,24 +154,25 @@ def make_spec(
     )
 
 
-def needs_sender(spec: RunSpec, record_path: str, verdict: Mapping[str, Any] | None) -> bool:
-    """False when nobody is told of this end, and no earlier alert waits: nothing to look into."""
-    return _is_told(spec, verdict) or is_any_left(record_path)
+def sender_for(spec: RunSpec, record_path: str, verdict: Mapping[str, Any] | None) -> str:
+    """What a sender is needed for at this end: OWN, LEFT (by other runs), or nothing."""
+    if spec.alerts is not None:
+        well = verdict is not None and verdict["cause"] == "none"
+        if not well or spec.alerts["on"] == "always":
+            return OWN
+    return LEFT if is_any_left(record_path) else ""
 
 
-def _is_told(spec: RunSpec, verdict: Mapping[str, Any] | None) -> bool:
-    if spec.alerts is None:
-        return False
-    return verdict is None or verdict["cause"] != "none" or spec.alerts["on"] == "always"
+def tell(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
+    """Have people told of the end of a run, within its deadline; the fields of each alert.
 
-
-def tell(spec: RunSpec, record_path: str) -> list[dict[str, Any]]:
-    """Have people told of the end of a run, within its deadline; the fields of each alert."""
+    For what other runs left behind nobody waits.
+    """
     from gpualert_common.notify.dispatch import dispatch
 
-    own = spec.alerts is not None
-    deadline_s = spec.alerts["deadline_s"] if spec.alerts is not None else 0.0
-    return dispatch(record_path, secrets=spec.secrets, own=own, deadline_s=deadline_s)
+    if sender != OWN or spec.alerts is None:
+        return dispatch(record_path, own=False, deadline_s=0.0)
+    return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
 
 
 def tell_late(spec: RunSpec, record_path: str) -> None:
@@ -208,6 +213,6 @@ def _quiet_plan(spec: RunSpec, prepared: Prepared) -> ScribePlan:
     return ScribePlan(
         lambda: judge_for(prepared),
         beside=survey_for(prepared),
-        needs_sender=lambda verdict: needs_sender(spec, path, verdict),
+        sender_for=lambda verdict: sender_for(spec, path, verdict),
         late=lambda: tell_late(spec, path),
     )

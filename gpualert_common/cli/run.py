@@ -9,7 +9,7 @@ from gpualert_common import config
 from gpualert_common.api import (
     judge_for,
     make_spec,
-    needs_sender,
+    sender_for,
     survey_for,
     tell,
     tell_late,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.spec import Ending, RunSpec
+    from gpualert_common.supervise import Supervised
     from gpualert_common.supervise.prepare import Prepared
 
 _STDOUT, _STDERR = 1, 2
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         return ScribePlan(
             lambda: judge_for(prepared),
             beside=survey_for(prepared),
-            needs_sender=lambda verdict: needs_sender(spec, prepared.record.path, verdict),
+            sender_for=lambda verdict: sender_for(spec, prepared.record.path, verdict),
             late=lambda: tell_late(spec, prepared.record.path),
             forwards=_forwards(spec),
             greeting="" if quiet else _greeting(prepared),
@@ -58,15 +59,15 @@ def run(options: argparse.Namespace) -> int:
         )
 
     supervised = supervise(spec, plan, own_process=True)
-    if supervised.alert:
-        _alert(spec, supervised.record.path, quiet=quiet)
+    if supervised.sender:
+        _alert(spec, supervised, quiet=quiet)
     os._exit(supervised.ending.shell_code)
 
 
-def _alert(spec: RunSpec, record_path: str, *, quiet: bool) -> None:
+def _alert(spec: RunSpec, supervised: Supervised, *, quiet: bool) -> None:
     """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
     try:
-        alerts = tell(spec, record_path)
+        alerts = tell(spec, supervised.record.path, supervised.sender)
         if not quiet and alerts:
             from gpualert_common.notify.words import told
 

@@ -36,18 +36,18 @@ __all__ = ["ScribePlan", "Supervised", "supervise"]
 class Supervised:
     """A run that has ended: its record, how it ended, and the verdict if it came in time.
 
-    ``alert`` says that somebody is to be told, as far as that is known by now.
+    ``sender`` says what a sender of alerts is needed for, as far as that is known by now.
     """
 
-    __slots__ = ("alert", "ending", "record", "verdict")
+    __slots__ = ("ending", "record", "sender", "verdict")
 
     def __init__(
-        self, record: Record, ending: Ending, verdict: dict[str, Any] | None, *, alert: bool
+        self, record: Record, ending: Ending, verdict: dict[str, Any] | None, sender: str
     ) -> None:
         self.record = record
         self.ending = ending
         self.verdict = verdict
-        self.alert = alert
+        self.sender = sender
 
 
 def supervise(
@@ -94,10 +94,10 @@ def supervise(
         _end_unwatched(record, scribe, error)
         raise
     finally:
-        verdict, alert = scribe.verdict, scribe.alert
+        verdict, sender = scribe.verdict, scribe.sender
         scribe.close()
         record.disown()
-    return Supervised(record, ending, verdict, alert=alert)
+    return Supervised(record, ending, verdict, sender)
 
 
 def _launch_and_watch(

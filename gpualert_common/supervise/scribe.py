@@ -52,7 +52,7 @@ class ScribePlan:
     descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd`` after the
     ``greeting``.  ``looks`` says that somebody has to know whether the run is followed.  ``beside``
     starts a process that looks at something else once the run has lasted for a moment; it is ended
-    with the run.  ``needs_sender`` says by the verdict whether somebody is to be told of the end;
+    with the run.  ``sender_for`` says by the verdict what a sender of alerts is needed for, if any;
     ``late`` is called when the supervisor could not wait for that.  ``shared`` holds how far each
     log was forwarded, in memory that a second scribe shares with one that died.
     """
@@ -64,9 +64,9 @@ class ScribePlan:
         "greeting",
         "late",
         "looks",
-        "needs_sender",
         "say",
         "say_fd",
+        "sender_for",
         "shared",
     )
 
@@ -80,7 +80,7 @@ class ScribePlan:
         greeting: str = "",
         looks: bool = False,
         beside: Callable[[], Popen[bytes]] | None = None,
-        needs_sender: Callable[[dict[str, Any] | None], bool] = lambda _verdict: False,
+        sender_for: Callable[[dict[str, Any] | None], str] = lambda _verdict: "",
         late: Callable[[], None] = lambda: None,
         shared: memoryview | None = None,
     ) -> None:
@@ -92,7 +92,7 @@ class ScribePlan:
         self.greeting = greeting
         self.looks = looks
         self.beside = beside
-        self.needs_sender = needs_sender
+        self.sender_for = sender_for
         self.late = late
 
 
@@ -244,8 +244,8 @@ class Scribe:
         self.verdict = self._conclude(ending)
         self._drain()
         self._say(ending)
-        alert = self._plan.needs_sender(self.verdict)
-        self._link.send({"kind": "done", "alert": alert})
+        sender = self._plan.sender_for(self.verdict)
+        self._link.send({"kind": "done", "sender": sender})
         if self._link.closed:  # the supervisor went without us, and knew of no end to tell
             self._plan.late()
         self._release_reserve()

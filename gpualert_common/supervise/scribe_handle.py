@@ -44,8 +44,8 @@ class ScribeHandle:
         self._scribe: Scribe | None = None
         self.pid: int | None = None
         self.finished = False
-        self.alert = False
-        """True once the scribe said that somebody is to be told of the end."""
+        self.sender = ""
+        """What the scribe said that a sender of alerts is needed for."""
         self.impatient_fd = -1
         self._starts = 0
         self._seen: set[str] = set()
@@ -165,7 +165,7 @@ class ScribeHandle:
             if message["kind"] == "look":
                 self._looks.append(message["leases"])
             if message["kind"] == "done":
-                self.alert = message["alert"]
+                self.sender = message["sender"]
             draining = draining or message["kind"] == "draining"
             self._seen.add(message["kind"])
         return draining
