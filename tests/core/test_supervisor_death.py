@@ -127,7 +127,7 @@ def test_recover_while_it_still_runs(lab: Lab, orphaned: Supervised) -> None:
     """``recover`` of a run that lives on says so and changes nothing."""
     before = sorted(os.listdir(orphaned.record.path))
     (row,) = lab.json("recover")["records"]
-    assert row == {"run_id": orphaned.record.run_id, "outcome": "running"}
+    assert row == {"run_id": orphaned.record.run_id, "outcome": "running", "alerts": []}
     assert sorted(os.listdir(orphaned.record.path)) == before
     assert orphaned.leader in lab.living()
     assert not orphaned.record.held
