@@ -94,12 +94,16 @@ class Outbox:
             "event": EVENT,
             "message_id": message_id(self.record.run_id),
             "channel": dict(channel),
-            "state": SENT if channel["name"] in self._sent_to() else state,
+            "state": state,
             "due": due,
             "queued_at": time.time(),
             "attempts": 0,
             "arrived": [],
         }
+        sent = self._sent_to().get(str(channel["name"]))
+        if sent is not None:  # where the outbox took no file
+            last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
+            fields |= {"state": SENT, "attempts": 1, "last": last}
         return Entry(self, name, fields, stored=False)
 
     def add(self, entry: Entry) -> Entry:
@@ -141,13 +145,14 @@ class Outbox:
         assert self._opened is not None
         return self._opened
 
-    def _sent_to(self) -> set[str]:
+    def _sent_to(self) -> dict[str, dict[str, Any]]:
+        """By channel, the event that says it accepted the alert."""
         try:
             events = list(self.record.events())
         except (OSError, RecordError):
-            return set()
+            return {}
         sent = (e for e in events if e.get("event") == SENT_EVENT and e.get("state") == SENT)
-        return {str(event.get("channel")) for event in sent}
+        return {str(event.get("channel")): event for event in sent}
 
     # -- locks and markers -----------------------------------------------------------------
 

@@ -530,7 +530,7 @@ FAULTS: dict[str, Fault] = {
         Fault("module_exits_at_import", _module(MODULES["exits_at_import"]), _FAILED, mended=True),
         Fault("module_dies_at_import", _module(MODULES["dies_at_import"]), _PENDING, mended=True),
         Fault("full_disk", _full_disk, _PENDING, mended=True, tells=False, once=True),
-        Fault("read_only_outbox", _read_only_outbox, _PENDING, mended=True, tells=False),
+        Fault("read_only_outbox", _read_only_outbox),
         Fault("many_artifacts", _artifacts(_MANY)),
         Fault("changing_artifacts", _changing),
         Fault("sparse_artifact", _artifacts(_SPARSE)),
