@@ -16,8 +16,8 @@ import time
 
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError, RecordError
-from gpualert_common.record.directory import (
-    Directory,
+from gpualert_common.record.directory import Directory
+from gpualert_common.record.files import (
     make_directory,
     open_directory,
     refuse_strangers,

@@ -11,7 +11,7 @@ import select
 import sys
 import time
 
-from gpualert_common.record.directory import write_all
+from gpualert_common.record.files import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.notify.entry import OPEN, SENT, Entry, is_entry
 from gpualert_common.notify.targets import undelivered
 from gpualert_common.record import OUTBOX, Record
-from gpualert_common.record.directory import Directory, make_directory, open_directory
+from gpualert_common.record.directory import Directory
+from gpualert_common.record.files import make_directory, open_directory
 from gpualert_common.spec import SCHEMA, message_id
 
 TYPE_CHECKING = False

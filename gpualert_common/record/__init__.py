@@ -27,7 +27,7 @@ lives: that, and never a process id, says that a run is supervised.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL
-from gpualert_common.record.directory import make_directory, refuse_strangers
+from gpualert_common.record.files import make_directory, refuse_strangers
 from gpualert_common.record.record import (
     EVENTS,
     EXIT,

@@ -7,7 +7,8 @@ import os
 import time
 
 from gpualert_common.errors import RecordError
-from gpualert_common.record.directory import Directory, write_all
+from gpualert_common.record.directory import Directory
+from gpualert_common.record.files import write_all
 from gpualert_common.spec import SCHEMA
 
 TYPE_CHECKING = False

@@ -10,6 +10,12 @@ import stat
 import time
 
 from gpualert_common.errors import DamagedFileError, RecordError
+from gpualert_common.record.files import (
+    is_held_by_others,
+    open_directory,
+    remove_all,
+    write_all,
+)
 from gpualert_common.spec import SCHEMA
 
 TYPE_CHECKING = False
@@ -86,7 +92,7 @@ class Directory:
     def discard(self) -> None:
         """Remove what was begun, when it turned out that the run cannot be prepared here."""
         self.disown()  # where descriptors ran out, listing needs this one
-        _remove_all(self._dir_fd)
+        remove_all(self._dir_fd)
         os.rmdir(self.path)
         self.close()
 
@@ -117,13 +123,7 @@ class Directory:
         if self._lock_fd >= 0:
             return True
         fd = os.open(f"/proc/self/fd/{self._dir_fd}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return is_held_by_others(fd)
 
     def try_lock(self, name: str) -> int:
         """A descriptor that holds the lock file ``name``; -1 while somebody else holds it.
@@ -148,13 +148,7 @@ class Directory:
             fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
         except OSError:
             return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return is_held_by_others(fd)
 
     # -- whole files -----------------------------------------------------------------------
 
@@ -290,63 +284,3 @@ def _told(error: OSError, where: str) -> Exception:
         return error
     kind = DamagedFileError if error.errno == errno.ELOOP else RecordError  # a link, never of ours
     return kind(f"{where}: {error.strerror}")
-
-
-def make_directory(path: str) -> None:
-    """Make ``path`` and what is missing above it for the owner alone.  Raises OSError."""
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        pass
-    except FileNotFoundError:
-        if os.path.dirname(path) in (path, ""):
-            raise
-        make_directory(os.path.dirname(path))
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            pass  # another run was quicker
-
-
-def refuse_strangers(place: str, *, chosen: bool) -> None:
-    """Nobody else may be able to put something in our way where we are about to write.
-
-    Somebody else's directory is used only where the user chose it and only its owner can write it.
-    """
-    if os.lstat(place).st_uid in (0, os.geteuid()):
-        return
-    if (
-        not chosen
-        or os.path.islink(place)
-        or os.stat(place).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    ):
-        raise PermissionError(errno.EPERM, "belongs to somebody else who could tamper with the log")
-
-
-def open_directory(path: str) -> int:
-    """A descriptor of the directory at ``path``, never of what a link points to."""
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write every byte, however many calls that takes.  Raises OSError."""
-    view = memoryview(data)
-    while view:
-        written = os.write(fd, view)
-        if written == 0:
-            raise OSError(errno.EIO, "write returned 0")
-        view = view[written:]
-
-
-def _remove_all(dir_fd: int) -> None:
-    for name in os.listdir(dir_fd):
-        try:
-            os.unlink(name, dir_fd=dir_fd)
-        except IsADirectoryError:
-            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-            below = os.open(name, flags, dir_fd=dir_fd)
-            try:
-                _remove_all(below)
-            finally:
-                os.close(below)
-            os.rmdir(name, dir_fd=dir_fd)

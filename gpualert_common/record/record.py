@@ -8,7 +8,8 @@ import time
 
 from gpualert_common.errors import RecordError
 from gpualert_common.record.control import Control
-from gpualert_common.record.directory import encode, make_directory, open_directory
+from gpualert_common.record.directory import encode
+from gpualert_common.record.files import make_directory, open_directory
 from gpualert_common.spec import SCHEMA, Ending
 
 TYPE_CHECKING = False
