@@ -29,12 +29,14 @@ CLASSES: Final = _SAME | frozenset(_RENAMED.values())
 """The paper's labels."""
 
 
+def class_of_cause(cause: str) -> str | None:
+    """The paper's label for *cause* where it is one of the paper's, else None."""
+    return _RENAMED.get(cause, cause if cause in _SAME else None)
+
+
 def paper_class(resolution: Resolution) -> str | None:
     """The paper's label: the cause where it is one, else that of the exception, else None."""
-    if resolution.cause in _RENAMED:
-        return _RENAMED[resolution.cause]
-    if resolution.cause in _SAME:
-        return resolution.cause
-    if resolution.traceback is None:
-        return None
+    named = class_of_cause(resolution.cause)
+    if named is not None or resolution.traceback is None:
+        return named
     return _EXCEPTIONS.get(resolution.traceback.name, "traceback")

@@ -1,0 +1,1 @@
+"""Generators of logs that cannot be produced here, after documented message formats."""
