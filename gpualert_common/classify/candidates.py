@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import attrgetter
+from typing import NamedTuple
 
-from gpualert_common.classify.causes import COMMUNICATION, GENERIC, LASTING, SIGNALLED
+from gpualert_common.classify.causes import (
+    COMMUNICATION,
+    GENERIC,
+    LASTING,
+    RESOURCES,
+    SCHEDULED,
+    SIGNALLED,
+)
+from gpualert_common.classify.exceptions import is_report
 from gpualert_common.classify.lines import Place
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.program import program_of
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import PROGRESS, Observation, Reading
+from gpualert_common.classify.scan import PROGRESS, Reading
 from gpualert_common.classify.tracebacks import Context, Link, Traceback
 from gpualert_common.model import Role
-
-_MESSAGE_LINES = 6
-"""Lines behind the exception's own that may still belong to its message."""
 
 _LAST_WORD_LINES = 3
 """Lines that may stand behind the end of a run: a redrawn bar, a line flushed late."""
@@ -27,6 +36,9 @@ _NEARBY_LINES = 40
 
 _PROGRESS_STEPS = 3
 """Different step numbers after a failure that show that training went on."""
+
+_GRACE_STEPS = 50
+"""As many may still be told between a scheduler's notice and the end that it announces."""
 
 
 class Tier(IntEnum):
@@ -44,9 +56,10 @@ class Ground(IntEnum):
     """What a candidate rests on, best last."""
 
     LINE = 0
-    TYPE = 1
-    MESSAGE = 2
-    CONFIRMATION = 3
+    PLACE = 1
+    TYPE = 2
+    MESSAGE = 3
+    CONFIRMATION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +89,25 @@ class Candidate:
 def candidates(reading: Reading, rules: RuleSet) -> list[Candidate]:
     """Everything in *reading* that could have ended the run, in the order of the file.
 
-    Exceptions that the interpreter ignored and launchers' reports of a failed child are none.
+    Exceptions that the interpreter ignored are none, but for an output that nobody read; neither
+    are launchers' reports of a failed child.
     """
-    attached = _attach(reading)
-    taken = {id(one) for found in attached.values() for one in found}
+    members = [member for head in reading.tracebacks for member in head.chain()]
+    taken = {id(one) for member in members for one in member.observations}
     result = []
     for head in reading.tracebacks:
-        if head.context is not Context.IGNORED:
-            result += _of_traceback(head, attached, reading, rules)
+        if head.context is not Context.IGNORED or "Broken pipe" in head.text:
+            result += _of_traceback(head, reading, rules)
     for one in reading.observations:
         if id(one) not in taken and one.role in (Role.ROOT, Role.CONFIRMATION, Role.CASCADE):
             result += _of_line(one, reading)
     return sorted(result, key=lambda entry: entry.place.offset)
 
 
-def went_on(reading: Reading, offset: int) -> bool:
-    """True when training made progress behind *offset*, as far as the log's end shows."""
+def went_on(reading: Reading, offset: int, steps: int = _PROGRESS_STEPS) -> bool:
+    """True when training made *steps* of progress behind *offset*, as far as the end shows."""
     after = reading.tail[max(0, offset - reading.tail_offset) :]
-    steps = {match.groups() for match in PROGRESS.finditer(after)}
-    return len(steps) >= _PROGRESS_STEPS
+    return len({match.groups() for match in PROGRESS.finditer(after)}) >= steps
 
 
 def is_last_word(reading: Reading, place: Place) -> bool:
@@ -116,20 +129,28 @@ def surviving(found: Sequence[Candidate]) -> list[Candidate]:
     last counts (and the last that is not about communication: the other ranks may write to the
     same stream); those of threads and worker processes stand for themselves.
     """
-    last: dict[tuple[str, str, bool], Candidate] = {}
-    for one in found:
+    alive = [one for one in found if not one.went_on]
+    last: dict[tuple[str, str, Tier], Traceback] = {}
+    bare: dict[tuple[str, str], Traceback] = {}
+    whole: set[tuple[str, str]] = set()
+    for one in alive:
         if one.head is not None and one.head.context is Context.MAIN:
-            last[_process(one)] = one
-    return [
-        one
-        for one in found
-        if not one.went_on
-        and (
-            one.head is None
-            or one.head.context is not Context.MAIN
-            or last[_process(one)].head is one.head
-        )
-    ]
+            last[_process(one)] = one.head
+            whole.add((one.file, one.head.stream))
+        elif one.head is not None and one.head.context is Context.BARE:
+            bare[one.file, one.head.stream] = one.head
+
+    def survives(one: Candidate) -> bool:
+        if one.head is None:
+            return True
+        if one.head.context is Context.MAIN:
+            return last[_process(one)] is one.head
+        if one.head.context is Context.BARE:
+            stream = (one.file, one.head.stream)
+            return stream not in whole and bare[stream] is one.head
+        return True
+
+    return [one for one in alive if survives(one)]
 
 
 def near_failure(found: Sequence[Candidate]) -> list[Candidate]:
@@ -150,46 +171,33 @@ def near_failure(found: Sequence[Candidate]) -> list[Candidate]:
     return [one for one in found if near(one)]
 
 
-def _process(one: Candidate) -> tuple[str, str, bool]:
+def _process(one: Candidate) -> tuple[str, str, Tier]:
+    """Which process an exception ended, as far as the log tells them apart.
+
+    What ranks say of one another, and what launchers say of ranks, often stands in one stream
+    with the exception that it followed.
+    """
     stream = one.head.stream if one.head is not None else ""
-    return one.file, stream, one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
+    said_of_others = one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
+    return one.file, stream, one.tier if said_of_others else Tier.GENERIC
 
 
-def _attach(reading: Reading) -> dict[int, list[Observation]]:
-    """The observations that belong to each exception of each chain, by the exception's id."""
-    members = [member for head in reading.tracebacks for member in head.chain()]
-    attached: dict[int, list[Observation]] = {id(member): [] for member in members}
-    for one in reading.observations:
-        owner: Traceback | None = None
-        for member in members:
-            if (
-                member.stream == one.stream
-                and member.start.offset <= one.place.offset
-                and one.place.line <= member.end.line + _MESSAGE_LINES
-                and (owner is None or member.start.offset > owner.start.offset)
-            ):
-                owner = member
-        if owner is not None:
-            attached[id(owner)].append(one)
-    return attached
-
-
-def _of_traceback(
-    head: Traceback, attached: dict[int, list[Observation]], reading: Reading, rules: RuleSet
-) -> list[Candidate]:
+def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Candidate]:
     named = []
     for member in head.chain():
-        observations = _ordered(attached[id(member)], rules)
+        observations = _ordered(member.observations, rules)
         cause, ground = _cause_of(member, observations, rules)
-        named.append((member, observations, cause, ground))
-    if named[-1][1] and named[-1][1][0].role is Role.CASCADE:
-        first = named[-1][1][0]
-        return _of_line(first, reading, head) if first.cause in COMMUNICATION else []
+        named.append(_Named(member, observations, cause, ground))
+    seen_last = named[-1].observations
+    if seen_last and seen_last[0].role is Role.CASCADE:
+        return _of_line(seen_last[0], reading, head)
     member, observations, cause, ground = _root_of_chain(named)
     return [
         Candidate(
             cause=cause,
-            tier=_tier(cause, ground),
+            tier=Tier.CASCADE
+            if cause == "traceback" and is_report(member.type)
+            else _tier(cause, ground),
             ground=ground,
             file=head.file,
             place=member.end,
@@ -205,8 +213,6 @@ def _of_traceback(
 
 
 def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) -> list[Candidate]:
-    if one.role is Role.CASCADE and one.cause not in COMMUNICATION:
-        return []
     ground = Ground.CONFIRMATION if one.role is Role.CONFIRMATION else Ground.LINE
     tier = Tier.CASCADE if one.role is Role.CASCADE else _tier(one.cause, ground)
     last = one
@@ -223,14 +229,18 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
             observations=(one,),
             traceback=head,
             head=head,
-            went_on=went_on(reading, last.place.offset),
+            went_on=went_on(
+                reading,
+                last.place.offset,
+                _GRACE_STEPS if one.cause in SCHEDULED else _PROGRESS_STEPS,
+            ),
             near_end=head is not None or is_near_end(reading, last.place),
             last_word=is_last_word(reading, last.place),
         )
     ]
 
 
-def _ordered(found: list[Observation], rules: RuleSet) -> list[Observation]:
+def _ordered(found: Sequence[Observation], rules: RuleSet) -> list[Observation]:
     """*found* with the most telling first: by line, as the message says it, then by rule."""
     order = {rule.id: rule.order for rule in rules}
     telling = [one for one in found if one.role is not Role.BENIGN]
@@ -240,35 +250,65 @@ def _ordered(found: list[Observation], rules: RuleSet) -> list[Observation]:
 def _cause_of(
     member: Traceback, observations: list[Observation], rules: RuleSet
 ) -> tuple[str, Ground]:
-    """The message goes before the type: types mislead."""
+    """The message goes before the place, and that before the type: types mislead."""
     if observations:
         first = observations[0]
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Ground.CONFIRMATION if confirmed else Ground.MESSAGE
+    places = [f"{frame.file}:{frame.function}" for frame in member.frames]
+    cause = program_of(rules).cause_by_place(member.name, places)
+    if cause is not None:
+        return cause, Ground.PLACE
     for name in (member.type, member.name):
         for rule in rules:
             if name in rule.exceptions:
                 return rule.id, Ground.TYPE
-    return "traceback", Ground.TYPE
+    return ("runtime_error" if member.context is Context.NATIVE else "traceback"), Ground.TYPE
 
 
-_Named = tuple[Traceback, list[Observation], str, Ground]
+class _Named(NamedTuple):
+    """An exception of a chain, what was seen in it, and the cause that follows by itself."""
+
+    member: Traceback
+    observations: list[Observation]
+    cause: str
+    ground: Ground
+
+    @property
+    def telling(self) -> bool:
+        """True when it says more than that the program failed."""
+        return self.cause not in GENERIC
+
+    @property
+    def said(self) -> bool:
+        """True when its own message says so."""
+        return self.telling and self.ground >= Ground.MESSAGE
 
 
 def _root_of_chain(named: list[_Named]) -> _Named:
     """Which exception of a chain carries the cause.
 
-    The last when it says something specific; else the first that does.  When none does: the first
-    if it was made the direct cause of the rest, the last if it only was being handled (the usual
-    look-up that is tried and then done without).
+    A resource that ran out is the root of whatever was raised on top of it.  Otherwise the chain
+    falls into parts that were raised while another was handled (the usual look-up that is tried
+    and then done without): the last part goes first, and in a part the first exception, from
+    which the others were raised on purpose.  What a message says goes before what only a type or
+    a place does.  When none is telling: the first if it was made the direct cause of the rest,
+    else the last.
     """
-    last = named[-1]
-    if last[2] not in GENERIC:
-        return last
     for one in named:
-        if one[2] not in GENERIC:
+        if one.said and one.cause in RESOURCES:
             return one
-    return named[0] if last[0].link is Link.CAUSE else last
+    parts: list[list[_Named]] = []
+    for one in named:
+        if not parts or one.member.link is not Link.CAUSE:
+            parts.append([])
+        parts[-1].append(one)
+    for wanted in (attrgetter("said"), attrgetter("telling")):
+        for part in reversed(parts):
+            for one in part:
+                if wanted(one):
+                    return one
+    return named[0] if named[-1].member.link is Link.CAUSE else named[-1]
 
 
 def _tier(cause: str, ground: Ground) -> Tier:

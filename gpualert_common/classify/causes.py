@@ -68,8 +68,19 @@ GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
 COMMUNICATION = frozenset({"collective", "rendezvous"})
 """Causes that other ranks report when one of them is gone; a root only when nothing else is."""
 
+SCHEDULED = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
+"""Causes that come from outside and are announced before the end."""
+
 LASTING = frozenset({"nan_loss"})
 """Causes that are a state: training that goes on in it has not recovered."""
+
+RESOURCES = frozenset(
+    {
+        *("cuda_oom", "oom_killer", "host_oom", "shared_memory", "too_many_files", "disk_full"),
+        "gpu_hardware",
+    }
+)
+"""Causes that lie outside the program: what it raises on top of them is no root."""
 
 SIGNALLED = frozenset({"killed_unknown", "segfault", "cancelled"})
 """Causes that name the signal, not what led to it."""

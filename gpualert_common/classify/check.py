@@ -31,7 +31,17 @@ def check_rules(directory: str | os.PathLike[str] | None = None) -> list[RuleErr
         problems += _word_problems(rule)
         for pattern in rule.patterns:
             problems += _pattern_problems(pattern, rule, rules)
+        problems += _place_problems(rule)
     return problems
+
+
+def _place_problems(rule: Rule) -> Iterator[RuleError]:
+    for number, entry in enumerate(rule.raised_in):
+        try:
+            re2.compile(entry.file)
+        except re2.error as error:
+            key = f"raised_in[{number}].file"
+            yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
 
 def _word_problems(rule: Rule) -> Iterator[RuleError]:

@@ -24,60 +24,6 @@ _ANSI = re.compile(
     rb"|[@-Z\\^_])"  # two-byte escapes
 )
 
-_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-_PREFIX = re.compile(
-    rf"""
-      \[rank(?P<torch>\d{{1,6}})\]:\ ?                              # torch's excepthook and C++ log
-    | \[[a-z_]+(?P<tee>\d{{1,6}})\]:\ ?                             # torchrun --tee: [default1]:
-    | \[\d+,(?P<mpi>\d{{1,6}})\]<std(?:out|err|diag)>:\ ?           # mpirun --tag-output
-    | \ {{0,3}}(?P<srun>\d{{1,5}}):\ (?=\S|\ {{2}})                 # srun --label
-    | \((?P<ray>[^()\n]{{0,80}}\b(?:pid|ip)=[^()\n]{{1,80}})\)\ ?   # ray
-    | \[[IWEF]\d{{4}}\ [\d:.]+\ [^\]\n]{{0,200}}\]\ ?               # glog as torch writes it
-    | [IWEF]\d{{4}}\ \d\d:\d\d:\d\d\.\d+\ +\d+\ [^\]\n]{{1,200}}\]\ ?   # glog
-    | \[\ *\d{{1,9}}\.\d{{6}}\]\ ?                                  # kernel
-    | \[{_STAMP}\]:?\ ?
-    | {_STAMP}:?\ ?
-    """,
-    re.VERBOSE,
-)
-_MOST_PREFIXES = 5
-"""A launcher's prefix, a rank, a time and a logger's own; more is text that looks like them."""
-
-
-class Line(NamedTuple):
-    """A line without prefixes and escape sequences.
-
-    ``rank`` is the rank a prefix named, ``stream`` what tells lines of one process from those of
-    others in the same file ("" when no prefix did).
-    """
-
-    text: str
-    rank: int | None
-    stream: str
-
-
-def normalise(piece: bytes) -> Line:
-    """*piece* (escape sequences already gone) as text without its prefixes.
-
-    Bytes that are not UTF-8 are replaced; NULs are dropped.  One space after a prefix goes with
-    it, deeper indentation stays: it tells the frames of a traceback from its last line.
-    """
-    text = piece.decode("utf-8", "replace").replace("\0", "")
-    rank: int | None = None
-    stream = ""
-    for _ in range(_MOST_PREFIXES):
-        match = _PREFIX.match(text)
-        if match is None or match.end() == 0:
-            break
-        for kind, value in match.groupdict().items():
-            if value is None:
-                continue
-            stream = f"{stream}{kind}{value} "
-            if kind != "ray" and rank is None:
-                rank = int(value)
-        text = text[match.end() :]
-    return Line(text.rstrip(), rank, stream.rstrip())
-
 
 def canonical(raw: bytes) -> bytes:
     r"""*raw* with ``\r`` as ``\n`` and without escape sequences; as many lines as before."""

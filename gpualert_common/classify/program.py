@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import re2
 
+from gpualert_common.classify.exceptions import HEADLESS, MARKERS
 from gpualert_common.classify.rules import Pattern, RuleSet
-from gpualert_common.classify.tracebacks import MARKERS, PROCESS_HEADER
 
 _SET_MEMORY_BYTES = 64 << 20
 _ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
@@ -101,8 +101,9 @@ def _loose(pattern: Pattern) -> bytes:
 class Program:
     """The probes of a rule set.  Safe to share between threads; costs a few ms to make."""
 
-    def __init__(self, patterns: Iterable[Pattern]) -> None:
-        self.probes = _probes(patterns)
+    def __init__(self, rules: RuleSet) -> None:
+        self.probes = _probes(rules.patterns)
+        self._raised_in = _raised_in(rules)
         self._set = re2.Set.SearchSet(_options(_SET_MEMORY_BYTES))
         for probe in self.probes:
             self._set.Add(probe.expression)
@@ -110,6 +111,14 @@ class Program:
         # always, so an answer without it is no answer.
         self._canary = self._set.Add(rb"\z")
         self._set.Compile()
+
+    def cause_by_place(self, exception: str, places: Iterable[str]) -> str | None:
+        """The cause of an *exception* raised in one of *places* ("path:function"), if one says."""
+        found = list(places)
+        for cause, exceptions, regex in self._raised_in:
+            if exception in exceptions and any(regex.search(place) for place in found):
+                return cause
+        return None
 
     def probes_in(self, text: bytes) -> list[Probe]:
         """The probes that occur in *text*, each named once; exact whatever the automaton does."""
@@ -124,7 +133,8 @@ def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
     for marker in MARKERS:
         literal = marker.encode()
         probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
-    probes[PROCESS_HEADER] = Probe(None, PROCESS_HEADER)
+    for expression in HEADLESS:
+        probes[expression] = Probe(None, expression)
     for pattern in patterns:
         try:
             regex = compile_pattern(pattern)
@@ -137,7 +147,18 @@ def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
     return list(probes.values())
 
 
+def _raised_in(rules: RuleSet) -> list[tuple[str, tuple[str, ...], Any]]:
+    found = []
+    for rule in rules:
+        for entry in rule.raised_in:
+            try:
+                found.append((rule.id, entry.exceptions, re2.compile(entry.file, _TEXT)))
+            except re2.error:
+                continue  # check_rules names it
+    return found
+
+
 @lru_cache(maxsize=2)
 def program_of(rules: RuleSet) -> Program:
     """The program of *rules*, made once."""
-    return Program(rules.patterns)
+    return Program(rules)

@@ -20,10 +20,11 @@ from gpualert_common.classify.candidates import (
     near_failure,
     surviving,
 )
-from gpualert_common.classify.causes import LASTING, SIGNALLED
+from gpualert_common.classify.causes import COMMUNICATION, LASTING, SIGNALLED
 from gpualert_common.classify.details import derive, typed
+from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import Observation, Reading
+from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
 from gpualert_common.classify.tracebacks import Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
@@ -41,6 +42,7 @@ _GROUND_CONFIDENCE = {
     Ground.CONFIRMATION: 0.97,
     Ground.MESSAGE: 0.95,
     Ground.TYPE: 0.93,
+    Ground.PLACE: 0.7,
     Ground.LINE: 0.8,
 }
 _TIER_CONFIDENCE = {
@@ -123,7 +125,7 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
     lasting = [one for one in alive if one.cause in LASTING]
-    if len(lasting) >= _LASTING_SEEN and any(one.last_word for one in lasting):
+    if len(lasting) >= _LASTING_SEEN:
         return True
     if sum(reading.size > 0 for reading in readings) > 1:
         return False
@@ -147,12 +149,25 @@ def _choose(possible: list[Candidate], status: Status) -> Candidate | None:
         ]
     elif status.signal in _STOPPING:
         possible = [one for one in possible if one.cause in _SCHEDULED or one.tier == 0]
+    possible = [one for one in possible if not _announces_consequence(one, possible)]
     best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
-    if best is None or status.cause is None:
-        return best
-    if best.tier > Tier.STATUS:
+    if best is not None and best.tier > Tier.STATUS and status.signal is not None:
         return None
     return best
+
+
+def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
+    """True for a stop or a limit that came upon a run which had already failed or hung."""
+    if one.traceback is not None or one.tier is Tier.CONFIRMED:
+        return False
+    before = [
+        other
+        for other in possible
+        if other.file == one.file and other.place < one.place and other.tier < Tier.STATUS
+    ]
+    if one.cause == "cancelled":
+        return any(other.traceback or other.cause in COMMUNICATION for other in before)
+    return one.cause == "time_limit" and any(other.cause in COMMUNICATION for other in before)
 
 
 def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) -> Resolution:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +31,13 @@ from gpualert_common.toml_table import REQUIRED, Table
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
+class Scope(StrEnum):
+    """Where a pattern counts: on any line, or only in the text of an exception."""
+
+    ANYWHERE = "anywhere"
+    EXCEPTION = "exception"
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One thing a cause is seen by, on one line of a log.
@@ -37,6 +45,8 @@ class Pattern:
     ``re`` is RE2 syntax over the line without its prefixes and escape sequences; ``^`` is the
     start of that line.  ``literal`` is a string that every match contains, if there is one.  Named
     groups of ``re`` become details of the verdict; a name ending in ``_bytes`` is a size.
+    With ``where`` = exception only the line that names an exception, type included, and the
+    further lines of its message are searched.
     """
 
     cause: str
@@ -44,6 +54,7 @@ class Pattern:
     role: Role
     re: str
     literal: str | None = None
+    where: Scope = Scope.ANYWHERE
 
     @property
     def id(self) -> str:
@@ -66,6 +77,18 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class RaisedIn:
+    """Exceptions that mean the rule's cause when one of their innermost frames fits.
+
+    ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``.  It
+    goes behind everything that the exception itself says.
+    """
+
+    exceptions: tuple[str, ...]
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A cause and everything that is known of it.
 
@@ -85,6 +108,7 @@ class Rule:
     cases: tuple[Words, ...]
     patterns: tuple[Pattern, ...]
     exceptions: tuple[str, ...]
+    raised_in: tuple[RaisedIn, ...]
     signals: tuple[int, ...]
     exit_codes: tuple[int, ...]
     sources: tuple[str, ...]
@@ -176,6 +200,7 @@ def _read_rule(file: Path, samples: bool) -> Rule:
         words=_read_words(verdict, ()),
         patterns=tuple(patterns),
         exceptions=top.texts("exceptions", ()),
+        raised_in=tuple(_read_raised_in(entry) for entry in top.tables("raised_in")),
         signals=top.integers("signals"),
         exit_codes=top.integers("exit_codes"),
         sources=top.texts("sources"),
@@ -194,11 +219,18 @@ def _read_pattern(entry: Table, cause: str) -> Pattern:
         role=Role(entry.choice("role", tuple(Role))),
         re=entry.text("re"),
         literal=entry.text("literal", None),
+        where=Scope(entry.choice("where", tuple(Scope), Scope.ANYWHERE)),
     )
     if not _NAME.fullmatch(pattern.name):
         raise RuleError(entry.file, f"{entry.path}name", f"{pattern.name!r}: use a-z, 0-9 and _")
     entry.done()
     return pattern
+
+
+def _read_raised_in(entry: Table) -> RaisedIn:
+    found = RaisedIn(entry.texts("exceptions"), entry.text("file"))
+    entry.done()
+    return found
 
 
 def _read_words(verdict: Table, when: tuple[tuple[str, str], ...]) -> Words:

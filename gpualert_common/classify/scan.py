@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gpualert_common.classify.lines import LINE_CAP, Line, Place, Region, normalise
+from gpualert_common.classify.lines import LINE_CAP, Place, Region
+from gpualert_common.classify.observations import Observation, observed
+from gpualert_common.classify.prefixes import Line, normalise
 from gpualert_common.classify.program import Probe, latin1_regex, program_of
-from gpualert_common.classify.rules import Pattern, RuleSet
-from gpualert_common.classify.tracebacks import MANY, Traceback, TracebackParser, merged
+from gpualert_common.classify.rules import Pattern, RuleSet, Scope
+from gpualert_common.classify.tracebacks import MANY, Part, Traceback, TracebackParser, merged
 from gpualert_common.model import Role
 
 CHUNK_BYTES = 1 << 20
@@ -24,13 +27,13 @@ CHUNK_BYTES = 1 << 20
 TAIL_BYTES = 64 << 10
 """How much of the log's end a reading keeps, for what is known only once the log has ended."""
 
-EXCERPT_CHARS = 300
 _BEGINNING = Place(line=1, offset=0)
 _FIRST_KEPT = 4
 _LAST_KEPT = 4
 
 PROGRESS: Final = latin1_regex(
-    rb"(?i)\b(?:global_?step|step|iter(?:ation)?|epoch|batch|update)s?\b[ :=#\[(]{0,3}(\d{1,12})"
+    rb"\b(?:global_?|Global_?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Ee]poch|[Bb]atch|[Uu]pdate|EPOCH)s?\b"
+    rb"[ :=#\[(]{0,3}(\d{1,12})"
     rb"|\b(\d{1,9})/\d{1,9} \[\d+:\d\d"
     rb"|['\"]epoch['\"]: ['\"]?([\d.]{1,16})"
 )
@@ -38,36 +41,14 @@ PROGRESS: Final = latin1_regex(
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    """A pattern seen on a line.  ``details`` are its named groups, ``excerpt`` the line, cut."""
-
-    pattern: Pattern
-    file: str
-    place: Place
-    excerpt: str
-    rank: int | None
-    stream: str
-    details: dict[str, str]
-
-    @property
-    def cause(self) -> str:
-        """The cause the pattern belongs to."""
-        return self.pattern.cause
-
-    @property
-    def role(self) -> Role:
-        """What the pattern means by it."""
-        return self.pattern.role
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """What was read of one log file.
 
     ``observations`` holds the first and the last few of each pattern, in the order of the file;
-    ``counts`` how often each was seen (by pattern id; :data:`MANY` means that or more).
-    ``tracebacks`` are the heads of chains.  ``unscanned`` are byte ranges never seen;
-    ``trained_from`` is the offset at which progress was first reported, None if never.
+    ``counts`` how often each was seen (by pattern id; :data:`MANY` means that or more); those in
+    the text of an exception are also among its own.  ``tracebacks`` are the heads of chains.
+    ``unscanned`` are byte ranges never seen; ``trained_from`` is the offset at which progress was
+    first reported, None if never.
     """
 
     file: str
@@ -115,7 +96,9 @@ class Scanner:
         self._lines = start.line - 1
         self._tail = b""
         self._seen: dict[str, _Seen] = {}
-        self._tracebacks = TracebackParser(file, limit)
+        self._tracebacks = TracebackParser(file, self._recognise, limit)
+        self._held: dict[str, list[Observation]] = {}
+        self._named: Counter[str] = Counter()
         self._unscanned: list[tuple[int, int]] = []
         self._trained_from: int | None = None
 
@@ -147,6 +130,7 @@ class Scanner:
     def finish(self) -> Reading:
         """All that was read; the last line counts also without an end.  Call it once, last."""
         self._flush()
+        self._tracebacks.close()
         lines = self._lines + (self._tail[-1:] not in (b"", b"\n"))
         tracebacks = self._tracebacks.found
         if self._saturated:
@@ -158,12 +142,16 @@ class Scanner:
             if self._tracebacks.many:
                 tracebacks = merged(tracebacks, tail.tracebacks)
         found = [entry for one in self._seen.values() for entry in (*one.first, *one.last)]
+        members = [member for head in tracebacks for member in head.chain()]
+        found += [entry for member in members for entry in member.observations]
+        counts = self._named.copy()
+        counts.update({pattern_id: one.count for pattern_id, one in self._seen.items()})
         return Reading(
             file=self._file,
             size=self._next,
             lines=lines,
             observations=tuple(sorted(found, key=lambda entry: entry.place.offset)),
-            counts={pattern_id: one.count for pattern_id, one in self._seen.items()},
+            counts=dict(counts),
             tracebacks=tracebacks,
             traceback_count=self._tracebacks.count,
             unscanned=tuple(self._unscanned),
@@ -214,24 +202,40 @@ class Scanner:
 
     def _look(self, piece: bytes, place: Place, probes: list[Probe]) -> None:
         line = normalise(piece)
-        if self._tracebacks.feed(line, place):
+        found = _matches(line.text, probes, in_exception=False)
+        benign = any(pattern.role is Role.BENIGN for pattern, _ in found)
+        part = self._tracebacks.feed(line, place, benign=benign)
+        if part in (Part.SOURCE, Part.EXCEPTION):
             return
-        found: list[tuple[Pattern, Any]] = []
-        for probe in probes:
-            for pattern, regex in probe.patterns:
-                match = regex.search(line.text)
-                if match:
-                    found.append((pattern, match))
-        benign = [entry for entry in found if entry[0].role is Role.BENIGN]
-        for pattern, match in benign or found:
-            seen = self._seen.setdefault(pattern.id, _Seen())
-            if not self._enough(seen):
-                seen.add(self._observation(pattern, match, line, place))
+        seen = [observed(pattern, match, line, self._file, place) for pattern, match in found]
+        if part is Part.MESSAGE:
+            self._held.setdefault(line.stream, []).extend(seen)
+        else:
+            self._add(seen)
 
-    def _observation(self, pattern: Pattern, match: Any, line: Line, place: Place) -> Observation:
-        details = {key: value for key, value in match.groupdict().items() if value}
-        excerpt = _excerpt(line.text, match.start(), match.end())
-        return Observation(pattern, self._file, place, excerpt, line.rank, line.stream, details)
+    def _add(self, observations: Iterable[Observation]) -> None:
+        for one in observations:
+            seen = self._seen.setdefault(one.pattern.id, _Seen())
+            if not self._enough(seen):
+                seen.add(one)
+
+    def _recognise(self, text: str, found: Traceback) -> tuple[Observation, ...]:
+        """What the patterns see in the *text* of the exception *found*.
+
+        Lines of its message that say the same are not counted once more; what else they say
+        stands for itself.
+        """
+        line = Line(text, found.rank, found.stream)
+        probes = self._program.probes_in(text.encode())
+        matches = _matches(text, probes, in_exception=True)
+        seen = tuple(
+            observed(pattern, match, line, self._file, found.end) for pattern, match in matches
+        )
+        self._named.update(one.pattern.id for one in seen)
+        said = {one.pattern.id for one in seen}
+        held = self._held.pop(found.stream, [])
+        self._add(one for one in held if one.pattern.id not in said)
+        return seen
 
     def _exhausted(self, probe: Probe) -> bool:
         """True when *probe* was seen so often that only the log's end is searched for more."""
@@ -263,14 +267,19 @@ class Scanner:
         return again.finish()
 
 
-def _excerpt(text: str, start: int, end: int) -> str:
-    """At most :data:`EXCERPT_CHARS` of *text*, its start or, in a long line, around the match."""
-    if len(text) <= EXCERPT_CHARS:
-        return text
-    if end <= EXCERPT_CHARS - 1:
-        return text[: EXCERPT_CHARS - 1] + "…"
-    begin = max(0, min(start, len(text) - EXCERPT_CHARS + 2))
-    return "…" + text[begin : begin + EXCERPT_CHARS - 2] + "…"
+def _matches(
+    text: str, probes: Iterable[Probe], *, in_exception: bool
+) -> list[tuple[Pattern, Any]]:
+    """The patterns of *probes* that match *text*: only benign ones when there are any."""
+    found = []
+    for probe in probes:
+        for pattern, regex in probe.patterns:
+            if in_exception or pattern.where is Scope.ANYWHERE:
+                match = regex.search(text)
+                if match:
+                    found.append((pattern, match))
+    benign = [entry for entry in found if entry[0].role is Role.BENIGN]
+    return benign or found
 
 
 def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> Reading:

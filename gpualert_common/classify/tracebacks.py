@@ -1,49 +1,38 @@
-"""Python tracebacks, read line by line from a log as it grows.
+"""Exceptions, read line by line from a log as it grows.
 
 The parser keeps one stack of unfinished tracebacks per stream (a rank, a worker), so that ranks
 that write at the same time do not disturb one another, and it keeps a bounded number of finished
-ones.  It needs the lines from a header to the exception; between tracebacks it needs none.
+ones.  It needs the lines from a header to the end of the exception's message; in between it needs
+only those that :mod:`gpualert_common.classify.exceptions` names.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum, StrEnum
 
-from gpualert_common.classify.lines import Line, Place
-
-MARKERS = (
-    "Traceback (most recent call last)",
-    "During handling of the above exception",
-    "The above exception was the direct cause",
-    "Exception in thread ",
-    "Exception ignored in",
-    "terminated with the following error",
+from gpualert_common.classify.exceptions import (
+    FRAME,
+    HEADER,
+    INSTALLED,
+    RICH_FRAME,
+    Named,
+    is_report,
+    named_after_frames,
+    named_alone,
+    thrown,
+    what,
 )
-"""Every line the parser wants to see while nothing is open contains one of these or matches
-:data:`PROCESS_HEADER`."""
+from gpualert_common.classify.lines import Place
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.prefixes import Line
 
-PROCESS_HEADER = rb"Process \S+-\d+:"
-
-_HEADER = re.compile(r"^(?P<before>.*?)Traceback \(most recent call last\):?")
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
-_BOX = re.compile(r"^\s*[|+] ?")
-_EXCEPTION = re.compile(
-    r"^(?P<type>(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_]\w*))(?:: ?(?P<message>.*)|)$"
-)
-_TELLING = re.compile(
-    r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Failure|Failed|Timeout|Fault|Group)$"
-    r"|^(?:error|gaierror|herror|timeout|Empty|Full|BadZipFile|RemoteTraceback|Abort|CancelledError)$"
-)
-_LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
-
-_INSTALLED = re.compile(
-    r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[\d.]*/|^<frozen |^<__array_"
-)
-"""Files of libraries: where an exception is raised, but seldom where its cause stands."""
+_GROUP_BOX = re.compile(r"^\s*[|+] ?")
+_RICH_BOX = re.compile(r"^\s*[│┃╭╰┏┗|+]")
+_RICH_TRIM = " │┃|\t"
 
 _LAST_FRAMES = 8
 _OPEN_STREAMS = 64
@@ -54,18 +43,24 @@ _CHAIN = 8
 _FIRST_KEPT = 16
 _LAST_KEPT = 48
 _MESSAGE_CHARS = 2_000
+_MESSAGE_LINES = 10
+"""Lines behind the one that names an exception that are read as its message."""
+_INNER_LINES = 3
+"""Lines behind a wrapper's own within which it names the exception that it wraps."""
 MANY = 1_000
 """Tracebacks after which only the end of the log is still searched for more."""
 
 
 class Context(StrEnum):
-    """Where an exception surfaced, as the line before its traceback says."""
+    """Where an exception surfaced, as the lines before it say."""
 
     MAIN = "main"
     THREAD = "thread"
     PROCESS = "process"
     WORKER = "worker"
     IGNORED = "ignored"
+    NATIVE = "native"
+    BARE = "bare"
 
 
 class Link(StrEnum):
@@ -74,6 +69,19 @@ class Link(StrEnum):
     NONE = "none"
     CAUSE = "cause"
     CONTEXT = "context"
+    INNER = "inner"
+
+
+class Part(Enum):
+    """What a line is to the exceptions around it."""
+
+    SOURCE = "source"
+    """Quoted source, and so no evidence of anything."""
+    EXCEPTION = "exception"
+    """It names an exception."""
+    MESSAGE = "message"
+    """It may belong to an exception's message."""
+    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +95,13 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Traceback:
-    """One traceback: from ``start`` (its header) to ``end`` (the line with type and message).
+    """One exception: from ``start`` (its header) to ``end`` (the line with type and message).
 
-    ``frames`` are the last few, innermost last; ``place_in_program`` is the innermost frame in a
-    file that is not a library's, or the innermost of all.  ``previous`` is the exception before it
-    in the chain, related by ``link``.
+    ``text`` is that line and the further lines of the message, joined; ``observations`` what
+    patterns saw in it.  ``frames`` are the last few, innermost last; ``place_in_program`` is the
+    innermost frame in a file that is not a library's, or the innermost of all.  ``previous`` is
+    the exception before it in the chain, related by ``link``.  A C++ exception has the context
+    ``native``; one that is named without any traceback is ``bare``.
     """
 
     type: str
@@ -106,11 +116,13 @@ class Traceback:
     link: Link = Link.NONE
     previous: Traceback | None = None
     place_in_program: Frame | None = None
+    text: str = ""
+    observations: tuple[Observation, ...] = ()
 
     @property
     def name(self) -> str:
         """The exception's class without its modules."""
-        return self.type.rpartition(".")[2]
+        return self.type.rpartition(".")[2].rpartition("::")[2]
 
     def chain(self) -> tuple[Traceback, ...]:
         """This exception and those that led to it, the first of them first."""
@@ -124,14 +136,31 @@ class Traceback:
 class _Open:
     start: Place
     indent: int
-    boxed: bool
     context: Context
     link: Link
+    grouped: bool = False
+    rich: bool = False
     frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=_LAST_FRAMES))
     own: Frame | None = None
     in_body: bool = False
     body: int = 0
     foreign: int = 0
+
+    def add(self, frame: Frame) -> None:
+        self.frames.append(frame)
+        if not INSTALLED.search(frame.file):
+            self.own = frame
+
+
+@dataclass(slots=True)
+class _Message:
+    """An exception whose message may go on: the lines so far, the first with its type."""
+
+    found: Traceback
+    stamped: bool
+    lines: list[str]
+    chars: int
+    seen: int = 1
 
 
 @dataclass(slots=True)
@@ -139,50 +168,73 @@ class _Stream:
     open: list[_Open] = field(default_factory=list)
     context: Context = Context.MAIN
     link: Link = Link.NONE
+    thrown: str | None = None
+    message: _Message | None = None
     last: Traceback | None = None
 
 
+Recognise = Callable[[str, Traceback], tuple[Observation, ...]]
+"""What the patterns see in the whole text of an exception."""
+
+
 class TracebackParser:
-    """Feed lines in order; read :attr:`found` at any time.
+    """Feed lines in order, :meth:`close` after the last; then read :attr:`found`.
 
     ``count`` is how many heads of chains were found; once it was *limit*, ``many`` is True
     and no further traceback is begun.
     """
 
-    def __init__(self, file: str, limit: int = MANY) -> None:
+    def __init__(self, file: str, recognise: Recognise, limit: int = MANY) -> None:
         self._file = file
+        self._recognise = recognise
         self._limit = limit
         self._streams: dict[str, _Stream] = {}
         self._first: list[Traceback] = []
         self._last: deque[Traceback] = deque(maxlen=_LAST_KEPT)
-        self._open = 0
+        self._busy = 0
         self.count = 0
         self.many = False
 
     @property
     def open(self) -> bool:
-        """True while a traceback is unfinished: then every line must be fed."""
-        return self._open > 0
+        """True while a traceback or a message is unfinished: then every line must be fed."""
+        return self._busy > 0
 
     @property
     def found(self) -> tuple[Traceback, ...]:
-        """The first and the last finished tracebacks, heads of their chains, in order."""
-        return (*self._first, *self._last)
+        """The first and the last finished exceptions, heads of their chains, in order."""
+        kept = (*self._first, *self._last)
+        return tuple(sorted(kept, key=lambda one: one.end.offset))
 
-    def feed(self, line: Line, place: Place) -> bool:
-        """Take *line*; True when it is quoted source, and so no evidence of anything."""
+    def close(self) -> None:
+        """End what is unfinished: nothing more comes."""
+        for stream in self._streams.values():
+            self._end_message(stream)
+
+    def feed(self, line: Line, place: Place, *, benign: bool = False) -> Part:
+        """Take *line*; a *benign* one is left out of messages."""
         stream = self._streams.get(line.stream)
-        header = _HEADER.match(line.text)
+        header = HEADER.match(line.text)
         if header and not self.many:
-            self._begin(line.stream, header["before"], place)
-            return False
+            if stream is not None:
+                self._end_message(stream)
+            if not self.many:
+                self._begin(line.stream, header["before"], place)
+            return Part.OTHER
         if stream is not None and stream.open:
             return self._take(stream, line, place)
         if not self.many:
-            self._note(line)
-        return False
+            if self._note(line):
+                return Part.OTHER
+            if self._begin_without_header(line, place):
+                return Part.SOURCE
+            if self._alone(line, place):
+                return Part.EXCEPTION
+        if stream is not None and stream.message is not None:
+            return self._continue(stream, line, benign)
+        return Part.OTHER
 
-    def _note(self, line: Line) -> None:
+    def _note(self, line: Line) -> bool:
         """Remember what a line between tracebacks says of the next one."""
         text = line.text
         if "During handling of the above exception" in text:
@@ -197,63 +249,112 @@ class TracebackParser:
             self._stream(line.stream).context = Context.WORKER
         elif text.startswith("Process ") and text.endswith(":"):
             self._stream(line.stream).context = Context.PROCESS
+        elif (native := thrown(text)) is not None:
+            self._stream(line.stream).thrown = native
+        else:
+            return False
+        self._end_message(self._stream(line.stream))
+        return True
 
     def _stream(self, name: str) -> _Stream:
         if name not in self._streams and len(self._streams) >= _OPEN_STREAMS:
             idle = next((key for key, value in self._streams.items() if not value.open), None)
             victim = self._streams.pop(idle if idle is not None else next(iter(self._streams)))
-            self._open -= len(victim.open)
+            self._end_message(victim)
+            self._busy -= len(victim.open)
         return self._streams.setdefault(name, _Stream())
 
     def _begin(self, name: str, before: str, place: Place) -> None:
         stream = self._stream(name)
-        boxed = bool(_BOX.match(before))
+        rich = bool(re.match(r"^\s*[╭+┏][─━-]", before))
+        grouped = not rich and bool(_GROUP_BOX.match(before))
         context = Context.WORKER if before.strip() == "Original" else stream.context
-        indent = 0 if before.strip() and not boxed else len(_BOX.sub("", before))
-        if boxed:
-            indent = 0
-        stream.open.append(_Open(place, indent, boxed, context, stream.link))
-        self._open += 1
+        indent = 0 if before.strip() or grouped else len(before)
+        self._push(stream, _Open(place, indent, context, stream.link, grouped, rich))
+
+    def _push(self, stream: _Stream, opened: _Open) -> None:
+        stream.open.append(opened)
+        self._busy += 1
         stream.context, stream.link = Context.MAIN, Link.NONE
         if len(stream.open) > _OPEN_PER_STREAM:
             stream.open.pop(0)
-            self._open -= 1
+            self._busy -= 1
 
-    def _take(self, stream: _Stream, line: Line, place: Place) -> bool:
+    def _begin_without_header(self, line: Line, place: Place) -> bool:
+        """A frame that no header announced: of a syntax error, of ray, of a log's cut head."""
+        frame = FRAME.match(line.text)
+        if frame is None or line.text[frame.end() :].startswith(" in "):
+            return False
+        stream = self._stream(line.stream)
+        self._end_message(stream)
+        opened = _Open(place, 0, stream.context, stream.link, in_body=True)
+        opened.add(Frame(frame["file"], int(frame["line"]), frame["function"] or ""))
+        self._push(stream, opened)
+        return True
+
+    def _take(self, stream: _Stream, line: Line, place: Place) -> Part:
         state = stream.open[-1]
-        text = _BOX.sub("", line.text) if state.boxed else line.text
+        if state.rich and _RICH_BOX.match(line.text):
+            frame = RICH_FRAME.match(line.text.strip(_RICH_TRIM))
+            if frame:
+                state.add(Frame(frame["file"], int(frame["line"]), frame["function"]))
+            state.in_body = True
+            return self._count_body(stream, state)
+        text = _GROUP_BOX.sub("", line.text) if state.grouped else line.text
         body = text.lstrip()
         if not body:
-            return False
-        if frame := _FRAME.match(text):
-            state.frames.append(Frame(frame[1], int(frame[2]), frame[3] or ""))
-            if not _INSTALLED.search(frame[1]):
-                state.own = state.frames[-1]
+            return Part.OTHER
+        if frame := FRAME.match(text):
+            state.add(Frame(frame[1], int(frame[2]), frame[3] or ""))
             state.in_body = True
         elif len(text) - len(body) > state.indent:
             state.in_body = True
-        elif _ends(text.strip(), state.in_body):
-            self._finish(stream, line, text.strip(), place)
-            return False
+        elif (named := named_after_frames(text.strip(), state.in_body)) is not None:
+            stream.open.pop()
+            self._busy -= 1
+            self._finish(stream, line, place, named, state)
+            return Part.EXCEPTION
         else:
             state.foreign += 1
             state.in_body = False
             self._give_up(stream, state)
-            return False
+            return Part.OTHER
+        return self._count_body(stream, state)
+
+    def _count_body(self, stream: _Stream, state: _Open) -> Part:
         state.body += 1
         self._give_up(stream, state)
-        return True
+        return Part.SOURCE
 
     def _give_up(self, stream: _Stream, state: _Open) -> None:
         if state.foreign > _FOREIGN_LINES or state.body > _BODY_LINES:
             stream.open.remove(state)
-            self._open -= 1
+            self._busy -= 1
 
-    def _finish(self, stream: _Stream, line: Line, text: str, place: Place) -> None:
-        state = stream.open.pop()
-        self._open -= 1
-        match = _EXCEPTION.match(text)
-        assert match is not None
+    def _alone(self, line: Line, place: Place) -> bool:
+        """An exception without frames: what C++ says last, or a line that names one."""
+        stream = self._streams.get(line.stream)
+        if stream is not None and stream.thrown is not None:
+            message = what(line.text)
+            if message is not None:
+                named = Named(stream.thrown, message)
+                stream.thrown = None
+                self._finish(stream, line, place, named, _Open(place, 0, Context.NATIVE, Link.NONE))
+                return True
+        bare = named_alone(line.text)
+        if bare is None:
+            return False
+        stream = self._stream(line.stream)
+        message_of = stream.message
+        inner = message_of is not None and message_of.seen <= _INNER_LINES
+        link = Link.INNER if inner else Link.NONE
+        self._finish(stream, line, place, bare, _Open(place, 0, Context.BARE, link))
+        return True
+
+    def _finish(
+        self, stream: _Stream, line: Line, place: Place, named: Named, state: _Open
+    ) -> None:
+        self._end_message(stream)
         previous = stream.last if state.link is not Link.NONE else None
         if previous is not None:
             self._forget(previous)
@@ -262,20 +363,53 @@ class TracebackParser:
         elif state.context is Context.WORKER and stream.last is not None:
             # The parent's wrapper stands before the worker's own traceback and says nothing more.
             self._forget(stream.last)
+        context, frames, own = state.context, tuple(state.frames), state.own
+        if state.link is Link.INNER and previous is not None:
+            context, frames, own = previous.context, previous.frames, previous.place_in_program
         found = Traceback(
-            type=match["type"],
-            message=(match["message"] or "")[:_MESSAGE_CHARS],
-            frames=tuple(state.frames),
+            type=named.type,
+            message=named.message[:_MESSAGE_CHARS],
+            frames=frames,
             file=self._file,
             start=state.start,
             end=place,
             rank=line.rank,
             stream=line.stream,
-            context=state.context,
+            context=context,
             link=state.link if previous is not None else Link.NONE,
             previous=previous,
-            place_in_program=state.own or (state.frames[-1] if state.frames else None),
+            place_in_program=own or (frames[-1] if frames else None),
         )
+        text = line.text.strip()[:_MESSAGE_CHARS]
+        if named.type not in text:
+            text = f"{named.type}: {named.message}"[:_MESSAGE_CHARS]
+        stream.message = _Message(found, line.stamped, [text], len(text))
+        self._busy += 1
+        if is_report(named.type):
+            self._end_message(stream)
+
+    def _continue(self, stream: _Stream, line: Line, benign: bool) -> Part:
+        """One more line that may belong to the message of the exception before it."""
+        message = stream.message
+        assert message is not None
+        text = line.text.strip()
+        message.seen += 1
+        if (line.stamped and not message.stamped) or message.seen > _MESSAGE_LINES:
+            self._end_message(stream)
+            return Part.OTHER
+        if text and not benign and message.chars < _MESSAGE_CHARS:
+            message.lines.append(text[: _MESSAGE_CHARS - message.chars])
+            message.chars += len(text)
+        return Part.MESSAGE
+
+    def _end_message(self, stream: _Stream) -> None:
+        message, stream.message = stream.message, None
+        if message is None:
+            return
+        self._busy -= 1
+        text = " ".join(message.lines)
+        found = replace(message.found, text=text)
+        found = replace(found, observations=self._recognise(text, found))
         stream.last = found
         self.count += 1
         self.many = self.many or self.count >= self._limit
@@ -287,22 +421,11 @@ class TracebackParser:
     def _forget(self, traceback: Traceback) -> None:
         """Drop *traceback* from the heads: another has taken its place."""
         for kept in (self._last, self._first):
-            if kept and kept[-1] is traceback:
-                kept.pop()
-                self.count -= 1
-                return
-
-
-def _ends(text: str, in_body: bool) -> bool:
-    """True when *text* is the line that names the exception.
-
-    A name that says it is an exception is believed anywhere; another one only right behind a
-    frame, because in between may stand what other processes wrote.
-    """
-    match = _EXCEPTION.match(text)
-    if match is None or match["name"] in _LEVELS:
-        return False
-    return bool(_TELLING.search(match["name"])) or (in_body and not match["name"].islower())
+            for index, one in enumerate(kept):
+                if one is traceback:
+                    del kept[index]
+                    self.count -= 1
+                    return
 
 
 def merged(earlier: Iterable[Traceback], later: Iterable[Traceback]) -> tuple[Traceback, ...]:

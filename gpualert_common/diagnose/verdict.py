@@ -7,7 +7,8 @@ from typing import Any
 
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
-from gpualert_common.classify.scan import Observation, Reading
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import signal_name
 from gpualert_common.classify.tracebacks import Traceback
 from gpualert_common.diagnose.paper import paper_class
@@ -100,6 +101,7 @@ def _bare_rule(cause: str) -> Rule:
         cases=(),
         patterns=(),
         exceptions=(),
+        raised_in=(),
         signals=(),
         exit_codes=(),
         sources=(),

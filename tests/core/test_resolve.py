@@ -156,7 +156,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         RAISE + "KeyError: 'x'\n\n"
         "During handling of the above exception, another exception occurred:\n\n"
         + RAISE
-        + "AssertionError: unknown option\n",
+        + "AssertionError: the queue is not empty\n",
         1,
         "assertion",
     ),

@@ -1,0 +1,106 @@
+"""Which lines of a log name an exception, belong to a traceback, or announce one."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HEADER = re.compile(r"^(?P<before>.*?)Traceback \(most recent call last\):?")
+"""Begins a traceback, in a box of rich's too; ``before`` is what stands in front."""
+
+FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
+RICH_FRAME = re.compile(r"^(?P<file>[^\s:]\S*):(?P<line>\d+) in (?P<function>[\w<>.]+)$")
+
+MARKERS = (
+    "Traceback (most recent call last)",
+    "During handling of the above exception",
+    "The above exception was the direct cause",
+    "Exception in thread ",
+    "Exception ignored in",
+    "terminated with the following error",
+    "terminate called after throwing",
+    "what():",
+)
+"""While no traceback is open the parser wants to see every line that contains one of these or
+matches one of :data:`HEADLESS`."""
+
+HEADLESS = (
+    rb"Process \S+-\d+:",
+    rb'File "[^"\n]+", line \d+',
+    rb"(?m)(?:[A-Za-z](?:Error|Interrupt|Fault|Fail\w+|Exit|Timeout)|Exception)(?:: |:?\r?$)",
+    rb"\w\.(?:_*[A-Z]\w+|error): ",
+)
+
+INSTALLED = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[\d.]*/|^<frozen |^<__array_")
+"""Files of libraries: where an exception is raised, but seldom where its cause stands."""
+
+_EXCEPTION = re.compile(
+    r"^(?P<type>(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_]\w*))(?:: ?(?P<message>.*)|)$"
+)
+_TELLING = re.compile(
+    r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Failure|Failed|Timeout|Fault|Group)$"
+    r"|^(?:error|gaierror|herror|timeout|Empty|Full|BadZipFile|RemoteTraceback|Abort|CancelledError)$"
+)
+_BARE = re.compile(
+    r"^(?:E\s{2,7})?(?P<type>"
+    r"(?:[A-Za-z_]\w*\.)*(?:_*[A-Z]\w*(?:Error|Exception|Interrupt|Fault|Failed|Failure|Exit|Timeout)"
+    r"|Exception)(?=:|$)"
+    r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
+    r"(?:: ?(?P<message>.*)|)$"
+)
+_REPORTS = frozenset(
+    {
+        *("ChildFailedError", "RemoteTraceback", "CalledProcessError"),
+        *("ProcessExitedException", "ProcessRaisedException"),
+    }
+)
+"""They only say that another process failed; what and why stands in other lines."""
+_LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
+_THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
+_WHAT = re.compile(r"what\(\):\s*(?P<message>.*)$")
+
+
+class Named(NamedTuple):
+    """The type of an exception as the line has it, and its message."""
+
+    type: str
+    message: str
+
+
+def named_after_frames(text: str, in_body: bool) -> Named | None:
+    """The exception that *text* names at the end of an open traceback, if it does.
+
+    A name that says it is an exception is believed anywhere; another one only right behind a
+    frame (*in_body*), because in between may stand what other processes wrote.
+    """
+    match = _EXCEPTION.match(text)
+    if match is None or match["name"] in _LEVELS:
+        return None
+    if _TELLING.search(match["name"]) or (in_body and not match["name"].islower()):
+        return Named(match["type"], match["message"] or "")
+    return None
+
+
+def named_alone(text: str) -> Named | None:
+    """The exception that *text* names without a traceback above it, if it does."""
+    match = _BARE.match(text)
+    if match is None or is_report(match["type"]) or match["type"].endswith("Warning"):
+        return None
+    return Named(match["type"], match["message"] or "")
+
+
+def is_report(type_name: str) -> bool:
+    """True for an exception whose message is a report on others, to be read line by line."""
+    return type_name.rpartition(".")[2] in _REPORTS
+
+
+def thrown(text: str) -> str | None:
+    """The C++ type that the run-time library says was thrown and not caught."""
+    match = _THROWN.search(text)
+    return match["type"] if match else None
+
+
+def what(text: str) -> str | None:
+    """The message of an uncaught C++ exception."""
+    match = _WHAT.search(text)
+    return match["message"] if match else None
