@@ -79,6 +79,7 @@ def run(
     notify_deadline: float | str | None = None,
     artifact: str | Sequence[str] | None = None,
     templates: str | os.PathLike[str] | None = None,
+    rules: str | os.PathLike[str] | None = None,
 ) -> RunResult:
     """Run ``command`` under supervision and return when it has ended.
 
@@ -87,7 +88,8 @@ def run(
     ``--notify`` does, or holds tables with their settings; it returns once the alerts are sent, or
     ``notify_deadline`` after the end of the run, and no fault of theirs reaches the caller.
 
-    Raises UsageError, ConfigError or NoDurableLogError before launch, when nothing was started.
+    Raises UsageError, ConfigError, RuleError (of ``rules``, the user's own) or NoDurableLogError
+    before launch, when nothing was started.
     After launch only an exception of the caller's own (KeyboardInterrupt, a time-out that an engine
     throws) gets out, once the child has been stopped.
     """
@@ -110,6 +112,7 @@ def run(
             "notify_deadline": notify_deadline,
             "artifact": artifact,
             "templates": None if templates is None else os.fspath(templates),
+            "rules": None if rules is None else os.fspath(rules),
         },
         given_as="argument",
     )
@@ -133,8 +136,18 @@ def make_spec(
     env: Mapping[str, str] | None = None,
     inherit: bool = False,
 ) -> RunSpec:
-    """The spec that the settings describe.  Raises ConfigError for a channel that is none."""
+    """The spec that the settings describe.
+
+    Raises ConfigError for a channel that is none, RuleError for a rule of the user's own that is
+    wrong.
+    """
     alerts, secrets = alerts_of(settings)
+    rules = settings["rules"].value
+    if rules is not None:
+        from gpualert_common.classify import require_sound
+
+        rules = os.path.abspath(rules)
+        require_sound(rules)
     return RunSpec(
         [os.fspath(part) if isinstance(part, os.PathLike) else part for part in command],
         cwd=cwd,
@@ -151,6 +164,7 @@ def make_spec(
         inherit=inherit,
         alerts=alerts,
         secrets=secrets,
+        rules=rules,
     )
 
 

@@ -178,6 +178,7 @@ KEYS = {
     ),
     "artifact": Key(_parse_globs, [], "files that an alert shall carry, as patterns"),
     "templates": Key(_parse_path, None, "directory of your own templates for alerts"),
+    "rules": Key(_parse_path, None, "directory of your own rules for causes, beside ours"),
     "channels": Key(_parse_channels, {}, "settings of channels, by name, in a file only"),
     "quiet": Key(_parse_flag, False, "say nothing of our own"),
     "sync": Key(_parse_flag, True, "sync the log, its directory and the exit record"),

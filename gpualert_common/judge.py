@@ -15,12 +15,13 @@ from gpualert_common.spec import Ending
 class Judge:
     """Reads the logs of one run piece by piece and concludes once, at the end.
 
-    A rule file that is broken is left out and named among the verdict's warnings.
+    The user's own rules are those that the launch record names.  A rule file that is broken is
+    left out and named among the verdict's warnings.
     """
 
     def __init__(self, launch_record: dict[str, Any] | None = None) -> None:
         self._launch_record = launch_record or {}
-        self._rules, self._broken = _live_rules()
+        self._rules, self._broken = _live_rules(self._launch_record.get("rules"))
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._readings: list[Reading] = []
@@ -72,9 +73,9 @@ class Judge:
 
 
 @cache
-def _live_rules() -> tuple[RuleSet, list[RuleError]]:
+def _live_rules(own: str | None) -> tuple[RuleSet, list[RuleError]]:
     broken: list[RuleError] = []
-    rules = load_rules(broken=broken)
+    rules = load_rules(own=own, broken=broken)
     Scanner(rules, "").feed(b"\n", 0)  # makes the automaton now, while the job runs
     return rules, broken
 

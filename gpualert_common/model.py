@@ -49,11 +49,15 @@ class Retry(StrEnum):
 
 
 class Role(StrEnum):
-    """What a match of a rule means: an observation, never a verdict by itself."""
+    """What a match of a rule means: an observation, never a verdict by itself.
+
+    A report is what a launcher says of its children: it gives details, but names no cause.
+    """
 
     ROOT = "root"
     CASCADE = "cascade"
     CONFIRMATION = "confirmation"
+    REPORT = "report"
     BENIGN = "benign"
 
 

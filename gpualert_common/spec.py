@@ -63,6 +63,7 @@ class RunSpec:
     ``custody`` is what a guardian was told of who may follow the run, None without one.
     ``alerts`` says who is told of the end (:func:`gpualert_common.notify.targets.alerts_of`), and
     ``secrets`` holds what the channels need beyond it; the record never gets to see that.
+    ``rules`` is a directory (or file) of the user's own rules for causes.
     """
 
     __slots__ = (
@@ -77,6 +78,7 @@ class RunSpec:
         "log_full",
         "log_reserve_bytes",
         "name",
+        "rules",
         "secrets",
         "state_dir",
         "streams",
@@ -103,7 +105,9 @@ class RunSpec:
         custody: Mapping[str, Any] | None = None,
         alerts: Mapping[str, Any] | None = None,
         secrets: Mapping[str, Any] | None = None,
+        rules: str | None = None,
     ) -> None:
+        self.rules = rules
         self.alerts = alerts
         self.secrets = secrets
         self.command = tuple(command)

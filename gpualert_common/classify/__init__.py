@@ -1,6 +1,6 @@
 """Rules, matching and the first resolution: from a log and an exit status to a cause."""
 
-from gpualert_common.classify.check import check_rules
+from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
@@ -21,6 +21,7 @@ __all__ = [
     "Traceback",
     "check_rules",
     "load_rules",
+    "require_sound",
     "resolve",
     "rules_directory",
     "scan_file",

@@ -185,7 +185,7 @@ def _process(one: Candidate) -> tuple[str, str, Tier]:
 def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Candidate]:
     named = []
     for member in head.chain():
-        observations = _ordered(member.observations, rules)
+        observations = _ordered(member.observations)
         cause, ground = _cause_of(member, observations, rules)
         named.append(_Named(member, observations, cause, ground))
     seen_last = named[-1].observations
@@ -240,11 +240,10 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
     ]
 
 
-def _ordered(found: Sequence[Observation], rules: RuleSet) -> list[Observation]:
+def _ordered(found: Sequence[Observation]) -> list[Observation]:
     """*found* with the most telling first: by line, as the message says it, then by rule."""
-    order = {rule.id: rule.order for rule in rules}
     telling = [one for one in found if one.role is not Role.BENIGN]
-    return sorted(telling, key=lambda one: order[one.cause])
+    return sorted(telling, key=lambda one: one.pattern.order)
 
 
 def _cause_of(
@@ -255,7 +254,7 @@ def _cause_of(
         first = observations[0]
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Ground.CONFIRMATION if confirmed else Ground.MESSAGE
-    places = [f"{frame.file}:{frame.function}" for frame in member.frames]
+    places = [f"{frame.file}:{frame.function}".replace("\\", "/") for frame in member.frames]
     cause = program_of(rules).cause_by_place(member.name, places)
     if cause is not None:
         return cause, Ground.PLACE

@@ -18,21 +18,48 @@ _PREFIXES = ("", "[rank3]: ", "[default1]:", "(Worker pid=71, ip=10.0.0.2) ", "\
 """Every sample must hit behind each of these as it does without."""
 
 
-def check_rules(directory: str | os.PathLike[str] | None = None) -> list[RuleError]:
+def check_rules(
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    own: str | os.PathLike[str] | None = None,
+) -> list[RuleError]:
     """What is wrong with the rules in *directory* (or those in use); empty when all is well.
+
+    With *own* (a directory, or one file) only the user's rules in it are looked at, in force
+    together with the others.
 
     Each problem names file and key: schema, expressions that RE2 cannot compile, patterns without
     samples, samples that do not hit or near misses that do (through the real scanner, with all
     rules in force, behind the prefixes launchers add), and placeholders that nothing fills.
     """
     problems: list[RuleError] = []
-    rules = load_rules(directory, samples=True, broken=problems)
+    rules = load_rules(directory, own=own, samples=True, broken=problems)
     for rule in rules:
+        if own is not None and not rule.own:
+            continue
         problems += _word_problems(rule)
         for pattern in rule.patterns:
             problems += _pattern_problems(pattern, rule, rules)
         problems += _place_problems(rule)
     return problems
+
+
+def require_sound(own: str | os.PathLike[str]) -> None:
+    """Raise :class:`RuleError` for the first thing that a run could not use of the user's *own*
+    rules; their samples are not tried."""
+    for rule in load_rules(own=own):
+        if not rule.own:
+            continue
+        for problem in _word_problems(rule):
+            raise problem
+        for problem in _place_problems(rule):
+            raise problem
+        for pattern in rule.patterns:
+            try:
+                compile_pattern(pattern)
+            except re2.error as error:
+                key = f"patterns.{pattern.name}.re"
+                raise RuleError(rule.file, key, f"not an RE2 expression: {error}") from error
 
 
 def _place_problems(rule: Rule) -> Iterator[RuleError]:

@@ -6,9 +6,10 @@ several did, which was first; if none did, what does the status mean.
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpualert_common.classify.candidates import (
@@ -35,6 +36,7 @@ _SCHEDULED = {
     "cancelled": Disposition.CANCELLED,
 }
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _LASTING_SEEN = 3
 """A state told this often up to the end is no hiccup."""
 
@@ -85,11 +87,13 @@ def resolve(
     status = read_status(facts, rules, _child_code(readings), running=running)
     everything = [one for reading in readings for one in candidates(reading, rules)]
     possible = _possible(everything, readings, status)
-    chosen = _choose(possible, status)
+    reported = _reported_first(readings)
+    chosen = _choose(possible, status, reported.get("failed_rank"))
     if chosen is not None:
         resolution = _from_log(chosen, readings, status)
     else:
         resolution = _from_status(status, facts)
+    resolution = replace(resolution, details={**reported, **resolution.details})
     return _completed(resolution, everything, possible, readings)
 
 
@@ -104,6 +108,16 @@ def _child_code(readings: Iterable[Reading]) -> int | None:
             if isinstance(code, int) and code not in (0, -signal.SIGTERM):
                 return code
     return None
+
+
+def _reported_first(readings: Iterable[Reading]) -> dict[str, Any]:
+    """Rank and host that failed first, as the launcher saw it; it names that one last."""
+    found: dict[str, str] = {}
+    for reading in readings:
+        for one in reading.observations:
+            if one.role is Role.REPORT:
+                found.update({k: v for k, v in one.details.items() if k.startswith("failed_")})
+    return typed(found)
 
 
 def _possible(
@@ -125,7 +139,7 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
     lasting = [one for one in alive if one.cause in LASTING]
-    if len(lasting) >= _LASTING_SEEN:
+    if len(lasting) >= _LASTING_SEEN or any(one.tier is Tier.CONFIRMED for one in lasting):
         return True
     if sum(reading.size > 0 for reading in readings) > 1:
         return False
@@ -138,7 +152,7 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     )
 
 
-def _choose(possible: list[Candidate], status: Status) -> Candidate | None:
+def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) -> Candidate | None:
     """The candidate to name, None when the status alone decides."""
     if status.decides:
         # Only the scheduler's own words say better what a stop or a limit was about.
@@ -151,9 +165,12 @@ def _choose(possible: list[Candidate], status: Status) -> Candidate | None:
         possible = [one for one in possible if one.cause in _SCHEDULED or one.tier == 0]
     possible = [one for one in possible if not _announces_consequence(one, possible)]
     best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
-    if best is not None and best.tier > Tier.STATUS and status.signal is not None:
-        return None
-    return best
+    if best is None or best.tier < Tier.STATUS or status.cause is None:
+        return best
+    # A signal says more than what followed it; that a peer was lost, more than the plain status
+    # of the rank that says so.
+    lost = best.cause in COMMUNICATION and status.signal is None
+    return best if lost and best.rank in (None, failed_rank) else None
 
 
 def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
@@ -165,6 +182,9 @@ def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
         for other in possible
         if other.file == one.file and other.place < one.place and other.tier < Tier.STATUS
     ]
+    if one.cause == "segfault" and _ABORT.search(one.observations[0].excerpt):
+        # So ends what C++ threw and nobody caught.
+        return any(other.cause not in SIGNALLED for other in before)
     if one.cause == "cancelled":
         return any(other.traceback or other.cause in COMMUNICATION for other in before)
     return one.cause == "time_limit" and any(other.cause in COMMUNICATION for other in before)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from gpualert_common.classify.causes import CAUSES, FAMILIES
 from gpualert_common.errors import RuleError
@@ -46,7 +47,7 @@ class Pattern:
     start of that line.  ``literal`` is a string that every match contains, if there is one.  Named
     groups of ``re`` become details of the verdict; a name ending in ``_bytes`` is a size.
     With ``where`` = exception only the line that names an exception, type included, and the
-    further lines of its message are searched.
+    further lines of its message are searched.  ``order`` and ``file`` are those of its rule.
     """
 
     cause: str
@@ -55,6 +56,8 @@ class Pattern:
     re: str
     literal: str | None = None
     where: Scope = Scope.ANYWHERE
+    order: int = 0
+    file: str = ""
 
     @property
     def id(self) -> str:
@@ -95,7 +98,8 @@ class Rule:
     ``id`` is the cause's name.  ``order`` settles which cause a line names when several match: the
     lowest.  ``exceptions`` are Python types that mean this cause when the message says nothing
     better; ``signals`` and ``exit_codes`` the statuses that mean it when the log says nothing.
-    ``cases`` are words for certain details and go before ``words``.
+    ``cases`` are words for certain details and go before ``words``.  ``own`` is True for a rule
+    that a user has added to the shipped one of that cause.
     """
 
     id: str
@@ -115,11 +119,12 @@ class Rule:
     since: str
     file: str
     samples: Mapping[str, Samples]
+    own: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class RuleSet:
-    """All rules, in their order.  ``directory`` is where they were read from."""
+    """All rules, in their order.  ``directory`` is where the shipped ones were read from."""
 
     rules: tuple[Rule, ...]
     directory: Path
@@ -132,8 +137,12 @@ class RuleSet:
 
     @cached_property
     def by_cause(self) -> Mapping[str, Rule]:
-        """The rule of each cause that has one."""
-        return {rule.id: rule for rule in self}
+        """The shipped rule of each cause that has one."""
+        return {rule.id: rule for rule in self if not rule.own}
+
+    def of_pattern(self, pattern: Pattern) -> Rule | None:
+        """The rule that *pattern* stands in; None when it is of another set."""
+        return next((rule for rule in self if pattern in rule.patterns), None)
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -144,76 +153,114 @@ class RuleSet:
 def load_rules(
     directory: str | os.PathLike[str] | None = None,
     *,
+    own: str | os.PathLike[str] | None = None,
     samples: bool = False,
     broken: list[RuleError] | None = None,
 ) -> RuleSet:
-    """The rules of all ``*.toml`` files in *directory*, ordered.
+    """The rules of all ``*.toml`` files in *directory*, then the user's *own*, ordered.
 
-    Sample lines are left out unless *samples*: they are most of the text, and only checks and
-    documentation need them.  A file that is wrong raises :class:`RuleError`; with *broken* given
-    the error is appended there instead and the other files are used, so that a run never loses
-    its verdict to one bad file.  Patterns are compiled later, by the scanner.
+    *own* is a directory, or one file.  A rule in it adds to the one of the same cause and goes
+    before all others; what it leaves out (everything but ``id``) is that one's.  Sample lines are
+    left out unless *samples*: they are most of the text, and only checks and documentation need
+    them.  A file that is wrong raises :class:`RuleError`; with *broken* given the error is
+    appended there instead and the other files are used, so that a run never loses its verdict to
+    one bad file.  Patterns are compiled later, by the scanner.
     """
     place = rules_directory() if directory is None else Path(directory)
     problems: list[RuleError] = []
-    found: dict[str, Rule] = {}
-    orders: dict[int, str] = {}
-    files = sorted(place.glob("*.toml")) if place.is_dir() else []
-    if not files:
-        problems.append(RuleError(str(place), "*.toml", "no rule files in this directory"))
-    for file in files:
-        try:
-            rule = _read_rule(file, samples)
-            if rule.id in found:
-                raise RuleError(file.name, "id", f"also in {found[rule.id].file}")
-            if rule.order in orders:
-                raise RuleError(file.name, "order", f"{rule.order} also in {orders[rule.order]}")
-        except RuleError as error:
-            problems.append(error)
-        else:
-            found[rule.id] = rule
-            orders[rule.order] = rule.file
+    found = _read_files(_files_in(place, problems), samples, {}, problems)
+    if own is not None:
+        mine = Path(own)
+        files = [mine] if mine.is_file() else _files_in(mine, problems)
+        found += _read_files(files, samples, {rule.id: rule for rule in found}, problems)
     if problems and broken is None:
         raise problems[0]
     if broken is not None:
         broken.extend(problems)
-    return RuleSet(tuple(sorted(found.values(), key=lambda rule: rule.order)), place)
+    ordered = sorted(found, key=lambda rule: (not rule.own, rule.order, rule.file))
+    return RuleSet(tuple(ordered), place)
 
 
-def _read_rule(file: Path, samples: bool) -> Rule:
+def _files_in(place: Path, problems: list[RuleError]) -> list[Path]:
+    files = sorted(place.glob("*.toml")) if place.is_dir() else []
+    if not files:
+        problems.append(RuleError(str(place), "*.toml", "no rule files in this directory"))
+    return files
+
+
+def _read_files(
+    files: list[Path], samples: bool, shipped: Mapping[str, Rule], problems: list[RuleError]
+) -> list[Rule]:
+    """The rules of *files*: the shipped ones, or those that a user adds to what is *shipped*."""
+    found: list[Rule] = []
+    patterns = {one.id: rule.file for rule in shipped.values() for one in rule.patterns}
+    for file in files:
+        try:
+            rule = _read_rule(file, samples, shipped)
+            for other in () if rule.own else found:
+                if rule.id == other.id:
+                    raise RuleError(file.name, "id", f"also in {other.file}")
+                if rule.order == other.order:
+                    raise RuleError(file.name, "order", f"{rule.order} also in {other.file}")
+            for one in rule.patterns:
+                if one.id in patterns:
+                    problem = f"{one.id} is also in {patterns[one.id]}"
+                    raise RuleError(file.name, f"patterns.{one.name}.name", problem)
+        except RuleError as error:
+            problems.append(error)
+        else:
+            found.append(rule)
+            patterns |= {one.id: rule.file for one in rule.patterns}
+    return found
+
+
+def _read_rule(file: Path, samples: bool, shipped: Mapping[str, Rule]) -> Rule:
     top = read_table(file, samples=samples)
     cause = top.choice("id", CAUSES)
-    if cause != file.stem:
+    base = shipped.get(cause)
+    if not shipped and cause != file.stem:
         raise RuleError(file.name, "id", f"is {cause!r}, the file is named {file.stem!r}")
-    patterns = [_read_pattern(entry, cause) for entry in top.tables("patterns")]
+    order = top.integer("order", REQUIRED if base is None else 0)
+    patterns = [_read_pattern(entry, cause, order) for entry in top.tables("patterns")]
     names = [pattern.name for pattern in patterns]
     require_unique(names, file.name)
-    verdict = top.table("verdict")
+
+    def without(key: str) -> Any:
+        """What the rule has when it does not say: of the shipped one, if that is there."""
+        return REQUIRED if base is None else getattr(base, key)
+
+    verdict = top.table("verdict", REQUIRED if base is None else {})
+    cases = tuple(_read_case(entry) for entry in verdict.tables("cases"))
     rule = Rule(
         id=cause,
-        order=top.integer("order"),
-        family=top.choice("family", FAMILIES, None),
-        fault_class=top.text("fault_class", None),
-        attribution=Attribution(top.choice("attribution", tuple(Attribution))),
-        retry=Retry(top.choice("retry", tuple(Retry))),
-        cases=tuple(_read_case(entry) for entry in verdict.tables("cases")),
-        words=_read_words(verdict, ()),
+        order=order,
+        family=top.choice("family", FAMILIES, base.family if base else None),
+        fault_class=top.text("fault_class", base.fault_class if base else None),
+        attribution=Attribution(
+            top.choice("attribution", tuple(Attribution), without("attribution"))
+        ),
+        retry=Retry(top.choice("retry", tuple(Retry), without("retry"))),
+        cases=(*cases, *(base.cases if base else ())),
+        words=_read_words(verdict, (), base.words if base else None),
         patterns=tuple(patterns),
         exceptions=top.texts("exceptions", ()),
         raised_in=tuple(_read_raised_in(entry) for entry in top.tables("raised_in")),
         signals=top.integers("signals"),
         exit_codes=top.integers("exit_codes"),
-        sources=top.texts("sources"),
-        since=read_since(top),
+        sources=top.texts("sources", without("sources")),
+        since=read_since(top) if base is None or "since" in top.left() else base.since,
         file=file.name,
         samples=read_samples(top.table("samples", {}), names),
+        own=bool(shipped),
     )
     top.done()
     return rule
 
 
-def _read_pattern(entry: Table, cause: str) -> Pattern:
+def _read_pattern(entry: Table, cause: str, order: int) -> Pattern:
     pattern = Pattern(
+        order=order,
+        file=entry.file,
         cause=cause,
         name=entry.text("name"),
         role=Role(entry.choice("role", tuple(Role))),
@@ -233,13 +280,21 @@ def _read_raised_in(entry: Table) -> RaisedIn:
     return found
 
 
-def _read_words(verdict: Table, when: tuple[tuple[str, str], ...]) -> Words:
-    optional = () if when else REQUIRED
+def _read_words(
+    verdict: Table, when: tuple[tuple[str, str], ...], base: Words | None = None
+) -> Words:
+    """Words of a rule, where those of *base* are taken for what it leaves out, or of a case."""
+
+    def without(key: str) -> Any:
+        if base is not None:
+            return getattr(base, key)
+        return () if when else REQUIRED
+
     words = Words(
-        headline=verdict.texts("headline", optional),
-        implies=verdict.texts("implies", optional),
-        cannot_decide=verdict.texts("cannot_decide", ()),
-        do=verdict.texts("do", optional),
+        headline=verdict.texts("headline", without("headline")),
+        implies=verdict.texts("implies", without("implies")),
+        cannot_decide=verdict.texts("cannot_decide", base.cannot_decide if base else ()),
+        do=verdict.texts("do", without("do")),
         when=when,
     )
     verdict.done()

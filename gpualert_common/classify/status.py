@@ -82,8 +82,10 @@ def read_status(
         )
     if facts.signal is not None:
         return _stopped(facts, facts.signal)
-    if facts.code is None:
+    if facts.code is None and child_code is None:
         return Status(Disposition.UNKNOWN, None, "the exit status is not known")
+    if facts.code is None:
+        return _reported(child_code or 0, rules, "the exit status is not known")
     if facts.code == 0:
         return Status(Disposition.COMPLETED, None, _ended(0))
     if facts.code < 0:
@@ -93,14 +95,19 @@ def read_status(
         return _signalled(
             facts.code - 128, rules, said + signal_name(facts.code - 128), probable=True
         )
-    if child_code is not None and child_code < 0:
-        said = f"{_ended(facts.code)}; the launcher reports {signal_name(-child_code)} of a worker"
-        return _signalled(-child_code, rules, said, probable=True)
     if child_code is not None:
-        said = f"{_ended(facts.code)}; the launcher reports status {child_code} of a worker"
-        return Status(Disposition.FAILED, "runtime_error", said)
+        return _reported(child_code, rules, _ended(facts.code))
     cause = next((rule.id for rule in rules if facts.code in rule.exit_codes), None)
     return Status(Disposition.FAILED, cause, _ended(facts.code))
+
+
+def _reported(child_code: int, rules: RuleSet, said: str) -> Status:
+    """The status of a worker as its launcher reports it."""
+    if child_code < 0:
+        said = f"{said}; the launcher reports {signal_name(-child_code)} of a worker"
+        return _signalled(-child_code, rules, said, probable=True)
+    said = f"{said}; the launcher reports status {child_code} of a worker"
+    return Status(Disposition.FAILED, "runtime_error", said)
 
 
 def _not_started(facts: ExitFacts) -> Status:

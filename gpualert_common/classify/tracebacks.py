@@ -364,6 +364,8 @@ class TracebackParser:
             # The parent's wrapper stands before the worker's own traceback and says nothing more.
             self._forget(stream.last)
         context, frames, own = state.context, tuple(state.frames), state.own
+        if context is Context.MAIN and any(map(_is_of_a_thread, frames)):
+            context = Context.THREAD
         if state.link is Link.INNER and previous is not None:
             context, frames, own = previous.context, previous.frames, previous.place_in_program
         found = Traceback(
@@ -426,6 +428,12 @@ class TracebackParser:
                     del kept[index]
                     self.count -= 1
                     return
+
+
+def _is_of_a_thread(frame: Frame) -> bool:
+    """True for the threads of multiprocessing that print their exceptions without a word."""
+    place = f"{frame.file.rpartition('/')[2]}:{frame.function}"
+    return place in ("queues.py:_feed", "resource_sharer.py:_serve")
 
 
 def merged(earlier: Iterable[Traceback], later: Iterable[Traceback]) -> tuple[Traceback, ...]:

@@ -44,6 +44,7 @@ def build_parser() -> _Parser:
     _add_records(commands)
     _add_alerts(commands)
     _add_rules(commands)
+    _add_corpus(commands)
     _add_config(commands)
     for command in commands.choices.values():
         command.set_defaults(parser=command)
@@ -106,6 +107,7 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     parser.add_argument(
         "--templates", metavar="DIR", help="templates of your own for the alerts, in this directory"
     )
+    _add_own_rules(parser)
     parser.add_argument(
         "--detach",
         action="store_true",
@@ -116,6 +118,10 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD", help=argparse.SUPPRESS)
     parser.set_defaults(action=_lazily("run", "run"))
+
+
+def _add_own_rules(parser: _Parser) -> None:
+    parser.add_argument("--rules", metavar="DIR", help="your own rules for causes, beside ours")
 
 
 def _add_classify(commands: _Commands[_Parser]) -> None:
@@ -131,6 +137,7 @@ def _add_classify(commands: _Commands[_Parser]) -> None:
         metavar="N",
         help="status of the run: 0 to 255, or -n when signal n ended it",
     )
+    _add_own_rules(parser)
     _add_json(parser)
     parser.set_defaults(action=_lazily("classify", "classify"))
 
@@ -223,11 +230,57 @@ def _add_rules(commands: _Commands[_Parser]) -> None:
     listing = actions.add_parser("list", help="list the rules in their order")
     show = actions.add_parser("show", help="show one rule")
     show.add_argument("rule", metavar="ID", help="the cause it names")
-    check = actions.add_parser("check", help="check every rule file and its samples")
+    check = actions.add_parser(
+        "check",
+        help="check rule files and their samples",
+        description="Check rule files of your own (or, without any, those that are shipped): what "
+        "is wrong, in which file and key; whether every pattern sees its samples, alone and "
+        "behind the prefixes of launchers, and no near miss.",
+    )
+    check.add_argument("files", nargs="*", metavar="FILE", help="a rule file, or a directory")
+    for action in (listing, show):
+        _add_own_rules(action)
     for action in (listing, show, check):
-        action.add_argument("--rules-dir", metavar="DIR", help="rules here, not the shipped ones")
         _add_json(action)
     parser.set_defaults(action=_lazily("rules", "rules"))
+
+
+def _add_corpus(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser("corpus", help="score the classifier on labelled logs")
+    actions = parser.add_subparsers(dest="corpus_action", metavar="ACTION", required=True)
+    evaluate = actions.add_parser(
+        "evaluate",
+        help="classify every log and compare with its label",
+        description="Classify every log of a corpus as `gpualert classify` would, and compare "
+        "what is named with the labels. Near-copies together count as one log.",
+    )
+    evaluate.add_argument(
+        "--split",
+        choices=("all", "dev", "test"),
+        default="all",
+        help="all origins, those that rules may be tuned to (dev), or the frozen ones (test)",
+    )
+    evaluate.add_argument(
+        "--robustness",
+        action="store_true",
+        help="each log again with prefixes, noise, cuts and cascades (takes minutes)",
+    )
+    evaluate.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write results.json, confusion.svg and evaluation.html into this directory",
+    )
+    contact = actions.add_parser(
+        "first-contact",
+        help="classify logs of origins for the first time, and keep the score",
+        description="Classify the logs of origins that were never classified before, and add "
+        "the scores to first_contact.jsonl in the corpus. Of frozen origins only counts are told.",
+    )
+    contact.add_argument("origins", nargs="+", metavar="ORIGIN", help="a folder below logs/")
+    for action in (evaluate, contact):
+        action.add_argument("--corpus", default="corpus", metavar="DIR", help="default: ./corpus")
+        _add_json(action)
+    parser.set_defaults(action=_lazily("corpus", "corpus"))
 
 
 def _add_config(commands: _Commands[_Parser]) -> None:

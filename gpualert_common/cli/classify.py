@@ -8,7 +8,8 @@ import os
 import sys
 from typing import Any
 
-from gpualert_common import report
+from gpualert_common import config, report
+from gpualert_common.classify import require_sound
 from gpualert_common.errors import UsageError
 from gpualert_common.judge import Judge
 from gpualert_common.spec import Ending
@@ -20,7 +21,10 @@ def classify(options: argparse.Namespace) -> int:
     ending.code = options.exit_code
     if ending.code is not None and not -64 <= ending.code <= 255:
         raise UsageError(f"--exit-code {ending.code}: a status is 0 to 255, or -n for signal n")
-    judge = Judge()
+    own = config.load({"rules": options.rules})["rules"].value
+    if own is not None:
+        require_sound(own)
+    judge = Judge({"rules": own})
     for log in options.logs:
         _read(judge, log)
     verdict = judge.conclude(ending, {})

@@ -6,8 +6,9 @@ import argparse
 import json
 from typing import Any
 
+from gpualert_common import config
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
-from gpualert_common.errors import UsageError
+from gpualert_common.errors import RuleError, UsageError
 from gpualert_common.redact.check import check_secrets
 
 
@@ -15,42 +16,59 @@ def rules(options: argparse.Namespace) -> int:
     """List, show or check; 1 when a check found problems."""
     if options.rules_action == "check":
         return _check(options)
-    known = load_rules(options.rules_dir)
+    known = load_rules(own=config.load({"rules": options.rules})["rules"].value)
     if options.rules_action == "list":
         return _list(options, known)
-    rule = known.by_cause.get(options.rule)
-    if rule is None:
+    found = [rule for rule in known if rule.id == options.rule]
+    if not found:
         raise UsageError(f"no rule {options.rule!r}; known are {', '.join(known.by_cause)}")
-    return _show(options, rule)
+    if options.json:
+        print(json.dumps({"schema": 1, "rules": [_in_full(rule) for rule in found]}))
+        return 0
+    for rule in found:
+        _show(rule)
+    return 0
 
 
 def _list(options: argparse.Namespace, known: RuleSet) -> int:
     if options.json:
         print(json.dumps({"schema": 1, "rules": [_facts(rule) for rule in known]}))
     for rule in () if options.json else known:
-        print(f"{rule.order:5} {rule.id:20} {len(rule.patterns):3} patterns")
+        mine = f"  {rule.file} (yours)" if rule.own else ""
+        print(f"{rule.order:5} {rule.id:20} {len(rule.patterns):3} patterns{mine}")
     return 0
 
 
-def _show(options: argparse.Namespace, rule: Rule) -> int:
-    facts = _facts(rule)
-    words = rule.words
-    told = {"headline": words.headline, "implies": words.implies}
-    told |= {"cannot_decide": words.cannot_decide, "do": words.do}
+def _in_full(rule: Rule) -> dict[str, Any]:
     patterns = [
-        {"name": pattern.name, "role": pattern.role, "re": pattern.re} for pattern in rule.patterns
+        {"name": one.name, "role": one.role, "where": one.where, "re": one.re}
+        for one in rule.patterns
     ]
-    if options.json:
-        print(json.dumps({"schema": 1, **facts, **told, "patterns_in_full": patterns}))
-        return 0
-    for name, value in facts.items():
-        print(f"{name:14} {value}")
-    for name, texts in told.items():
-        for text in texts:
+    raised_in = [{"exceptions": one.exceptions, "file": one.file} for one in rule.raised_in]
+    words = rule.words
+    return {
+        **_facts(rule),
+        "headline": words.headline,
+        "implies": words.implies,
+        "cannot_decide": words.cannot_decide,
+        "do": words.do,
+        "exceptions": rule.exceptions,
+        "raised_in": raised_in,
+        "patterns_in_full": patterns,
+    }
+
+
+def _show(rule: Rule) -> None:
+    told = _in_full(rule)
+    patterns, raised_in = told.pop("patterns_in_full"), told.pop("raised_in")
+    for name, value in told.items():
+        for text in value if isinstance(value, list | tuple) else [value]:
             print(f"{name:14} {text}")
+    for one in raised_in:
+        print(f"{'raised in':14} {', '.join(one['exceptions'])}: {one['file']}")
     for pattern in patterns:
-        print(f"{pattern['role']:14} {pattern['name']}: {pattern['re']}")
-    return 0
+        where = " (in exceptions)" if pattern["where"] == "exception" else ""
+        print(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
 
 
 def _facts(rule: Rule) -> dict[str, Any]:
@@ -69,7 +87,11 @@ def _facts(rule: Rule) -> dict[str, Any]:
 
 
 def _check(options: argparse.Namespace) -> int:
-    problems = [*check_rules(options.rules_dir), *check_secrets(options.rules_dir)]
+    problems: list[RuleError] = []
+    for file in options.files:
+        problems += check_rules(own=file)
+    if not options.files:
+        problems = [*check_rules(), *check_secrets()]
     if options.json:
         print(json.dumps({"schema": 1, "problems": [str(problem) for problem in problems]}))
     else:

@@ -115,9 +115,10 @@ def _read_file(file: Path) -> list[Entry]:
 
 
 def entry_of(origin: str, fields: Mapping[str, Any]) -> Entry:
-    """The entry of *origin* with these *fields*; the paper's class follows from the cause if unsaid.
+    """The entry of *origin* with these *fields*.
 
-    Raises ValueError for a name that is none, TypeError for a key that is none.
+    The paper's class follows from the cause where none is given.  Raises ValueError for a name
+    that is none, TypeError for a key that is none.
     """
     cause = fields["cause"]
     if cause not in CAUSES:

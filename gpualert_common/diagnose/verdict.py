@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
-from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import signal_name
 from gpualert_common.classify.tracebacks import Traceback
@@ -50,7 +50,7 @@ def conclude(
     is unknown (never called a success), and with rules missing.  Every claim cites its source.
     """
     resolution = resolve(readings, facts, rules, running=running)
-    rule = rules.by_cause.get(resolution.cause) or _bare_rule(resolution.cause)
+    rule = _rule_of(resolution, rules)
     known = _known(resolution, facts)
     words = words_for(rule, known)
     failed = rule.family != "G1" or resolution.disposition is Disposition.COMPLETED
@@ -81,6 +81,15 @@ def conclude(
         warnings=_warnings(resolution, facts, readings),
         sources=_sources(facts, readings, running=running),
     )
+
+
+def _rule_of(resolution: Resolution, rules: RuleSet) -> Rule:
+    """The rule that says what is told: that of the evidence, which may be the user's own."""
+    for one in resolution.evidence[:1]:
+        own = rules.of_pattern(one.pattern)
+        if own is not None and own.id == resolution.cause:
+            return own
+    return rules.by_cause.get(resolution.cause) or _bare_rule(resolution.cause)
 
 
 def _bare_rule(cause: str) -> Rule:
@@ -174,6 +183,7 @@ _ROLE_WORDS = {
     Role.ROOT: "the log says so",
     Role.CONFIRMATION: "the log confirms it",
     Role.CASCADE: "the log reports what followed",
+    Role.REPORT: "the launcher reports",
     Role.BENIGN: "the log mentions it",
 }
 

@@ -158,6 +158,7 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "log_full": spec.log_full,
         "end_survivors": spec.end_survivors,
         "custody": spec.custody,
+        "rules": spec.rules,
         "alerts": spec.alerts,
         **facts,
     }

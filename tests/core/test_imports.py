@@ -23,7 +23,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"store"}),
     frozenset({"collect", "diagnose", "report", "supervise"}),
     frozenset({"judge", "notify"}),
-    frozenset({"api", "recover", "unsupervised"}),
+    frozenset({"api", "corpus", "recover", "unsupervised"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
