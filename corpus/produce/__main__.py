@@ -53,11 +53,22 @@ def _produce(case: Case, *, check: bool) -> str:
     entry = _entry(case, ran)
     if check:
         return _drift(entry, ran)
+    _forget_what_is_gone(case.origin)
     kept = {one.name: one for one in read_origin(CORPUS, case.origin)}
     kept[case.name] = entry
     write_origin(CORPUS, case.origin, kept.values())
     log_path(CORPUS, entry).write_bytes(ran.log)
     return f"{case.cause}, {ran.exit_code}, {len(ran.log)} bytes, {ran.duration_s:.1f} s"
+
+
+def _forget_what_is_gone(origin: str) -> None:
+    """Drop entries and logs of programs that are no longer there."""
+    entries = read_origin(CORPUS, origin)
+    there = [one for one in entries if (CORPUS / one.source).exists()]
+    for one in entries:
+        if one not in there:
+            log_path(CORPUS, one).unlink(missing_ok=True)
+    write_origin(CORPUS, origin, there)
 
 
 def _entry(case: Case, ran: Ran) -> Entry:

@@ -1,8 +1,10 @@
-"""Rules made ready for matching: one automaton over all, one expression per pattern.
+"""Rules made ready for matching: one filter over all, one expression per pattern.
 
-The automaton (an RE2 Set) tells in one pass over a megabyte which probes occur in it at all.  A
-probe is a pattern's literal, or its expression where it has none.  Only for probes that occur are
-lines looked up, normalised and confirmed by the pattern's own expression.
+The filter (RE2's FilteredRE2) derives from each expression the strings that a match must contain
+and looks for all of them in one pass over a megabyte; an automaton over the expressions
+themselves has so many states that building them takes longer than any search.  A probe is a
+pattern's literal, or its expression where it has none.  Only for probes that may occur are lines
+looked up, normalised and confirmed by the pattern's own expression.
 """
 
 from __future__ import annotations
@@ -17,21 +19,20 @@ import re2
 from gpualert_common.classify.exceptions import HEADLESS, MARKERS
 from gpualert_common.classify.rules import Pattern, RuleSet
 
-_SET_MEMORY_BYTES = 64 << 20
 _ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
 _NAME = re.compile(r"\(\?P<\w+>")
 
 
-def _options(max_mem: int = 8 << 20) -> Any:
+def _options() -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = max_mem
     options.never_nl = True  # no match across lines, whatever a class excludes
     options.log_errors = False
     return options
 
 
 _BYTES: Final = _options()
+_CANARY: Final = re2.Options()
 _TEXT: Final = re2.Options()
 _TEXT.log_errors = False
 
@@ -104,13 +105,13 @@ class Program:
     def __init__(self, rules: RuleSet) -> None:
         self.probes = _probes(rules.patterns)
         self._raised_in = _raised_in(rules)
-        self._set = re2.Set.SearchSet(_options(_SET_MEMORY_BYTES))
+        self._filter = re2.Filter()
         for probe in self.probes:
-            self._set.Add(probe.expression)
-        # RE2 answers "nothing" also when it ran out of memory.  The end of the text matches
-        # always, so an answer without it is no answer.
-        self._canary = self._set.Add(rb"\z")
-        self._set.Compile()
+            self._filter.Add(probe.expression, _BYTES)
+        # The filter answers "nothing" also when it ran out of memory; of a text with a line end,
+        # an answer without this is none.
+        self._canary = self._filter.Add(rb"\n", _CANARY)
+        self._filter.Compile()
 
     def cause_by_place(self, exception: str, places: Iterable[str]) -> str | None:
         """The cause of an *exception* raised in one of *places* ("path:function"), if one says."""
@@ -121,8 +122,8 @@ class Program:
         return None
 
     def probes_in(self, text: bytes) -> list[Probe]:
-        """The probes that occur in *text*, each named once; exact whatever the automaton does."""
-        found = self._set.Match(text)
+        """The probes that may occur in *text*, each named once; never too few."""
+        found = self._filter.Match(text if b"\n" in text else text + b"\n", potential=True)
         if not found or self._canary not in found:
             return [probe for probe in self.probes if next(probe.line_starts(text), -1) >= 0]
         return [self.probes[index] for index in sorted(found) if index != self._canary]

@@ -106,10 +106,10 @@ def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     program = Program(RULES)
 
     class Exhausted:
-        def Match(self, text: bytes) -> None:  # noqa: N802 - the binding's name
+        def Match(self, text: bytes, potential: bool) -> None:  # noqa: N802 - RE2's
             return None
 
-    monkeypatch.setattr(program, "_set", Exhausted())
+    monkeypatch.setattr(program, "_filter", Exhausted())
     text = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
     def seen(by: Program) -> set[str]:
