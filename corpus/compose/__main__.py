@@ -32,9 +32,7 @@ def origins() -> list[str]:
     """The names of all generators."""
     modules = pkgutil.iter_modules(corpus.compose.__path__)
     return sorted(
-        one.name
-        for one in modules
-        if one.name not in _NOT_ORIGINS and not one.name.startswith("_")
+        one.name for one in modules if one.name not in _NOT_ORIGINS and not one.name.startswith("_")
     )
 
 
