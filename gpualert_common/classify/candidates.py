@@ -16,7 +16,7 @@ from gpualert_common.classify.causes import (
     SCHEDULED,
     SIGNALLED,
 )
-from gpualert_common.classify.exceptions import is_report
+from gpualert_common.classify.exceptions import is_aftermath
 from gpualert_common.classify.lines import Place
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.program import program_of
@@ -161,7 +161,8 @@ def near_failure(found: Sequence[Candidate]) -> list[Candidate]:
     raised = [one for one in found if one.traceback is not None]
 
     def near(one: Candidate) -> bool:
-        if one.traceback is not None or one.cause in LASTING or one.tier is Tier.CONFIRMED:
+        telling = one.tier is Tier.CONFIRMED or one.cause in LASTING | SIGNALLED
+        if one.traceback is not None or telling:
             return one.near_end
         return (one.near_end and not raised) or any(
             one.file == other.file and one.place.line - other.place.line >= -_NEARBY_LINES
@@ -188,16 +189,14 @@ def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Can
         observations = _ordered(member.observations)
         cause, ground = _cause_of(member, observations, rules)
         named.append(_Named(member, observations, cause, ground))
-    seen_last = named[-1].observations
-    if seen_last and seen_last[0].role is Role.CASCADE:
-        return _of_line(seen_last[0], reading, head)
-    member, observations, cause, ground = _root_of_chain(named)
+    roots = [one for one in named if not one.followed]
+    if not any(one.telling for one in roots) and named[-1].followed:
+        return _of_line(named[-1].observations[0], reading, head)
+    member, observations, cause, ground = _root_of_chain(roots)
     return [
         Candidate(
             cause=cause,
-            tier=Tier.CASCADE
-            if cause == "traceback" and is_report(member.type)
-            else _tier(cause, ground),
+            tier=_tier_of(member, cause, ground),
             ground=ground,
             file=head.file,
             place=member.end,
@@ -215,9 +214,13 @@ def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Can
 def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) -> list[Candidate]:
     ground = Ground.CONFIRMATION if one.role is Role.CONFIRMATION else Ground.LINE
     tier = Tier.CASCADE if one.role is Role.CASCADE else _tier(one.cause, ground)
-    last = one
+    last, steps = one, _PROGRESS_STEPS
     if one.cause in LASTING:
-        last = [other for other in reading.observations if other.cause == one.cause][-1]
+        again = [other for other in reading.observations if other.cause == one.cause]
+        last = again[-1]
+        steps = max(steps, sum(reading.counts[other] for other in {o.pattern.id for o in again}))
+    elif one.cause in SCHEDULED:
+        steps = _GRACE_STEPS
     return [
         Candidate(
             cause=one.cause,
@@ -229,11 +232,7 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
             observations=(one,),
             traceback=head,
             head=head,
-            went_on=went_on(
-                reading,
-                last.place.offset,
-                _GRACE_STEPS if one.cause in SCHEDULED else _PROGRESS_STEPS,
-            ),
+            went_on=went_on(reading, last.place.offset, steps),
             near_end=head is not None or is_near_end(reading, last.place),
             last_word=is_last_word(reading, last.place),
         )
@@ -279,6 +278,11 @@ class _Named(NamedTuple):
         return self.cause not in GENERIC
 
     @property
+    def followed(self) -> bool:
+        """True when its message says that it followed from another failure."""
+        return bool(self.observations) and self.observations[0].role is Role.CASCADE
+
+    @property
     def said(self) -> bool:
         """True when its own message says so."""
         return self.telling and self.ground >= Ground.MESSAGE
@@ -308,6 +312,11 @@ def _root_of_chain(named: list[_Named]) -> _Named:
                 if wanted(one):
                     return one
     return named[0] if named[-1].member.link is Link.CAUSE else named[-1]
+
+
+def _tier_of(member: Traceback, cause: str, ground: Ground) -> Tier:
+    aftermath = ground <= Ground.TYPE and cause in GENERIC and is_aftermath(member.type)
+    return Tier.CASCADE if aftermath else _tier(cause, ground)
 
 
 def _tier(cause: str, ground: Ground) -> Tier:

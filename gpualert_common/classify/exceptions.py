@@ -19,6 +19,8 @@ MARKERS = (
     "Exception ignored in",
     "terminated with the following error",
     "terminate called after throwing",
+    "--- Logging error ---",
+    "Call stack:",
     "what():",
 )
 """While no traceback is open the parser wants to see every line that contains one of these or
@@ -30,6 +32,9 @@ HEADLESS = (
     rb"(?m)(?:[A-Za-z](?:Error|Interrupt|Fault|Fail\w+|Exit|Timeout)|Exception)(?:: |:?\r?$)",
     rb"\w\.(?:_*[A-Z]\w+|error): ",
 )
+
+SPAWNED = re.compile(r"/multiprocess(?:ing)?/(?:spawn|forkserver)\.py$")
+"""Where the traceback of a worker process begins that multiprocessing started anew."""
 
 INSTALLED = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[\d.]*/|^<frozen |^<__array_")
 """Files of libraries: where an exception is raised, but seldom where its cause stands."""
@@ -55,6 +60,15 @@ _REPORTS = frozenset(
     }
 )
 """They only say that another process failed; what and why stands in other lines."""
+_AFTERMATH = frozenset(
+    {
+        *("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionAbortedError"),
+        *("CancelledError", "ActorDiedError", "RayActorError", "ActorUnavailableError"),
+        *("WorkerCrashedError", "BrokenProcessPool", "BrokenExecutor", "EngineDeadError"),
+        *("TerminatedWorkerError", "KilledWorker"),
+    }
+)
+"""They say that another process is gone, or that others gave up."""
 _LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
 _WHAT = re.compile(r"what\(\):\s*(?P<message>.*)$")
@@ -92,6 +106,11 @@ def named_alone(text: str) -> Named | None:
 def is_report(type_name: str) -> bool:
     """True for an exception whose message is a report on others, to be read line by line."""
     return type_name.rpartition(".")[2] in _REPORTS
+
+
+def is_aftermath(type_name: str) -> bool:
+    """True for an exception that, unless its message says more, only followed another failure."""
+    return is_report(type_name) or type_name.rpartition(".")[2] in _AFTERMATH
 
 
 def thrown(text: str) -> str | None:

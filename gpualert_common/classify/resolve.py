@@ -21,7 +21,7 @@ from gpualert_common.classify.candidates import (
     near_failure,
     surviving,
 )
-from gpualert_common.classify.causes import COMMUNICATION, LASTING, SIGNALLED
+from gpualert_common.classify.causes import COMMUNICATION, LASTING, SCHEDULED, SIGNALLED
 from gpualert_common.classify.details import derive, typed
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
@@ -37,6 +37,8 @@ _SCHEDULED = {
 }
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
+_OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
+"""A shell's word on the end of a training, as against that of a helper beside it."""
 _LASTING_SEEN = 3
 """A state told this often up to the end is no hiccup."""
 
@@ -60,7 +62,8 @@ class Resolution:
 
     ``evidence`` is the observations behind the cause, earliest first; ``traceback`` the exception
     that carried it.  ``secondary`` are (cause, because), ``ruled_out`` (family, because).
-    ``trained`` is True when the log shows progress before the end.
+    ``trained`` is True when the log shows progress before the end; ``carried`` is the exception
+    by which the program reported the cause, also where other lines name it.
     """
 
     cause: str
@@ -74,6 +77,7 @@ class Resolution:
     secondary: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
     trained: bool = False
+    carried: Traceback | None = None
 
 
 def resolve(
@@ -90,7 +94,8 @@ def resolve(
     reported = _reported_first(readings)
     chosen = _choose(possible, status, reported.get("failed_rank"))
     if chosen is not None:
-        resolution = _from_log(chosen, readings, status)
+        resolution = _from_log(_with_exception(chosen, possible), readings, status)
+        resolution = replace(resolution, carried=_carried(chosen, possible))
     else:
         resolution = _from_status(status, facts)
     resolution = replace(resolution, details={**reported, **resolution.details})
@@ -108,6 +113,28 @@ def _child_code(readings: Iterable[Reading]) -> int | None:
             if isinstance(code, int) and code not in (0, -signal.SIGTERM):
                 return code
     return None
+
+
+def _with_exception(chosen: Candidate, possible: list[Candidate]) -> Candidate:
+    """*chosen* with the exception that says the same, if it is a line without one."""
+    if chosen.traceback is not None:
+        return chosen
+    for other in possible:
+        if other.traceback is not None and other.cause == chosen.cause:
+            seen = (*chosen.observations, *other.observations)
+            ground = max(chosen.ground, other.ground)
+            return replace(other, observations=seen, tier=chosen.tier, ground=ground)
+    return chosen
+
+
+def _carried(chosen: Candidate, possible: list[Candidate]) -> Traceback | None:
+    """The exception by which the program reported the cause, whatever it says itself."""
+    if chosen.traceback is not None:
+        return chosen.traceback
+    if chosen.cause in SCHEDULED | SIGNALLED | {"oom_killer"}:
+        return None
+    raised = [one for one in possible if one.traceback is not None and one.tier < Tier.CASCADE]
+    return min(raised, key=lambda one: one.tier).traceback if raised else None
 
 
 def _reported_first(readings: Iterable[Reading]) -> dict[str, Any]:
@@ -139,7 +166,9 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
     lasting = [one for one in alive if one.cause in LASTING]
-    if len(lasting) >= _LASTING_SEEN or any(one.tier is Tier.CONFIRMED for one in lasting):
+    if len(lasting) >= _LASTING_SEEN or any(
+        one.tier is Tier.CONFIRMED and one.last_word for one in lasting
+    ):
         return True
     if sum(reading.size > 0 for reading in readings) > 1:
         return False
@@ -148,7 +177,9 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
         if any(is_last_word(reading, one.place) for one in reports):
             return True
     return any(
-        one.last_word and (one.traceback is not None or one.cause in SIGNALLED) for one in alive
+        (one.last_word and (one.traceback is not None or one.cause in SIGNALLED))
+        or (one.cause in SIGNALLED and _OF_PYTHON.search(one.observations[0].excerpt))
+        for one in alive
     )
 
 
@@ -266,15 +297,8 @@ def _completed(
         if one.cause == resolution.cause or one.cause in secondary:
             continue
         secondary[one.cause] = _because(one, possible, resolution)
-    return Resolution(
-        cause=resolution.cause,
-        disposition=resolution.disposition,
-        confidence=resolution.confidence,
-        status=resolution.status,
-        evidence=resolution.evidence,
-        traceback=resolution.traceback,
-        rank=resolution.rank,
-        details=resolution.details,
+    return replace(
+        resolution,
         secondary=tuple(secondary.items()),
         ruled_out=_ruled_out(resolution, readings),
         trained=any(reading.trained_from is not None for reading in readings),

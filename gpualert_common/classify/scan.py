@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gpualert_common.classify.causes import SIGNALLED
 from gpualert_common.classify.lines import LINE_CAP, Place, Region
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import Line, normalise
@@ -228,6 +229,13 @@ class Scanner:
         line = Line(text, found.rank, found.stream)
         probes = self._program.probes_in(text.encode())
         matches = _matches(text, probes, in_exception=True)
+        # What a shell says of a signal belongs to the process, not to what it said before.
+        own = f"{found.type}: {found.message}"
+        matches = [
+            (one, match)
+            for one, match in matches
+            if one.cause not in SIGNALLED or match.start() < len(own)
+        ]
         seen = tuple(
             observed(pattern, match, line, self._file, found.end) for pattern, match in matches
         )

@@ -19,6 +19,7 @@ from gpualert_common.classify.exceptions import (
     HEADER,
     INSTALLED,
     RICH_FRAME,
+    SPAWNED,
     Named,
     is_report,
     named_after_frames,
@@ -148,6 +149,8 @@ class _Open:
 
     def add(self, frame: Frame) -> None:
         self.frames.append(frame)
+        if self.context is Context.MAIN and SPAWNED.search(frame.file):
+            self.context = Context.PROCESS
         if not INSTALLED.search(frame.file):
             self.own = frame
 
@@ -243,7 +246,7 @@ class TracebackParser:
             self._stream(line.stream).link = Link.CAUSE
         elif text.startswith("Exception in thread "):
             self._stream(line.stream).context = Context.THREAD
-        elif text.startswith("Exception ignored in"):
+        elif text.startswith(("Exception ignored in", "--- Logging error ---", "Call stack:")):
             self._stream(line.stream).context = Context.IGNORED
         elif "terminated with the following error" in text:
             self._stream(line.stream).context = Context.WORKER
