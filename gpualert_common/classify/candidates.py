@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from operator import attrgetter
 from typing import NamedTuple
@@ -17,8 +18,9 @@ from gpualert_common.classify.causes import (
     SIGNALLED,
 )
 from gpualert_common.classify.exceptions import is_aftermath
-from gpualert_common.classify.lines import Place
-from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.lines import Place, canonical
+from gpualert_common.classify.observations import Observation, observed
+from gpualert_common.classify.prefixes import normalise
 from gpualert_common.classify.program import program_of
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import PROGRESS, Reading
@@ -27,6 +29,8 @@ from gpualert_common.model import Role
 
 _LAST_WORD_LINES = 3
 """Lines that may stand behind the end of a run: a redrawn bar, a line flushed late."""
+
+_LAST_RESORT_LINES = 100
 
 _NEAR_END_LINES = 300
 """How far from the end a line without a traceback is still taken for what ended the run."""
@@ -55,11 +59,12 @@ class Tier(IntEnum):
 class Ground(IntEnum):
     """What a candidate rests on, best last."""
 
-    LINE = 0
-    PLACE = 1
-    TYPE = 2
-    MESSAGE = 3
-    CONFIRMATION = 4
+    GUESS = 0
+    LINE = 1
+    PLACE = 2
+    TYPE = 3
+    MESSAGE = 4
+    CONFIRMATION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +244,30 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
     ]
 
 
+def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None:
+    """What the last lines of a log say where nothing in it names a cause.
+
+    Also what counts only in exceptions elsewhere is taken here: of many a log only the middle of
+    a message is left, or a program wrote it in its own way.
+    """
+    program = program_of(rules)
+    best: Candidate | None = None
+    order = (math.inf, 0)
+    for reading in readings:
+        lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
+        at = reading.tail_offset + len(reading.tail) + 1
+        for index, piece in enumerate(reversed(lines[-_LAST_RESORT_LINES:])):
+            at -= len(piece) + 1
+            line = normalise(canonical(piece))
+            for pattern, match in program.matches(line.text, in_exception=True):
+                if pattern.role is Role.ROOT and (pattern.order, index) < order:
+                    place = Place(reading.lines - index, at)
+                    seen = observed(pattern, match, line, reading.file, place)
+                    best = replace(_of_line(seen, reading)[0], ground=Ground.GUESS)
+                    order = (pattern.order, index)
+    return best
+
+
 def _ordered(found: Sequence[Observation]) -> list[Observation]:
     """*found* with the most telling first: by line, as the message says it, then by rule."""
     telling = [one for one in found if one.role is not Role.BENIGN]
@@ -249,13 +278,16 @@ def _cause_of(
     member: Traceback, observations: list[Observation], rules: RuleSet
 ) -> tuple[str, Ground]:
     """The message goes before the place, and that before the type: types mislead."""
+    places = [f"{frame.file}:{frame.function}".replace("\\", "/") for frame in member.frames]
+    program = program_of(rules)
+    if (cause := program.cause_by_place(member.name, places, first=True)) is not None:
+        return cause, Ground.MESSAGE
     if observations:
         first = observations[0]
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Ground.CONFIRMATION if confirmed else Ground.MESSAGE
-    places = [f"{frame.file}:{frame.function}".replace("\\", "/") for frame in member.frames]
-    cause = program_of(rules).cause_by_place(member.name, places)
-    if cause is not None:
+    name = None if member.context is Context.CUT_OFF else member.name
+    if (cause := program.cause_by_place(name, places)) is not None:
         return cause, Ground.PLACE
     for name in (member.type, member.name):
         for rule in rules:
@@ -316,7 +348,9 @@ def _root_of_chain(named: list[_Named]) -> _Named:
 
 def _tier_of(member: Traceback, cause: str, ground: Ground) -> Tier:
     aftermath = ground <= Ground.TYPE and cause in GENERIC and is_aftermath(member.type)
-    return Tier.CASCADE if aftermath else _tier(cause, ground)
+    if aftermath or member.context is Context.CUT_OFF:
+        return Tier.CASCADE
+    return _tier(cause, ground)
 
 
 def _tier(cause: str, ground: Ground) -> Tier:

@@ -65,8 +65,11 @@ FAMILIES: tuple[str, ...] = (
 GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
 """Causes that only say how the program reported its end; anything more telling goes first."""
 
-COMMUNICATION = frozenset({"collective", "rendezvous"})
-"""Causes that other ranks report when one of them is gone; a root only when nothing else is."""
+COMMUNICATION = frozenset({"collective", "rendezvous", "idle_hang"})
+"""Causes that those report who wait for others; a root only when nothing else is."""
+
+BEHIND = {"shared_memory": "too_many_files"}
+"""Causes that another one, seen beside them, explains."""
 
 SCHEDULED = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
 """Causes that come from outside and are announced before the end."""

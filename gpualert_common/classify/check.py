@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 import re2
 
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
-from gpualert_common.classify.program import compile_pattern
+from gpualert_common.classify.program import compile_expression, compile_pattern
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, Words, load_rules
 from gpualert_common.classify.scan import Scanner
 from gpualert_common.errors import RuleError
@@ -65,7 +65,7 @@ def require_sound(own: str | os.PathLike[str]) -> None:
 def _place_problems(rule: Rule) -> Iterator[RuleError]:
     for number, entry in enumerate(rule.raised_in):
         try:
-            re2.compile(entry.file)
+            compile_expression(entry.file)
         except re2.error as error:
             key = f"raised_in[{number}].file"
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-HEADER = re.compile(r"^(?P<before>.*?)Traceback \(most recent call last\):?")
+HEADER = re.compile(
+    r"^(?P<before>.*?)Traceback \(most recent calls? (?:last|WITHOUT Sacred internals)\):?"
+)
 """Begins a traceback, in a box of rich's too; ``before`` is what stands in front."""
 
 FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
 RICH_FRAME = re.compile(r"^(?P<file>[^\s:]\S*):(?P<line>\d+) in (?P<function>[\w<>.]+)$")
 
 MARKERS = (
-    "Traceback (most recent call last)",
+    "Traceback (most recent call",
     "During handling of the above exception",
     "The above exception was the direct cause",
     "Exception in thread ",
@@ -47,7 +49,7 @@ _TELLING = re.compile(
     r"|^(?:error|gaierror|herror|timeout|Empty|Full|BadZipFile|RemoteTraceback|Abort|CancelledError)$"
 )
 _BARE = re.compile(
-    r"^(?:E\s{2,7})?(?P<type>"
+    r"^\s{0,3}(?:E\s{2,7})?(?P<type>"
     r"(?:[A-Za-z_]\w*\.)*(?:_*[A-Z]\w*(?:Error|Exception|Interrupt|Fault|Failed|Failure|Exit|Timeout)"
     r"|Exception)(?=:|$)"
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
@@ -69,6 +71,7 @@ _AFTERMATH = frozenset(
     }
 )
 """They say that another process is gone, or that others gave up."""
+_RAISED = re.compile(r"^raise (?P<type>(?:[A-Za-z_]\w*\.)*_*[A-Z]\w*)\b")
 _LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
 _WHAT = re.compile(r"what\(\):\s*(?P<message>.*)$")
@@ -101,6 +104,12 @@ def named_alone(text: str) -> Named | None:
     if match is None or is_report(match["type"]) or match["type"].endswith("Warning"):
         return None
     return Named(match["type"], match["message"] or "")
+
+
+def raised_by(source: str) -> str | None:
+    """The type that a line of source raises by name."""
+    match = _RAISED.match(source.strip())
+    return match["type"] if match else None
 
 
 def is_report(type_name: str) -> bool:

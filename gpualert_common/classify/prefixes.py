@@ -20,6 +20,7 @@ _PREFIX = re.compile(
     | (?P<host>(?!python)(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[a-z][a-z.-]*[\w.-]*\d)):\ (?=\S|\ {{2}})
     | (?P<compose>[a-z][\w.-]{{0,60}}[-_]\d{{1,4}})\ +\|\ ?         # docker compose
     | \[(?P<pod>pod/[^\]\s]{{1,200}})\]\ ?                          # kubectl logs --prefix
+    | (?P<bar>[^|\n]{{0,80}}\d%\|[^|\n]*\|\ [\d.kMG]+/[\d.kMG?]+\ \[[^\]\n]{{3,80}}\])(?=[^\s\]])
     | \[rank(?::\ ?|\ )(?P<named>\d{{1,6}})\]:?\ ?                  # trainers: [rank: 0]
     | (?P<stamp>
         \[[IWEFC](?:\d{{3,4}}\ [\d:.]+)?\ [^\]\n]{{1,200}}\]\ ?     # glog as torch writes it
@@ -82,7 +83,7 @@ def normalise(piece: bytes) -> Line:
         kind = match.lastgroup or ""
         if kind == "stamp":
             stamped = True
-        else:
+        elif kind != "bar":
             stream = f"{stream}{kind}{match[kind]} "
             if kind in _RANKS and rank is None:
                 rank = int(match[kind])

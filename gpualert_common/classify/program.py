@@ -17,7 +17,8 @@ from typing import Any, Final
 import re2
 
 from gpualert_common.classify.exceptions import HEADLESS, MARKERS
-from gpualert_common.classify.rules import Pattern, RuleSet
+from gpualert_common.classify.rules import Pattern, RaisedIn, RuleSet, Scope
+from gpualert_common.model import Role
 
 _ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
 _NAME = re.compile(r"\(\?P<\w+>")
@@ -39,7 +40,12 @@ _TEXT.log_errors = False
 
 def compile_pattern(pattern: Pattern) -> Any:
     """The expression of *pattern*, searched in a normalised line.  Raises ``re2.error``."""
-    return re2.compile(pattern.re, _TEXT)
+    return compile_expression(pattern.re)
+
+
+def compile_expression(expression: str) -> Any:
+    """*expression* compiled for text.  Raises ``re2.error``, and prints nothing."""
+    return re2.compile(expression, _TEXT)
 
 
 def latin1_regex(expression: bytes) -> Any:
@@ -113,11 +119,21 @@ class Program:
         self._canary = self._filter.Add(rb"\n", _CANARY)
         self._filter.Compile()
 
-    def cause_by_place(self, exception: str, places: Iterable[str]) -> str | None:
-        """The cause of an *exception* raised in one of *places* ("path:function"), if one says."""
+    def matches(self, text: str, *, in_exception: bool) -> list[tuple[Pattern, Any]]:
+        """The patterns that match one line or message, with what matched."""
+        return matches_of(self.probes_in(text.encode()), text, in_exception=in_exception)
+
+    def cause_by_place(
+        self, exception: str | None, places: Iterable[str], *, first: bool = False
+    ) -> str | None:
+        """The cause of an *exception* (None: of any) raised in *places* ("path:function").
+
+        With *first* only the rules are asked that go before the exception's message.
+        """
         found = list(places)
-        for cause, exceptions, regex in self._raised_in:
-            if exception in exceptions and any(regex.search(place) for place in found):
+        for cause, entry, regex in self._raised_in:
+            fits = exception is None or exception in entry.exceptions
+            if fits and entry.goes_first >= first and any(map(regex.search, found)):
                 return cause
         return None
 
@@ -127,6 +143,21 @@ class Program:
         if not found or self._canary not in found:
             return [probe for probe in self.probes if next(probe.line_starts(text), -1) >= 0]
         return [self.probes[index] for index in sorted(found) if index != self._canary]
+
+
+def matches_of(
+    probes: Iterable[Probe], text: str, *, in_exception: bool
+) -> list[tuple[Pattern, Any]]:
+    """The patterns of *probes* that match *text*: only benign ones when there are any."""
+    found = []
+    for probe in probes:
+        for pattern, regex in probe.patterns:
+            if in_exception or pattern.where is Scope.ANYWHERE:
+                match = regex.search(text)
+                if match:
+                    found.append((pattern, match))
+    benign = [entry for entry in found if entry[0].role is Role.BENIGN]
+    return benign or found
 
 
 def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
@@ -148,12 +179,12 @@ def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
     return list(probes.values())
 
 
-def _raised_in(rules: RuleSet) -> list[tuple[str, tuple[str, ...], Any]]:
+def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any]]:
     found = []
     for rule in rules:
         for entry in rule.raised_in:
             try:
-                found.append((rule.id, entry.exceptions, re2.compile(entry.file, _TEXT)))
+                found.append((rule.id, entry, re2.compile(entry.file, _TEXT)))
             except re2.error:
                 continue  # check_rules names it
     return found

@@ -18,16 +18,24 @@ from gpualert_common.classify.candidates import (
     Tier,
     candidates,
     is_last_word,
+    last_resort,
     near_failure,
     surviving,
 )
-from gpualert_common.classify.causes import COMMUNICATION, LASTING, SCHEDULED, SIGNALLED
+from gpualert_common.classify.causes import (
+    BEHIND,
+    COMMUNICATION,
+    GENERIC,
+    LASTING,
+    SCHEDULED,
+    SIGNALLED,
+)
 from gpualert_common.classify.details import derive, typed
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
-from gpualert_common.classify.tracebacks import Traceback
+from gpualert_common.classify.tracebacks import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
 _SCHEDULED = {
@@ -48,6 +56,7 @@ _GROUND_CONFIDENCE = {
     Ground.TYPE: 0.93,
     Ground.PLACE: 0.7,
     Ground.LINE: 0.8,
+    Ground.GUESS: 0.5,
 }
 _TIER_CONFIDENCE = {
     Tier.GENERIC: 0.85,
@@ -93,6 +102,8 @@ def resolve(
     possible = _possible(everything, readings, status)
     reported = _reported_first(readings)
     chosen = _choose(possible, status, reported.get("failed_rank"))
+    if _unexplained(status) and (chosen is None or _says_nothing(chosen)):
+        chosen = last_resort(readings, rules) or chosen
     if chosen is not None:
         resolution = _from_log(_with_exception(chosen, possible), readings, status)
         resolution = replace(resolution, carried=_carried(chosen, possible))
@@ -113,6 +124,17 @@ def _child_code(readings: Iterable[Reading]) -> int | None:
             if isinstance(code, int) and code not in (0, -signal.SIGTERM):
                 return code
     return None
+
+
+def _unexplained(status: Status) -> bool:
+    """True for a run that failed, or may have, of which the status says no more than that."""
+    ended = status.disposition in (Disposition.FAILED, Disposition.UNKNOWN)
+    return ended and status.signal is None and status.cause in (None, "runtime_error")
+
+
+def _says_nothing(chosen: Candidate) -> bool:
+    cut_off = chosen.head is not None and chosen.head.context is Context.CUT_OFF
+    return cut_off and chosen.cause in GENERIC
 
 
 def _with_exception(chosen: Candidate, possible: list[Candidate]) -> Candidate:
@@ -196,6 +218,9 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
         possible = [one for one in possible if one.cause in _SCHEDULED or one.tier == 0]
     possible = [one for one in possible if not _announces_consequence(one, possible)]
     best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
+    if best is not None:
+        behind = [one for one in possible if one.cause == BEHIND.get(best.cause)]
+        best = behind[0] if behind else best
     if best is None or best.tier < Tier.STATUS or status.cause is None:
         return best
     # A signal says more than what followed it; that a peer was lost, more than the plain status

@@ -84,11 +84,12 @@ class RaisedIn:
     """Exceptions that mean the rule's cause when one of their innermost frames fits.
 
     ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``.  It
-    goes behind everything that the exception itself says.
+    goes behind everything that the exception's message says, unless it ``goes_first``.
     """
 
     exceptions: tuple[str, ...]
     file: str
+    goes_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +276,7 @@ def _read_pattern(entry: Table, cause: str, order: int) -> Pattern:
 
 
 def _read_raised_in(entry: Table) -> RaisedIn:
-    found = RaisedIn(entry.texts("exceptions"), entry.text("file"))
+    found = RaisedIn(entry.texts("exceptions"), entry.text("file"), entry.flag("goes_first", False))
     entry.done()
     return found
 

@@ -11,14 +11,14 @@ import sys
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from gpualert_common.classify.causes import SIGNALLED
 from gpualert_common.classify.lines import LINE_CAP, Place, Region
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import Line, normalise
-from gpualert_common.classify.program import Probe, latin1_regex, program_of
-from gpualert_common.classify.rules import Pattern, RuleSet, Scope
+from gpualert_common.classify.program import Probe, latin1_regex, matches_of, program_of
+from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.tracebacks import MANY, Part, Traceback, TracebackParser, merged
 from gpualert_common.model import Role
 
@@ -203,7 +203,7 @@ class Scanner:
 
     def _look(self, piece: bytes, place: Place, probes: list[Probe]) -> None:
         line = normalise(piece)
-        found = _matches(line.text, probes, in_exception=False)
+        found = matches_of(probes, line.text, in_exception=False)
         benign = any(pattern.role is Role.BENIGN for pattern, _ in found)
         part = self._tracebacks.feed(line, place, benign=benign)
         if part in (Part.SOURCE, Part.EXCEPTION):
@@ -227,8 +227,7 @@ class Scanner:
         stands for itself.
         """
         line = Line(text, found.rank, found.stream)
-        probes = self._program.probes_in(text.encode())
-        matches = _matches(text, probes, in_exception=True)
+        matches = self._program.matches(text, in_exception=True)
         # What a shell says of a signal belongs to the process, not to what it said before.
         own = f"{found.type}: {found.message}"
         matches = [
@@ -273,21 +272,6 @@ class Scanner:
         again = Scanner(self._rules, self._file, start=start, limit=sys.maxsize)
         again.feed(self._tail[begin:], start.offset)
         return again.finish()
-
-
-def _matches(
-    text: str, probes: Iterable[Probe], *, in_exception: bool
-) -> list[tuple[Pattern, Any]]:
-    """The patterns of *probes* that match *text*: only benign ones when there are any."""
-    found = []
-    for probe in probes:
-        for pattern, regex in probe.patterns:
-            if in_exception or pattern.where is Scope.ANYWHERE:
-                match = regex.search(text)
-                if match:
-                    found.append((pattern, match))
-    benign = [entry for entry in found if entry[0].role is Role.BENIGN]
-    return benign or found
 
 
 def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> Reading:

@@ -24,6 +24,7 @@ from gpualert_common.classify.exceptions import (
     is_report,
     named_after_frames,
     named_alone,
+    raised_by,
     thrown,
     what,
 )
@@ -62,6 +63,7 @@ class Context(StrEnum):
     IGNORED = "ignored"
     NATIVE = "native"
     BARE = "bare"
+    CUT_OFF = "cut off"
 
 
 class Link(StrEnum):
@@ -102,7 +104,8 @@ class Traceback:
     patterns saw in it.  ``frames`` are the last few, innermost last; ``place_in_program`` is the
     innermost frame in a file that is not a library's, or the innermost of all.  ``previous`` is
     the exception before it in the chain, related by ``link``.  A C++ exception has the context
-    ``native``; one that is named without any traceback is ``bare``.
+    ``native``; one that is named without any traceback is ``bare``; one that the log's end cut
+    off before it was named is ``cut off``.
     """
 
     type: str
@@ -146,6 +149,9 @@ class _Open:
     in_body: bool = False
     body: int = 0
     foreign: int = 0
+    stamped: bool | None = None
+    raises: str | None = None
+    last_line: tuple[Line, Place] | None = None
 
     def add(self, frame: Frame) -> None:
         self.frames.append(frame)
@@ -213,6 +219,20 @@ class TracebackParser:
         """End what is unfinished: nothing more comes."""
         for stream in self._streams.values():
             self._end_message(stream)
+            while stream.open and not self.many:
+                self._cut_off(stream)
+            self._end_message(stream)
+
+    def _cut_off(self, stream: _Stream) -> None:
+        """Finish a traceback that the log's end cut off, with the type that its source raises."""
+        state = stream.open.pop()
+        self._busy -= 1
+        if not state.frames or not state.in_body or state.last_line is None:
+            return
+        line, place = state.last_line
+        named = Named(state.raises or "Exception", "")
+        state.context = Context.CUT_OFF
+        self._finish(stream, Line("", line.rank, line.stream), place, named, state)
 
     def feed(self, line: Line, place: Place, *, benign: bool = False) -> Part:
         """Take *line*; a *benign* one is left out of messages."""
@@ -307,22 +327,31 @@ class TracebackParser:
         body = text.lstrip()
         if not body:
             return Part.OTHER
+        if line.stamped and state.stamped is False:
+            return self._foreign(stream, state)  # a logger's record, however it is indented
         if frame := FRAME.match(text):
+            state.stamped = line.stamped if state.stamped is None else state.stamped
             state.add(Frame(frame[1], int(frame[2]), frame[3] or ""))
             state.in_body = True
+            state.raises = None
         elif len(text) - len(body) > state.indent:
             state.in_body = True
+            state.raises = raised_by(body) or state.raises
         elif (named := named_after_frames(text.strip(), state.in_body)) is not None:
             stream.open.pop()
             self._busy -= 1
             self._finish(stream, line, place, named, state)
             return Part.EXCEPTION
         else:
-            state.foreign += 1
-            state.in_body = False
-            self._give_up(stream, state)
-            return Part.OTHER
+            return self._foreign(stream, state)
+        state.last_line = (line, place)
         return self._count_body(stream, state)
+
+    def _foreign(self, stream: _Stream, state: _Open) -> Part:
+        state.foreign += 1
+        state.in_body = False
+        self._give_up(stream, state)
+        return Part.OTHER
 
     def _count_body(self, stream: _Stream, state: _Open) -> Part:
         state.body += 1
