@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from corpus.compose._gpu_tape import Tape, bar, traceback
 from corpus.compose.composed import Composed
@@ -74,6 +75,42 @@ def sacct(rows: Sequence[Sequence[str]]) -> str:
     return table(head, rows)
 
 
+def scontrol(
+    tape: Tape, job: int | str, name: str, node: str, command: str, *, cards: int = 1
+) -> str:
+    """``scontrol show job`` of a job that has just begun, as job scripts like to print it."""
+    begun = tape.when("%Y-%m-%dT%H:%M:%S")
+    granted = f",gres/gpu={cards}" if cards else ""
+    asked = f"TresPerNode=gres/gpu:{cards}" if cards else "MailUser=(null) MailType=NONE"
+    return f"""
+JobId={job} JobName={name}
+   UserId=u51172(51172) GroupId=ml(5100) MCS_label=N/A
+   Priority=4294{tape.rng.randrange(10**5):05d} Nice=0 Account=ml QOS=normal
+   JobState=RUNNING Reason=None Dependency=(null)
+   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0
+   RunTime=00:00:01 TimeLimit=1-00:00:00 TimeMin=N/A
+   SubmitTime={begun} EligibleTime={begun}
+   AccrueTime={begun}
+   StartTime={begun} EndTime=Unknown Deadline=N/A
+   PreemptEligibleTime={begun} PreemptTime=None
+   SuspendTime=None SecsPreSuspend=0 LastSchedEval={begun} Scheduler=Backfill
+   Partition=gpu AllocNode:Sid=login1:{tape.rng.randrange(10**6)}
+   ReqNodeList=(null) ExcNodeList=(null)
+   NodeList={node}
+   BatchHost={node}
+   NumNodes=1 NumCPUs=8 NumTasks=1 CPUs/Task=8 ReqB:S:C:T=0:0:*:*
+   TRES=cpu=8,mem=64G,node=1,billing=8{granted}
+   Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
+   MinCPUsNode=8 MinMemoryNode=64G MinTmpDiskNode=0
+   Features=(null) DelayBoot=00:00:00
+   OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
+   Command={command}
+   Power=
+   KillOInInvalidDependent=No
+   {asked}
+"""
+
+
 def lsf_trailer(
     tape: Tape,
     *,
@@ -88,9 +125,16 @@ def lsf_trailer(
     user: str = "mlops",
     queue: str = "gpu_a100",
     work: str = "/gpfs/proj/mlops/vit",
+    above: bool = True,
 ) -> str:
-    """What LSF adds to a job's output; *reason* stands where the result is told."""
-    sent = tape.when("%a %b %e %H:%M:%S %Y")
+    """What LSF adds to a job's output; *reason* stands where the result is told.
+
+    The output stands *above* it (LSB_STDOUT_DIRECT) or follows.
+    """
+    form = "%a %b %e %H:%M:%S %Y"
+    begun = datetime.fromisoformat(tape.start)
+    sent, ended = begun.strftime(form), (begun + timedelta(seconds=run_s)).strftime(form)
+    where = "is above this job summary." if above else "follows:"
     return f"""
 ------------------------------------------------------------
 Sender: LSF System <lsfadmin@{host}>
@@ -101,8 +145,8 @@ Job was executed on host(s) <16*{host}>, in queue <{queue}>, as user <{user}> in
 </home/{user}> was used as the home directory.
 <{work}> was used as the working directory.
 Started at {sent}
-Terminated at {sent}
-Results reported at {sent}
+Terminated at {ended}
+Results reported at {ended}
 
 Your job looked like:
 
@@ -126,7 +170,7 @@ Resource usage summary:
     Run time :                                   {run_s} sec.
     Turnaround time :                            {run_s + 47} sec.
 
-The output (if any) follows:
+The output (if any) {where}
 """
 
 

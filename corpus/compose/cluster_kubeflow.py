@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from corpus.compose._cluster_blocks import columns, events, killed_worker, log, trainer_steps
 from corpus.compose._gpu_hosts import omp
@@ -47,7 +48,6 @@ def _pod(
     reason: Sequence[str] = (),
     limits: tuple[str, str] = ("200Gi", "8"),
 ) -> str:
-    uid = f"{tape.rng.randrange(16**8):08x}-4c1e-4b7f-9c02-{tape.rng.randrange(16**12):012x}"
     return "\n".join(
         [
             f"$ kubectl -n train describe pod {name}",
@@ -64,8 +64,8 @@ def _pod(
             "Controlled By:  PyTorchJob/" + name.rsplit("-", 2)[0],
             "Containers:",
             "  pytorch:",
-            f"    Container ID:  containerd://{uid.replace('-', '')}",
-            "    Image:         registry.internal/train/llm:2025.02",
+            f"    Container ID:  containerd://{tape.rng.randrange(16**64):064x}",
+            "    Image:         registry.example.com/train/llm:2025.02",
             *("    " + one for one in state),
             *("    " + one for one in last),
             "    Ready:          False",
@@ -85,13 +85,14 @@ def _pod(
 
 
 def _ended(tape: Tape, code: int, reason: str, minutes: int, *, of: str = "State") -> list[str]:
-    end = tape.when("%a, %d %b %Y %H:%M:%S +0000")
+    form = "%a, %d %b %Y %H:%M:%S +0000"
+    begun = (tape.at - timedelta(minutes=minutes, seconds=1)).strftime(form)
     return [
         f"{of + ':':<15}Terminated",
         f"  Reason:       {reason}",
         f"  Exit Code:    {code}",
-        f"  Started:      {end}",
-        f"  Finished:     {end}   # {minutes}m",
+        f"  Started:      {begun}",
+        f"  Finished:     {tape.when(form)}",
     ]
 
 
@@ -476,7 +477,7 @@ def _entrypoint_not_in_the_image() -> Composed:
                     "Pulled",
                     "94s (x4 over 3m8s)",
                     "kubelet",
-                    'Successfully pulled image "registry.internal/train/clip:slim" in 812ms (812ms including waiting). Image size: 3120084412 bytes.',
+                    'Successfully pulled image "registry.example.com/train/clip:slim" in 812ms (812ms including waiting). Image size: 3120084412 bytes.',
                 ),
                 ("Warning", "Failed", "94s (x4 over 3m8s)", "kubelet", "Error: " + error),
                 (

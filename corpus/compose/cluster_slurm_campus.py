@@ -12,9 +12,9 @@ from corpus.compose._cluster_blocks import (
     log,
     oom_block,
     sacct,
+    scontrol,
     trainer_steps,
 )
-from corpus.compose._gpu_hosts import Card, smi
 from corpus.compose._gpu_tape import Tape, bar, chained, traceback
 from corpus.compose.composed import Composed
 
@@ -229,6 +229,7 @@ def _no_python_on_the_node() -> Composed:
     tape = Tape(4105, "2023-06-12 15:55:18")
     _head(tape, 2093301, "gpu[05-06]", "gres=gpu:2", "ddp-test")
     tape.say(
+        scontrol(tape, 2093301, "ddp-test", "gpu[05-06]", "/home/u51172/jobs/ddp-test.sbatch"),
         "The following have been reloaded with a version change:",
         "  1) gcc/8.5.0 => gcc/11.2.0",
         "",
@@ -328,6 +329,7 @@ def _no_gpu_asked_for() -> Composed:
     tape = Tape(4107, "2023-04-11 09:14:02")
     _head(tape, 2020554, "cpu018", "gres=(null)", "unet")
     tape.say(
+        scontrol(tape, 2020554, "unet", "cpu018", "/home/u51172/jobs/unet.sbatch", cards=0),
         "SLURM_JOB_GPUS= CUDA_VISIBLE_DEVICES=",
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.",
         "",
@@ -367,6 +369,7 @@ def _libstdcxx_of_the_node() -> Composed:
     tape = Tape(4108, "2022-12-05 11:47:33")
     _head(tape, 1877003, "gpu04", "gres=gpu:rtx6000:1", "det3d")
     tape.say(
+        scontrol(tape, 1877003, "det3d", "gpu04", "/home/u51172/jobs/det3d.sbatch"),
         "Currently Loaded Modules:",
         "  1) gcc/8.5.0   2) cuda/11.3   3) openmpi/4.1.1   4) slurm/21.08.8",
         "",
@@ -398,15 +401,8 @@ def _cancelled_by_its_owner() -> Composed:
     tape = Tape(4109, "2023-05-03 12:00:51")
     _head(tape, 2044870, "gpu12", "gres=gpu:a40:2")
     tape.say(
-        smi(
-            tape,
-            [
-                Card("NVIDIA A40", "00000000:17:00.0", 4, 46068, 29, 31, 300),
-                Card("NVIDIA A40", "00000000:CA:00.0", 4, 46068, 30, 30, 300),
-            ],
-            driver="525.85.12",
-            cuda="12.0",
-        )
+        "GPU 0: NVIDIA A40 (UUID: GPU-3c1a7d52-90be-41f7-8a1e-0d7c5e2b9f10)",
+        "GPU 1: NVIDIA A40 (UUID: GPU-8f02c6e1-4b7d-4c55-9d3a-b2e1a0c7d644)",
     )
     _epochs(tape, range(2), loss=7.4, every=400)
     tape.say(

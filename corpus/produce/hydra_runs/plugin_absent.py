@@ -1,7 +1,7 @@
 # /// case
 # cause = "missing_module"
-# paper_class = "missing_module"
 # exit_code = 1
+# env = {HYDRA_FULL_ERROR = "1"}
 # why = "instantiate could not locate the target because its package is not installed"
 # ///
 """The logger named in the config belongs to a package that is not installed."""

@@ -1,33 +1,36 @@
 # /// case
 # cause = "div_zero"
-# paper_class = "div_zero"
 # exit_code = 1
-# command = "python {program} -m schedule.total=100,50,20 schedule.warmup=20"
-# why = "the operand is the difference of two options; the log does not say so, the message is all there is"
+# command = "python {program} -m seed=1,2,3"
+# why = "a count of the program's own is zero for one seed, and the log does not show why"
 # ///
-"""The third job of a multirun has a decay phase of no steps."""
+"""One job of a multirun never predicts a class, and its precision divides by zero."""
 
 import logging
 from pathlib import Path
 
 import hydra
+import numpy as np
 
 Path("conf").mkdir(exist_ok=True)
-Path("conf/config.yaml").write_text("schedule:\n  total: 100\n  warmup: 10\n  peak: 0.1\n")
+Path("conf/config.yaml").write_text("seed: 0\nclasses: 6\nepochs: 3\n")
 log = logging.getLogger(__name__)
 
 
-def rate(step, total, warmup, peak):
-    if step < warmup:
-        return peak * step / warmup
-    return peak * (total - step) / (total - warmup)
+def precision(predicted, target, label):
+    hits = sum(p == t == label for p, t in zip(predicted, target, strict=True))
+    return hits / sum(p == label for p in predicted)
 
 
 @hydra.main(version_base=None, config_path="conf", config_name="config")
 def main(cfg):
-    for step in range(0, cfg.schedule.total + 1, 10):
-        log.info("step %d lr %.4f", step, rate(step, **cfg.schedule))
-    return 0.0
+    rng = np.random.default_rng(cfg.seed)
+    for epoch in range(cfg.epochs):
+        rows = 60 // (1 + epoch * cfg.seed)
+        target = rng.integers(0, cfg.classes, rows).tolist()
+        predicted = rng.integers(0, cfg.classes, rows).tolist()
+        scores = [precision(predicted, target, label) for label in range(cfg.classes)]
+        log.info("epoch %d macro precision %.3f", epoch, sum(scores) / len(scores))
 
 
 if __name__ == "__main__":

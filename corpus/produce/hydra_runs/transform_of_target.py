@@ -1,6 +1,5 @@
 # /// case
 # cause = "file_not_found"
-# paper_class = "file_not_found"
 # exit_code = 1
 # why = "hydra wraps the FileNotFoundError of the class that it builds"
 # ///

@@ -19,7 +19,9 @@ parser.add_argument("--num-processes", type=int)
 parser.add_argument("--process-id", type=int)
 args = parser.parse_args()
 logging.set_verbosity(logging.INFO)
-logging.info("process %d of %d, coordinator %s", args.process_id, args.num_processes, args.coordinator)
+logging.info(
+    "process %d of %d, coordinator %s", args.process_id, args.num_processes, args.coordinator
+)
 jax.distributed.initialize(
     args.coordinator, args.num_processes, args.process_id, initialization_timeout=8
 )

@@ -1,7 +1,7 @@
 # /// case
 # cause = "config"
 # paper_class = ""
-# exit_code = -6
+# exit_code = 1
 # environment = "jax"
 # env = {XLA_FLAGS = "--xla_cpu_enable_fast_math=false --xla_gpu_enable_async_all_gather_v2=true"}
 # why = "XLA aborts over an unknown flag: the option is invalid, not a native crash"

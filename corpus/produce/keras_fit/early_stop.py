@@ -26,8 +26,12 @@ model.fit(
     batch_size=40,
     verbose=2,
     callbacks=[
-        keras.callbacks.EarlyStopping(patience=2, min_delta=0.1, restore_best_weights=True, verbose=1),
-        keras.callbacks.ModelCheckpoint("best.keras", monitor="val_acc", mode="max", save_best_only=True),
+        keras.callbacks.EarlyStopping(
+            patience=2, min_delta=0.1, restore_best_weights=True, verbose=1
+        ),
+        keras.callbacks.ModelCheckpoint(
+            "best.keras", monitor="val_acc", mode="max", save_best_only=True
+        ),
         keras.callbacks.TerminateOnNaN(),
     ],
 )

@@ -17,6 +17,8 @@ model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
 history = model.fit(x, y, epochs=3, validation_split=0.2, verbose=2)
 report = [
     f"{epoch:>3}  {loss:.4f}  {acc:.3f}"
-    for epoch, (loss, acc) in enumerate(zip(history.history["val_loss"], history.history["val_acc"]))
+    for epoch, (loss, acc) in enumerate(
+        zip(history.history["val_loss"], history.history["val_acc"])
+    )
 ]
 print("\n".join(report))

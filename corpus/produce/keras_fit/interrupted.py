@@ -21,7 +21,9 @@ class Slow(keras.callbacks.Callback):
 
 keras.utils.set_random_seed(7)
 x = np.random.rand(500, 30)
-model = keras.Sequential([keras.Input((30,)), keras.layers.Dense(50, "relu"), keras.layers.Dense(30)])
+model = keras.Sequential(
+    [keras.Input((30,)), keras.layers.Dense(50, "relu"), keras.layers.Dense(30)]
+)
 model.compile("adam", "mse")
 model.fit(x, x, epochs=40, batch_size=25, callbacks=[Slow()])
 model.save("autoencoder.keras")

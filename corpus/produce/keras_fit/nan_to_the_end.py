@@ -22,7 +22,12 @@ keras.utils.set_random_seed(3)
 x = np.random.normal(1.0, 0.6, (600, 6)).astype("float32")
 y = (x.mean(1) > 1).astype("float32")
 model = keras.Sequential(
-    [keras.Input((6,)), LogFeatures(), keras.layers.Dense(16, "tanh"), keras.layers.Dense(1, "sigmoid")]
+    [
+        keras.Input((6,)),
+        LogFeatures(),
+        keras.layers.Dense(16, "tanh"),
+        keras.layers.Dense(1, "sigmoid"),
+    ]
 )
 model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
 model.fit(x, y, validation_split=0.2, epochs=6, batch_size=60, verbose=2)

@@ -15,7 +15,12 @@ keras.utils.set_random_seed(2)
 x = np.random.normal(0, 10, (2000, 8)).astype("float32")
 y = x.sum(1) ** 2
 model = keras.Sequential(
-    [keras.Input((8,)), keras.layers.Dense(64, "relu"), keras.layers.Dense(64, "relu"), keras.layers.Dense(1)]
+    [
+        keras.Input((8,)),
+        keras.layers.Dense(64, "leaky_relu"),
+        keras.layers.Dense(64, "leaky_relu"),
+        keras.layers.Dense(1),
+    ]
 )
 model.compile(keras.optimizers.SGD(0.01, momentum=0.9), "mse")
 model.fit(x, y, epochs=10, batch_size=100, callbacks=[keras.callbacks.TerminateOnNaN()])

@@ -19,7 +19,7 @@ parser.add_argument("--batch-size", type=int, default=128)
 args = parser.parse_args()
 data = (
     tf.data.TFRecordDataset(args.train_file, compression_type="GZIP")
-    .map(lambda record: tf.io.decode_raw(record, tf.float32))
+    .map(lambda record: tf.ensure_shape(tf.io.decode_raw(record, tf.float32), (11,)))
     .map(lambda row: (row[1:], row[0]))
     .batch(args.batch_size)
 )

@@ -20,6 +20,8 @@ for name in ("daisy", "rose"):
 train = keras.utils.image_dataset_from_directory(
     "flowers", image_size=(16, 16), batch_size=4, validation_split=0.25, seed=123
 )
-model = keras.Sequential([keras.layers.Rescaling(1 / 255), keras.layers.Flatten(), keras.layers.Dense(2)])
+model = keras.Sequential(
+    [keras.layers.Rescaling(1 / 255), keras.layers.Flatten(), keras.layers.Dense(2)]
+)
 model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 model.fit(train, epochs=2)

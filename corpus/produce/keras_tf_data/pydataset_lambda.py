@@ -29,7 +29,9 @@ class Batches(keras.utils.PyDataset):
         kept = []
         for i, row in enumerate(rows):
             if not np.isfinite(row).all():
-                log.error("row %d: non-finite value, ValueError: cannot convert float NaN to integer", i)
+                log.error(
+                    "row %d: non-finite value, ValueError: cannot convert float NaN to integer", i
+                )
                 continue
             kept.append(row)
         log.warning("dropped %d corrupt rows of %d", len(rows) - len(kept), len(rows))

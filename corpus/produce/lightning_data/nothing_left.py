@@ -23,7 +23,9 @@ class Filtered(L.LightningDataModule):
     def setup(self, stage):
         rows = [json.loads(line) for line in open(self.path)]
         kept = [row["x"] for row in rows if row["quality"] >= self.minimum]
-        logger.info("{}: {} of {} rows have quality >= {}", self.path, len(kept), len(rows), self.minimum)
+        logger.info(
+            "{}: {} of {} rows have quality >= {}", self.path, len(kept), len(rows), self.minimum
+        )
         if len(kept) < len(rows) / 10:
             logger.warning("more than nine tenths were dropped")
         self.data = TensorDataset(torch.tensor(kept).reshape(-1, 32))

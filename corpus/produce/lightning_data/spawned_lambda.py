@@ -2,6 +2,7 @@
 # cause = "pickling"
 # paper_class = "traceback"
 # exit_code = 1
+# why = "the chain ends in Lightning's own RuntimeError about an iterator; the lambda that cannot be pickled comes first"
 # ///
 """The loader starts its workers by spawn and the data set holds a lambda."""
 

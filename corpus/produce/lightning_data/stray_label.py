@@ -45,6 +45,10 @@ class Segmenter(L.LightningModule):
 
 L.seed_everything(8)
 trainer = L.Trainer(
-    max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False
+    max_epochs=1,
+    accelerator="cpu",
+    logger=False,
+    enable_checkpointing=False,
+    enable_progress_bar=False,
 )
 trainer.fit(Segmenter(), DataLoader(Scenes(), batch_size=8))

@@ -4,7 +4,7 @@
 # exit_code = 1
 # why = "anomaly mode of the Trainer names the function that returned nan"
 # ///
-"""The standard deviation of a constant feature sends nan through the backward pass."""
+"""The standard deviation of an all-zero row sends nan through the backward pass."""
 
 import lightning as L
 import torch
@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 class Normalizing(L.LightningModule):
     def __init__(self):
         super().__init__()
-        self.scale = nn.Linear(6, 6)
+        self.scale = nn.Linear(6, 6, bias=False)
         self.out = nn.Linear(6, 2)
 
     def forward(self, x):
@@ -37,7 +37,7 @@ class Normalizing(L.LightningModule):
 if __name__ == "__main__":
     L.seed_everything(5)
     x = torch.rand(256, 6)
-    x[200] = -50.0
+    x[200] = 0.0
     data = DataLoader(TensorDataset(x, torch.randint(0, 2, (256,))), batch_size=8)
     trainer = L.Trainer(max_epochs=2, detect_anomaly=True, accelerator="cpu", log_every_n_steps=1)
     trainer.fit(Normalizing(), data)

@@ -33,7 +33,9 @@ class MaskedModel(L.LightningModule):
         self.log("mask_acc", rate, prog_bar=True)
         self.log("loss", loss, prog_bar=True)
         if batch_idx % 10 == 0:
-            print(f"[step {self.global_step}] loss={loss.item():.4f} mask_acc={rate:.3f}", flush=True)
+            print(
+                f"[step {self.global_step}] loss={loss.item():.4f} mask_acc={rate:.3f}", flush=True
+            )
         return loss
 
     def configure_optimizers(self):

@@ -40,5 +40,7 @@ class LitEncoder(L.LightningModule):
 
 L.seed_everything(0)
 data = TensorDataset(torch.randn(64, 12, 20), torch.randint(0, 6, (64,)))
-trainer = L.Trainer(max_epochs=2, accelerator="cpu", logger=TensorBoardLogger("tb"), num_sanity_val_steps=2)
+trainer = L.Trainer(
+    max_epochs=2, accelerator="cpu", logger=TensorBoardLogger("tb"), num_sanity_val_steps=2
+)
 trainer.fit(LitEncoder(), DataLoader(data, 16), DataLoader(data, 16))

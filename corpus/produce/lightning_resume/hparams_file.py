@@ -31,7 +31,9 @@ class Weighted(L.LightningModule):
         return loss
 
     def on_train_epoch_end(self):
-        print(f"epoch {self.current_epoch} weighted_ce {self.trainer.callback_metrics['weighted_ce']:.4f}")
+        print(
+            f"epoch {self.current_epoch} weighted_ce {self.trainer.callback_metrics['weighted_ce']:.4f}"
+        )
 
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=0.1)

@@ -1,7 +1,7 @@
 # /// case
 # cause = "none"
 # exit_code = 0
-# command = "mpirun --allow-run-as-root --oversubscribe -np 2 --mca btl_base_verbose 30 --mca btl tcp,self python {program}"
+# command = "mpirun --allow-run-as-root --oversubscribe -np 2 --mca btl_base_verbose 30 python {program}"
 # needs = ["root", "openmpi-bin"]
 # why = "transport messages and a retried read; the work is done"
 # ///
@@ -25,11 +25,13 @@ def read(path, attempts=2):
                 f"rank {world.rank}: attempt {attempt + 1} failed: {error!r}, retrying",
                 file=sys.stderr,
             )
+            world.Barrier()
             if world.rank == 0:
                 np.save(path, np.arange(6.0))
             world.Barrier()
 
 
+world.Barrier()
 values = read("field.npy")
 mean = world.allreduce(float(values.mean())) / world.size
 with warnings.catch_warnings():

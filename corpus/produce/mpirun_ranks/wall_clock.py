@@ -1,7 +1,7 @@
 # /// case
 # cause = "time_limit"
 # paper_class = ""
-# exit_code = 1
+# exit_code = 110
 # command = "mpirun --allow-run-as-root --oversubscribe --timeout 6 -np 2 python {program}"
 # needs = ["root", "openmpi-bin"]
 # ///

@@ -1,9 +1,9 @@
 # /// case
 # cause = "host_oom"
 # paper_class = "ram_oom"
-# exit_code = 1
+# exit_code = 139
 # environment = "jax"
-# why = "OOM when allocating a tensor on the CPU"
+# why = "OOM when allocating a tensor on the CPU; that the process then crashes follows from it"
 # ///
 # The batch grows until the memory of the host does not suffice.
 export TF_CPP_MIN_LOG_LEVEL=0

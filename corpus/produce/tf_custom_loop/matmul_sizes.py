@@ -28,6 +28,8 @@ for step in range(20):
     batch = tf.random.uniform((64, 30))
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean((model(batch) - batch) ** 2)
-    for variable, grad in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+    for variable, grad in zip(
+        model.trainable_variables, tape.gradient(loss, model.trainable_variables)
+    ):
         variable.assign_sub(0.1 * grad)
     tf.print("step", step, "loss", loss)

@@ -1,6 +1,5 @@
 # /// case
 # cause = "nan_loss"
-# paper_class = "runtime_error"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 2 {program}"
 # why = "the guard of the program says that the loss is not finite on a rank; the other rank only sees the connection closed"

@@ -1,6 +1,5 @@
 # /// case
 # cause = "collective"
-# paper_class = "nccl"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 3 {program}"
 # why = "a rank that does not reach the barrier; the log does not say what keeps it"

@@ -1,6 +1,5 @@
 # /// case
 # cause = "segfault"
-# paper_class = "segfault"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 2 {program}"
 # ///

@@ -1,6 +1,5 @@
 # /// case
 # cause = "collective"
-# paper_class = "nccl"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 2 --tee 3 {program}"
 # why = "ranks enter one all_reduce with tensors of different size; the log shows nothing earlier"

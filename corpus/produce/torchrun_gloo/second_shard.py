@@ -1,6 +1,5 @@
 # /// case
 # cause = "file_not_found"
-# paper_class = "file_not_found"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 3 --tee 3 {program}"
 # ///

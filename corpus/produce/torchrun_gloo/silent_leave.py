@@ -1,6 +1,5 @@
 # /// case
 # cause = "runtime_error"
-# paper_class = ""
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 2 {program}"
 # why = "one rank leaves with exit status 13 and no word; the reset connection of the other is a consequence"

@@ -1,6 +1,5 @@
 # /// case
 # cause = "collective"
-# paper_class = "nccl"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 2 {program}"
 # why = "rank 1 waits in the collective until its time is over; what rank 0 was doing does not appear"

@@ -26,7 +26,8 @@ args = GRPOConfig(
     gradient_accumulation_steps=3,
     num_generations=8,
     max_completion_length=8,
-    report_to="none", use_cpu=True,
+    report_to="none",
+    use_cpu=True,
 )
 model = GPT2LMHeadModel(GPT2Config(vocab_size=8, n_embd=32, n_layer=1, n_head=2, n_positions=64))
 GRPOTrainer(

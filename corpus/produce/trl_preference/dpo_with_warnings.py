@@ -1,7 +1,8 @@
 # /// case
 # cause = "none"
 # exit_code = 0
-# why = "warnings of truncation, a nan among logged metrics and failing judgements; training ended well"
+# environment = "hf4"
+# why = "warnings, a nan among logged metrics and failing judgements; training ended well"
 # ///
 """Preference training with noisy judgements goes to its end."""
 
@@ -37,7 +38,15 @@ tokenizer = PreTrainedTokenizerFast(
 pairs = Dataset.from_dict(
     {"prompt": ["w1 w2 w3"] * 48, "chosen": ["yes w4 yes"] * 48, "rejected": ["no w5"] * 48}
 )
-args = DPOConfig("dpo", max_steps=12, logging_steps=3, max_length=6, report_to="none", use_cpu=True)
+args = DPOConfig(
+    "dpo",
+    max_steps=12,
+    logging_steps=3,
+    max_length=16,
+    max_prompt_length=8,
+    report_to="none",
+    use_cpu=True,
+)
 model = GPT2LMHeadModel(GPT2Config(vocab_size=32, n_embd=32, n_layer=1, n_head=2, n_positions=64))
 trainer = DPOTrainer(
     model, args=args, train_dataset=pairs, processing_class=tokenizer, callbacks=[Judge()]

@@ -16,7 +16,9 @@ tokenizer = PreTrainedTokenizerFast(
     tokenizer_object=core, unk_token="<unk>", pad_token="<pad>", eos_token="</s>"
 )
 policy = GPT2LMHeadModel(GPT2Config(vocab_size=8, n_embd=32, n_layer=2, n_head=2, n_positions=64))
-pairs = Dataset.from_dict({"prompt": ["is it"] * 32, "chosen": ["yes"] * 32, "rejected": ["no"] * 32})
+pairs = Dataset.from_dict(
+    {"prompt": ["is it"] * 32, "chosen": ["yes"] * 32, "rejected": ["no"] * 32}
+)
 trainer = DPOTrainer(
     policy,
     ref_model=policy,

@@ -24,7 +24,7 @@ tokenizer = PreTrainedTokenizerFast(
     tokenizer_object=core, unk_token="<unk>", pad_token="<pad>", eos_token="</s>"
 )
 args = RLOOConfig(
-    "rloo", per_device_train_batch_size=4, num_generations=4, max_completion_length=6,
+    "rloo", beta=0.0, per_device_train_batch_size=4, num_generations=4, max_completion_length=6,
     report_to="none", use_cpu=True,
 )  # fmt: skip
 RLOOTrainer(

@@ -31,7 +31,9 @@ tokenizer = PreTrainedTokenizerFast(
 config = LlamaConfig(
     vocab_size=8, hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4
 )
-args = SFTConfig("sft", max_length=32, max_steps=500, logging_steps=10, report_to="none", use_cpu=True)
+args = SFTConfig(
+    "sft", max_length=32, max_steps=500, logging_steps=10, report_to="none", use_cpu=True
+)
 data = Dataset.from_dict({"text": ["hi hi hi"] * 400})
 SFTTrainer(
     LlamaForCausalLM(config),

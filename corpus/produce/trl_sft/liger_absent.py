@@ -21,7 +21,8 @@ config = LlamaConfig(
 args = SFTConfig(
     "fast-sft",
     max_length=32,
-    use_liger_kernel=True, use_cpu=True,
+    use_liger_kernel=True,
+    use_cpu=True,
     report_to="none",
     per_device_train_batch_size=4,
 )

@@ -1,6 +1,7 @@
 # /// case
 # cause = "none"
 # exit_code = 0
+# timeout_s = 300
 # why = "the first start crashed at step 12, the second resumed from checkpoint-10 and finished"
 # ///
 """The first start crashes in a callback, the second resumes from the last checkpoint and finishes."""

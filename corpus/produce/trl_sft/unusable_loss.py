@@ -1,7 +1,7 @@
 # /// case
 # cause = "config"
-# paper_class = "traceback"
-# exit_code = 1
+# paper_class = ""
+# exit_code = 2
 # ///
 """A command line of the TRL parser names a loss that does not exist."""
 

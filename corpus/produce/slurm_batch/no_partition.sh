@@ -1,0 +1,58 @@
+# /// case
+# cause = "config"
+# paper_class = ""
+# exit_code = 1
+# why = "options of the scheduler that this cluster refuses"
+# needs = ["root", "slurm-wlm", "munge"]
+# ///
+# The submission is refused: the partition does not exist, and then the memory is too large.
+# A cluster of one node, started for this job alone.
+lab=$PWD/../lab
+mkdir -p "$lab"/{state,spool,munge}
+cat > "$lab/slurm.conf" <<EOF
+ClusterName=lab
+SlurmctldHost=localhost
+SlurmctldPort=26817
+SlurmdPort=26818
+AuthType=auth/munge
+AuthInfo=socket=$lab/munge/socket
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
+SlurmdTimeout=8
+KillWait=2
+OverTimeLimit=0
+ReturnToService=2
+MpiDefault=none
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=$lab/state
+SlurmdSpoolDir=$lab/spool
+SlurmctldPidFile=$lab/ctld.pid
+SlurmdPidFile=$lab/slurmd.pid
+NodeName=gpu-03 NodeHostname=localhost NodeAddr=localhost CPUs=2 RealMemory=4000
+PartitionName=main Nodes=gpu-03 Default=YES MaxTime=60 PreemptMode=CANCEL
+PartitionName=urgent Nodes=gpu-03 PriorityTier=10 PreemptMode=off
+EOF
+head -c 64 /dev/urandom > "$lab/munge/key"
+chmod 400 "$lab/munge/key"
+munged -F --force --key-file "$lab/munge/key" --socket "$lab/munge/socket" --num-threads 2 \
+    --pid-file "$lab/munge/pid" --log-file "$lab/munge/log" --seed-file "$lab/munge/seed" &> /dev/null &
+sleep 0.5
+export SLURM_CONF=$lab/slurm.conf
+slurmctld -D &> "$lab/slurmctld.log" &
+slurmd -D -N gpu-03 &> "$lab/slurmd.log" & slurmd=$!
+for _ in {1..40}; do sinfo -h 2> /dev/null | grep -q idle && break; sleep 0.25; done
+
+echo "submitting to gpu-long"
+sbatch -p gpu-long --gres=gpu:a100:4 --wrap "python train.py" || {
+    echo "retrying on the default partition"
+    sbatch --mem=64G --wrap "python train.py" || exit 1
+}

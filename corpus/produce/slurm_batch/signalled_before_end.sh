@@ -1,0 +1,77 @@
+# /// case
+# cause = "none"
+# exit_code = 0
+# why = "the warning signal before the limit is handled: the job saves, ends its phase and leaves as planned"
+# needs = ["root", "slurm-wlm", "munge"]
+# ///
+# Slurm signals the job ahead of its limit; the program finishes its short run all the same.
+# A cluster of one node, started for this job alone.
+lab=$PWD/../lab
+mkdir -p "$lab"/{state,spool,munge}
+cat > "$lab/slurm.conf" <<EOF
+ClusterName=lab
+SlurmctldHost=localhost
+SlurmctldPort=26817
+SlurmdPort=26818
+AuthType=auth/munge
+AuthInfo=socket=$lab/munge/socket
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SchedulerParameters=sched_interval=1,batch_sched_delay=0
+SlurmdTimeout=8
+KillWait=2
+OverTimeLimit=0
+ReturnToService=2
+MpiDefault=none
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=$lab/state
+SlurmdSpoolDir=$lab/spool
+SlurmctldPidFile=$lab/ctld.pid
+SlurmdPidFile=$lab/slurmd.pid
+NodeName=gpu-03 NodeHostname=localhost NodeAddr=localhost CPUs=2 RealMemory=4000
+PartitionName=main Nodes=gpu-03 Default=YES MaxTime=60 PreemptMode=CANCEL
+PartitionName=urgent Nodes=gpu-03 PriorityTier=10 PreemptMode=off
+EOF
+head -c 64 /dev/urandom > "$lab/munge/key"
+chmod 400 "$lab/munge/key"
+munged -F --force --key-file "$lab/munge/key" --socket "$lab/munge/socket" --num-threads 2 \
+    --pid-file "$lab/munge/pid" --log-file "$lab/munge/log" --seed-file "$lab/munge/seed" &> /dev/null &
+sleep 0.5
+export SLURM_CONF=$lab/slurm.conf
+slurmctld -D &> "$lab/slurmctld.log" &
+slurmd -D -N gpu-03 &> "$lab/slurmd.log" & slurmd=$!
+for _ in {1..40}; do sinfo -h 2> /dev/null | grep -q idle && break; sleep 0.25; done
+
+cat > train.py <<'EOF'
+import signal, time
+signal.signal(signal.SIGUSR1, lambda *_: print("caught SIGUSR1: wall time is nearly over, evaluating now", flush=True))
+for step in range(60):
+    time.sleep(0.1)
+    if step % 10 == 0:
+        print(f"step {step} loss {5 / (1 + step / 40):.4f}", flush=True)
+print("eval accuracy 0.912, all 60 steps done, exiting with code 0", flush=True)
+EOF
+cat > train.sbatch <<'EOF'
+#!/bin/bash
+#SBATCH --job-name=lm-small
+#SBATCH --output=slurm-%j.out
+#SBATCH --ntasks=1 --mem=500
+#SBATCH --time=10:00 --signal=USR1@540
+echo "Job $SLURM_JOB_ID on $SLURMD_NODENAME, partition $SLURM_JOB_PARTITION, started $(date +%FT%T)"
+srun python train.py
+EOF
+sbatch -Q --wait train.sbatch > id & submitted=$!
+for _ in {1..100}; do grep -q "step 20" slurm-*.out 2> /dev/null && break; sleep 0.2; done
+scancel --signal=USR1 1
+wait $submitted
+code=$?
+cat slurm-*.out
+exit $code

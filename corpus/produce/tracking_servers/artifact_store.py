@@ -1,0 +1,21 @@
+# /// case
+# cause = "file_not_found"
+# paper_class = "file_not_found"
+# exit_code = 1
+# why = "an artifact that the program never wrote is logged"
+# ///
+"""An artifact is logged that the training never wrote."""
+
+import os
+
+import mlflow
+
+mlflow.set_tracking_uri("sqlite:///mlflow.db") if os.environ.get("DB") else mlflow.set_tracking_uri(
+    "file:./mlruns"
+)
+os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+with mlflow.start_run():
+    for epoch in range(3):
+        mlflow.log_metric("val_loss", 1 / (1 + epoch), step=epoch)
+        print("epoch", epoch, "val_loss", round(1 / (1 + epoch), 3), flush=True)
+    mlflow.log_artifact("checkpoints/best.ckpt")
