@@ -31,6 +31,7 @@ from gpualert_common.classify.causes import (
     SIGNALLED,
 )
 from gpualert_common.classify.details import derive, typed
+from gpualert_common.classify.exceptions import is_report
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
@@ -151,12 +152,13 @@ def _with_exception(chosen: Candidate, possible: list[Candidate]) -> Candidate:
 
 def _carried(chosen: Candidate, possible: list[Candidate]) -> Traceback | None:
     """The exception by which the program reported the cause, whatever it says itself."""
-    if chosen.traceback is not None:
-        return chosen.traceback
-    if chosen.cause in SCHEDULED | SIGNALLED | {"oom_killer"}:
+    found = chosen.traceback
+    if found is None and chosen.cause not in SCHEDULED | SIGNALLED | {"oom_killer"}:
+        raised = [one for one in possible if one.traceback is not None and one.tier < Tier.CASCADE]
+        found = min(raised, key=lambda one: one.tier).traceback if raised else None
+    if found is None or is_report(found.type) or found.name in ("KeyboardInterrupt", "SystemExit"):
         return None
-    raised = [one for one in possible if one.traceback is not None and one.tier < Tier.CASCADE]
-    return min(raised, key=lambda one: one.tier).traceback if raised else None
+    return found
 
 
 def _reported_first(readings: Iterable[Reading]) -> dict[str, Any]:
