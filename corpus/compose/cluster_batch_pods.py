@@ -309,7 +309,7 @@ def _card_marked_by_the_detector() -> Composed:
         1,
         _BASIS + "; NVIDIA's Xid catalogue",
         command="kubectl create -f mae-h.yaml",
-        paper_class="cuda_runtime",
+        paper_class="runtime_error",
         why="Xid 95 of the same moment: the memory of the card, not the program's access",
         torch="2.6.0",
     )

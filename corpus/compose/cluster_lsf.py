@@ -137,7 +137,7 @@ def _killed_by_its_owner() -> Composed:
         130,
         _BASIS,
         command="bsub < yolo.bsub",
-        paper_class=None,
+        paper_class="traceback",
     )
 
 

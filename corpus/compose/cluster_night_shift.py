@@ -35,7 +35,7 @@ def logs() -> Iterator[Composed]:
     yield _crash_in_the_decoder()
 
 
-def _before(tape: Tape, host: str, command: str, *, cards: int = 2) -> None:
+def _before(tape: Tape, host: str, command: str, *, cards: int = 2, table: bool = True) -> None:
     tape.say(
         f"##### nightly {tape.when('%Y-%m-%d')} host={host} start={tape.when('%H:%M:%S')}",
         f"##### command: {command}",
@@ -50,7 +50,9 @@ def _before(tape: Tape, host: str, command: str, *, cards: int = 2) -> None:
             ],
             driver="550.90.07",
             cuda="12.4",
-        ),
+        )
+        if table
+        else f"{cards} x NVIDIA L40S, driver 550.90.07",
         "torch==2.3.1  transformers==4.42.3  accelerate==0.31.0  exceptiongroup==1.2.1  faulthandler==builtin  retrying==1.3.4",
         "##### run",
     )
@@ -158,7 +160,7 @@ def _watch_saw_an_old_fault() -> Composed:
 
 def _piped_away() -> Composed:
     tape = Tape(5303, "2024-05-01 01:00:00")
-    _before(tape, "n03", "python train.py 2>&1 | tee run.txt")
+    _before(tape, "n03", "python train.py 2>&1 | tee run.txt", table=False)
     tape.say(
         traceback(
             """
@@ -185,7 +187,7 @@ def _piped_away() -> Composed:
 
 def _script_went_on() -> Composed:
     tape = Tape(5304, "2024-05-17 01:00:00")
-    _before(tape, "n03", "bash nightly.sh")
+    _before(tape, "n03", "bash nightly.sh", table=False)
     _steps(tape, 100, 1500, 100)
     tape.say(
         "Fatal Python error: Segmentation fault",
@@ -392,7 +394,7 @@ def _signal_of_the_drain() -> Composed:
 def _timeout_of_the_wrapper() -> Composed:
     tape = Tape(5310, "2024-08-19 01:00:00")
     _before(tape, "n02", "timeout --signal=INT 4h python train.py")
-    _steps(tape, 1000, 24000, 1000, 620)
+    _steps(tape, 1000, 24000, 1000, 597)
     tape.say(
         "Traceback (most recent call last):",
         '  File "/opt/app/train.py", line 141, in <module>',
@@ -409,14 +411,14 @@ def _timeout_of_the_wrapper() -> Composed:
         124,
         _BASIS + "; coreutils timeout",
         command="timeout --signal=INT 4h python train.py",
-        paper_class=None,
+        paper_class="traceback",
         why="124 is timeout's own status: the interrupt was its, after four hours of progress",
     )
 
 
 def _one_rank_killed() -> Composed:
     tape = Tape(5311, "2024-09-05 01:00:00")
-    _before(tape, "n07", "torchrun --nproc_per_node 2 train.py")
+    _before(tape, "n07", "torchrun --nproc_per_node 2 train.py", table=False)
     _steps(tape, 100, 1300, 100)
     tape.say(
         summary(
@@ -453,7 +455,7 @@ def _one_rank_killed() -> Composed:
 
 def _health_check_of_another() -> Composed:
     tape = Tape(5312, "2024-09-30 01:00:00")
-    _before(tape, "n08", "torchrun --nproc_per_node 2 train.py")
+    _before(tape, "n08", "torchrun --nproc_per_node 2 train.py", table=False)
     tape.say(
         marked(
             "healthd: ",
@@ -476,7 +478,7 @@ def _health_check_of_another() -> Composed:
 
 def _hung_writer_came_back() -> Composed:
     tape = Tape(5313, "2024-10-12 01:00:00")
-    _before(tape, "n05", "python train.py")
+    _before(tape, "n05", "python train.py", table=False)
     _steps(tape, 100, 700, 100)
     tape.wait(900).say("WARNING | ckpt | fsync took 902 s")
     _steps(tape, 800, 1600, 100)

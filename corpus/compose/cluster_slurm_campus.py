@@ -119,7 +119,7 @@ def _time_limit_in_an_epoch() -> Composed:
         143,
         _BASIS,
         command="srun python main.py -a resnet152 --multiprocessing-distributed",
-        paper_class=None,
+        paper_class="traceback",
         slurm="21.08.8",
         torch="1.13.1",
     )
@@ -369,7 +369,6 @@ def _libstdcxx_of_the_node() -> Composed:
     tape = Tape(4108, "2022-12-05 11:47:33")
     _head(tape, 1877003, "gpu04", "gres=gpu:rtx6000:1", "det3d")
     tape.say(
-        scontrol(tape, 1877003, "det3d", "gpu04", "/home/u51172/jobs/det3d.sbatch"),
         "Currently Loaded Modules:",
         "  1) gcc/8.5.0   2) cuda/11.3   3) openmpi/4.1.1   4) slurm/21.08.8",
         "",

@@ -175,7 +175,7 @@ def _drained_for_a_lost_card() -> Composed:
         134,
         _BASIS,
         command="sbatch -N4 pretrain_7b.sbatch",
-        paper_class="nccl",
+        paper_class=None,
         why="the time-outs of the others began when a card of h100-103 fell off the bus",
         slurm="23.11.10",
     )

@@ -79,7 +79,7 @@ def _preempted_and_not_asked_again() -> Composed:
         1,
         _BASIS,
         command="python -m submitit.core._submit /checkpoint/ssl/jobs/8120044",
-        paper_class=None,
+        paper_class="traceback",
         submitit="1.4.5",
     )
 
@@ -110,7 +110,7 @@ def _timed_out_without_checkpoint() -> Composed:
         1,
         _BASIS,
         command="python -m submitit.core._submit /checkpoint/ssl/jobs/9003310_4",
-        paper_class=None,
+        paper_class="traceback",
         why="the exception is only submitit's way to leave at the limit",
         submitit="1.5.1",
     )

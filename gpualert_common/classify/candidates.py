@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gpualert_common.classify.causes import (
     COMMUNICATION,
@@ -21,7 +21,7 @@ from gpualert_common.classify.exceptions import is_aftermath
 from gpualert_common.classify.lines import Place, canonical
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import program_of
+from gpualert_common.classify.program import latin1_regex, program_of
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import PROGRESS, Reading
 from gpualert_common.classify.tracebacks import Context, Link, Traceback
@@ -31,6 +31,9 @@ _LAST_WORD_LINES = 3
 """Lines that may stand behind the end of a run: a redrawn bar, a line flushed late."""
 
 _LAST_RESORT_LINES = 100
+
+_RECORD: Final = latin1_regex(rb"\b(?:INFO|DEBUG|NOTICE)\b")
+"""What a program that goes on logs; what the runtime says while it goes down is a warning."""
 
 _NEAR_END_LINES = 300
 """How far from the end a line without a traceback is still taken for what ended the run."""
@@ -116,10 +119,14 @@ def went_on(reading: Reading, offset: int, steps: int = _PROGRESS_STEPS) -> bool
 
 
 def is_last_word(reading: Reading, place: Place) -> bool:
-    """True when next to nothing stands behind *place*."""
-    after = reading.tail[max(0, place.offset - reading.tail_offset) :]
-    lines = [line for line in after.replace(b"\r", b"\n").split(b"\n") if line.strip()]
-    return place.offset >= reading.tail_offset and len(lines) - 1 <= _LAST_WORD_LINES
+    """True when next to nothing stands behind *place*, and no logger's record among it."""
+    if place.offset < reading.tail_offset:
+        return False
+    after = canonical(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
+    lines = [line for line in after if line.strip()]
+    if len(lines) > _LAST_WORD_LINES:
+        return False
+    return not any(_RECORD.search(line) for line in lines)
 
 
 def is_near_end(reading: Reading, place: Place) -> bool:
@@ -166,7 +173,7 @@ def near_failure(found: Sequence[Candidate]) -> list[Candidate]:
     raised = [one for one in found if one.traceback is not None]
 
     def near(one: Candidate) -> bool:
-        telling = one.tier is Tier.CONFIRMED or one.cause in LASTING | SIGNALLED
+        telling = one.tier is Tier.CONFIRMED or one.cause in LASTING | SIGNALLED | SCHEDULED
         if one.traceback is not None or telling:
             return one.near_end
         return (one.near_end and not raised) or any(

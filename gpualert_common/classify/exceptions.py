@@ -33,6 +33,7 @@ HEADLESS = (
     rb'File "[^"\n]+", line \d+',
     rb"(?m)(?:[A-Za-z](?:Error|Interrupt|Fault|Fail\w+|Exit|Timeout)|Exception)(?:: |:?\r?$)",
     rb"\w\.(?:_*[A-Z]\w+|error): ",
+    rb"(?m)^[\w.]+(?:Error|Exception)\(.*\)\r?$",
 )
 
 SPAWNED = re.compile(r"/multiprocess(?:ing)?/(?:spawn|forkserver)\.py$")
@@ -55,6 +56,7 @@ _BARE = re.compile(
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
     r"(?:: ?(?P<message>.*)|)$"
 )
+_REPR = re.compile(r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<message>.*)\)$")
 _REPORTS = frozenset(
     {
         *("ChildFailedError", "RemoteTraceback", "CalledProcessError"),
@@ -100,7 +102,7 @@ def named_after_frames(text: str, in_body: bool) -> Named | None:
 
 def named_alone(text: str) -> Named | None:
     """The exception that *text* names without a traceback above it, if it does."""
-    match = _BARE.match(text)
+    match = _BARE.match(text) or _REPR.match(text)
     if match is None or is_report(match["type"]) or match["type"].endswith("Warning"):
         return None
     return Named(match["type"], match["message"] or "")

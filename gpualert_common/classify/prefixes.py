@@ -17,7 +17,7 @@ _PREFIX = re.compile(
     | \[\d+,(?P<mpi>\d{{1,6}})\]<std(?:out|err|diag)>:\ ?           # mpirun --tag-output
     | \ {{0,3}}(?P<srun>\d{{1,5}}):\ (?=\S|\ {{2}})                 # srun --label
     | \((?P<ray>[^()\n]{{0,80}}\b(?:pid|ip)=[^()\n]{{1,80}})\)\ ?   # ray, vLLM
-    | (?P<host>(?!python)(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[a-z][a-z.-]*[\w.-]*\d)):\ (?=\S|\ {{2}})
+    | (?P<host>(?!python|collect)(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[a-z][a-z.-]*[\w.-]*\d)):\ (?=\S|\ {{2}})
     | (?P<compose>[a-z][\w.-]{{0,60}}[-_]\d{{1,4}})\ +\|\ ?         # docker compose
     | \[(?P<pod>pod/[^\]\s]{{1,200}})\]\ ?                          # kubectl logs --prefix
     | (?P<bar>[^|\n]{{0,80}}\d%\|[^|\n]*\|\ [\d.kMG]+/[\d.kMG?]+\ \[[^\]\n]{{3,80}}\])(?=[^\s\]])

@@ -33,7 +33,6 @@ def _options() -> Any:
 
 
 _BYTES: Final = _options()
-_CANARY: Final = re2.Options()
 _TEXT: Final = re2.Options()
 _TEXT.log_errors = False
 
@@ -113,10 +112,10 @@ class Program:
         self._raised_in = _raised_in(rules)
         self._filter = re2.Filter()
         for probe in self.probes:
-            self._filter.Add(probe.expression, _BYTES)
+            self._filter.Add(probe.expression, _TEXT)  # its strings are UTF-8
         # The filter answers "nothing" also when it ran out of memory; of a text with a line end,
         # an answer without this is none.
-        self._canary = self._filter.Add(rb"\n", _CANARY)
+        self._canary = self._filter.Add(rb"\n", _TEXT)
         self._filter.Compile()
 
     def matches(self, text: str, *, in_exception: bool) -> list[tuple[Pattern, Any]]:

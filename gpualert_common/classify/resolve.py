@@ -36,7 +36,7 @@ from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
-from gpualert_common.classify.tracebacks import Context, Traceback
+from gpualert_common.classify.tracebacks import Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
 _SCHEDULED = {
@@ -130,12 +130,11 @@ def _child_code(readings: Iterable[Reading]) -> int | None:
 def _unexplained(status: Status) -> bool:
     """True for a run that failed, or may have, of which the status says no more than that."""
     ended = status.disposition in (Disposition.FAILED, Disposition.UNKNOWN)
-    return ended and status.signal is None and status.cause in (None, "runtime_error")
+    return ended and status.signal is None and status.cause in (None, "runtime_error", "config")
 
 
 def _says_nothing(chosen: Candidate) -> bool:
-    cut_off = chosen.head is not None and chosen.head.context is Context.CUT_OFF
-    return cut_off and chosen.cause in GENERIC
+    return chosen.tier is Tier.CASCADE and chosen.cause in GENERIC
 
 
 def _with_exception(chosen: Candidate, possible: list[Candidate]) -> Candidate:
@@ -216,9 +215,8 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
             for one in possible
             if one.cause in _SCHEDULED and one.traceback is None and status.signal is not None
         ]
-    elif status.signal in _STOPPING:
-        possible = [one for one in possible if one.cause in _SCHEDULED or one.tier == 0]
-    possible = [one for one in possible if not _announces_consequence(one, possible)]
+    else:
+        possible = _without_consequences(possible, stopped=status.signal in _STOPPING)
     best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
     if best is not None:
         behind = [one for one in possible if one.cause == BEHIND.get(best.cause)]
@@ -229,6 +227,17 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
     # of the rank that says so.
     lost = best.cause in COMMUNICATION and status.signal is None
     return best if lost and best.rank in (None, failed_rank) else None
+
+
+def _without_consequences(possible: list[Candidate], *, stopped: bool) -> list[Candidate]:
+    """*possible* without what came upon a run that had already failed.
+
+    Of a run that a signal *stopped* only those count that say who did, and why.
+    """
+    kept = [one for one in possible if not _announces_consequence(one, possible)]
+    said = [one for one in kept if one.cause in _SCHEDULED or one.tier is Tier.CONFIRMED]
+    failed_before = len(kept) < len(possible) and not said
+    return said if stopped and not failed_before else kept
 
 
 def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
@@ -244,7 +253,8 @@ def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
         # So ends what C++ threw and nobody caught.
         return any(other.cause not in SIGNALLED for other in before)
     if one.cause == "cancelled":
-        return any(other.traceback or other.cause in COMMUNICATION for other in before)
+        earlier = COMMUNICATION | {"killed_unknown", "segfault"}
+        return any(other.traceback or other.cause in earlier for other in before)
     return one.cause == "time_limit" and any(other.cause in COMMUNICATION for other in before)
 
 

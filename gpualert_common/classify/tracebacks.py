@@ -171,6 +171,10 @@ class _Message:
     chars: int
     seen: int = 1
 
+    @property
+    def quotes_frames(self) -> bool:
+        return self.lines[-1].endswith("(most recent call last):")
+
 
 @dataclass(slots=True)
 class _Stream:
@@ -306,6 +310,11 @@ class TracebackParser:
     def _begin_without_header(self, line: Line, place: Place) -> bool:
         """A frame that no header announced: of a syntax error, of ray, of a log's cut head."""
         frame = FRAME.match(line.text)
+        pending = self._streams.get(line.stream)
+        if pending is not None and pending.message is not None and pending.message.quotes_frames:
+            return (
+                frame is not None
+            )  # TensorFlow tells where a node was defined, then what is wrong
         if frame is None or line.text[frame.end() :].startswith(" in "):
             return False
         stream = self._stream(line.stream)

@@ -35,7 +35,7 @@ class Pairs(L.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=1e-3)
 
 
-resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 L.seed_everything(5)
 model = Pairs()
 trainer = L.Trainer(

@@ -2,6 +2,8 @@
 # cause = "oom_killer"
 # paper_class = "traceback"
 # exit_code = 1
+# command = "unshare --pid --fork --kill-child --mount-proc python {program}"
+# needs = ["root"]
 # env = {RAY_USAGE_STATS_ENABLED = "0", RAY_memory_usage_threshold = "0.02", RAY_memory_monitor_refresh_ms = "100", RAY_task_oom_retries = "1"}
 # why = "ray's memory monitor killed the worker and says so"
 # ///
