@@ -1,7 +1,7 @@
 # /// case
 # cause = "config"
 # paper_class = "traceback"
-# exit_code = 1
+# exit_code = 2
 # ///
 """Three reward weights for two reward functions, configured in YAML."""
 
