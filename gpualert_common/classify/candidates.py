@@ -13,6 +13,7 @@ from gpualert_common.classify.causes import (
     COMMUNICATION,
     GENERIC,
     LASTING,
+    MISMATCHES,
     RESOURCES,
     SCHEDULED,
     SIGNALLED,
@@ -340,6 +341,9 @@ def _root_of_chain(named: list[_Named]) -> _Named:
     for one in named:
         if one.said and one.cause in RESOURCES:
             return one
+    loading = next((one for one in named if one.said and one.cause == "checkpoint"), None)
+    if loading is not None and named[-1].cause in {*MISMATCHES, "checkpoint"}:
+        return loading
     parts: list[list[_Named]] = []
     for one in named:
         if not parts or one.member.link is not Link.CAUSE:

@@ -68,7 +68,7 @@ GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
 COMMUNICATION = frozenset({"collective", "rendezvous", "idle_hang"})
 """Causes that those report who wait for others; a root only when nothing else is."""
 
-BEHIND = {"shared_memory": "too_many_files"}
+BEHIND = {"shared_memory": "too_many_files", "filesystem_io": "disk_full"}
 """Causes that another one, seen beside them, explains."""
 
 SCHEDULED = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
@@ -76,6 +76,9 @@ SCHEDULED = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
 
 LASTING = frozenset({"nan_loss"})
 """Causes that are a state: training that goes on in it has not recovered."""
+
+MISMATCHES = frozenset({"shape_mismatch", "dtype_mismatch", "device_mismatch"})
+"""Causes that are a checkpoint's where one is being loaded."""
 
 RESOURCES = frozenset(
     {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _TIME = r"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?"
 _DAY = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[-/]\d{1,2}[-/]\d{2,4}|\d{1,2}[-/]\d{1,2})"
-_STAMP = rf"{_DAY}[T ]{_TIME}(?:\ ?[AP]M)?(?:Z|\ ?[+-]\d\d:?\d\d)?"
+_STAMP = rf"{_DAY}[T ]{_TIME}(?:\ ?[AP]M)?(?:Z|\ UTC|\ ?[+-]\d\d:?\d\d)?"
 _LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|NOTICE)"
 _FILE = r"[\w./<>-]{1,120}:\d+(?::[\w<>.]{1,80})?"
 _PREFIX = re.compile(
@@ -17,8 +17,10 @@ _PREFIX = re.compile(
     | \[\d+,(?P<mpi>\d{{1,6}})\]<std(?:out|err|diag)>:\ ?           # mpirun --tag-output
     | \ {{0,3}}(?P<srun>\d{{1,5}}):\ (?=\S|\ {{2}})                 # srun --label
     | \((?P<ray>[^()\n]{{0,80}}\b(?:pid|ip)=[^()\n]{{1,80}})\)\ ?   # ray, vLLM
-    | (?P<host>(?!python|collect)(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[a-z][a-z.-]*[\w.-]*\d)):\ (?=\S|\ {{2}})
+    | (?P<host>(?!python|collect)(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|[a-z][\w.-]*\d)):\ (?=\S|\ {{2}})
     | (?P<compose>[a-z][\w.-]{{0,60}}[-_]\d{{1,4}})\ +\|\ ?         # docker compose
+    | (?:[0-9a-f]{{8}}\ )?\[rank=(?P<determined>\d{{1,6}})\]\ \|\|\ ?  # Determined
+    | [0-9a-f]{{8}}\ \|\|\ ?
     | \[(?P<pod>pod/[^\]\s]{{1,200}})\]\ ?                          # kubectl logs --prefix
     | (?P<bar>[^|\n]{{0,80}}\d%\|[^|\n]*\|\ [\d.kMG]+/[\d.kMG?]+\ \[[^\]\n]{{3,80}}\])(?=[^\s\]])
     | \[rank(?::\ ?|\ )(?P<named>\d{{1,6}})\]:?\ ?                  # trainers: [rank: 0]
@@ -41,6 +43,7 @@ _PREFIX = re.compile(
       | [-,:]?\ ?[\w.<>-]{{1,80}}\ -\ {_LEVEL}\ -\ +                # logging, as its manual has it
       | -\ {_LEVEL}\ -\ +
       | \|\ {_LEVEL}\ +\|\ [^|\n]{{1,160}}?\ -\ ?                   # loguru
+      | {_LEVEL}\ +(?:workerpool|master|worker|ps)\d+-\d+\ ?     # Vertex
       | {_LEVEL}\ \d\d-\d\d\ {_TIME}\ \[?[\w./-]+:\d+\]\ ?          # vLLM
       )
     """,
@@ -49,7 +52,7 @@ _PREFIX = re.compile(
 _MOST_PREFIXES = 6
 """A launcher's, a rank, a time, a level, a logger's own; more is text that looks like them."""
 
-_RANKS = frozenset({"torch", "tee", "mpi", "srun", "named"})
+_RANKS = frozenset({"torch", "tee", "mpi", "srun", "named", "determined"})
 
 
 class Line(NamedTuple):
@@ -80,10 +83,10 @@ def normalise(piece: bytes) -> Line:
         match = _PREFIX.match(text)
         if match is None or match.end() == 0:
             break
-        kind = match.lastgroup or ""
+        kind = match.lastgroup
         if kind == "stamp":
             stamped = True
-        elif kind != "bar":
+        elif kind not in (None, "bar"):
             stream = f"{stream}{kind}{match[kind]} "
             if kind in _RANKS and rank is None:
                 rank = int(match[kind])

@@ -48,6 +48,8 @@ _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
 """A shell's word on the end of a training, as against that of a helper beside it."""
+_RESTART_LINES = 8
+"""What fails so far behind a stop failed in another start; nearer, it is the stop that did it."""
 _LASTING_SEEN = 3
 """A state told this often up to the end is no hiccup."""
 
@@ -235,9 +237,24 @@ def _without_consequences(possible: list[Candidate], *, stopped: bool) -> list[C
     Of a run that a signal *stopped* only those count that say who did, and why.
     """
     kept = [one for one in possible if not _announces_consequence(one, possible)]
+    if not stopped and any(one.cause in SCHEDULED for one in kept):
+        kept = _of_the_last_start(kept)
     said = [one for one in kept if one.cause in _SCHEDULED or one.tier is Tier.CONFIRMED]
     failed_before = len(kept) < len(possible) and not said
     return said if stopped and not failed_before else kept
+
+
+def _of_the_last_start(possible: list[Candidate]) -> list[Candidate]:
+    """*possible* without the stops behind which another start failed by itself."""
+    raised = [one for one in possible if one.traceback is not None and one.tier is Tier.SPECIFIC]
+    last = max((one.place for one in raised), default=None)
+    if last is None:
+        return possible
+    return [
+        one
+        for one in possible
+        if one.cause not in SCHEDULED or one.place.line + _RESTART_LINES > last.line
+    ]
 
 
 def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
@@ -252,10 +269,15 @@ def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
     if one.cause == "segfault" and _ABORT.search(one.observations[0].excerpt):
         # So ends what C++ threw and nobody caught.
         return any(other.cause not in SIGNALLED for other in before)
+    if one.cause == "killed_unknown":
+        hung = [other for other in before if other.tier is Tier.COMMUNICATION]
+        return bool(hung) or any(other.cause in SCHEDULED for other in before)
     if one.cause == "cancelled":
         earlier = COMMUNICATION | {"killed_unknown", "segfault"}
         return any(other.traceback or other.cause in earlier for other in before)
-    return one.cause == "time_limit" and any(other.cause in COMMUNICATION for other in before)
+    return one.cause == "time_limit" and any(
+        other.tier is Tier.COMMUNICATION for other in possible if other.file == one.file
+    )
 
 
 def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) -> Resolution:

@@ -3,15 +3,16 @@
 # paper_class = "traceback"
 # exit_code = 1
 # ///
-"""Features of one more band are written into an array that was made for fewer."""
+"""Features of one more band are written into an HDF5 array that was made for fewer."""
 
+import h5py
 import numpy as np
-import zarr
 from tqdm import tqdm
 
-features = zarr.create_array("features.zarr", shape=(400, 12), chunks=(50, 12), dtype="f4")
 rng = np.random.default_rng(1)
-for start in tqdm(range(0, 400, 50), desc="extracting", mininterval=0):
-    scene = rng.normal(size=(50, 12 if start < 250 else 13))
-    features[start : start + 50] = scene - scene.mean(0)
-print("wrote", features.shape)
+with h5py.File("features.h5", "w") as file:
+    features = file.create_dataset("features", shape=(400, 12), dtype="f4")
+    for start in tqdm(range(0, 400, 50), desc="extracting", mininterval=0):
+        scene = rng.normal(size=(50, 12 if start < 250 else 13))
+        features[start : start + 50] = scene - scene.mean(0)
+print("wrote 400 scenes")

@@ -3,7 +3,7 @@
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 1 {program}"
 # ///
-"""A module is used twice under reentrant checkpointing in DDP: marked ready twice."""
+"""A module is used twice under reentrant checkpointing in DDP that looks for unused parameters: marked ready twice."""
 
 import torch
 import torch.distributed as dist
@@ -24,7 +24,7 @@ class Shared(nn.Module):
 
 def main():
     dist.init_process_group("gloo")
-    model = nn.parallel.DistributedDataParallel(Shared())
+    model = nn.parallel.DistributedDataParallel(Shared(), find_unused_parameters=True)
     x = torch.randn(4, 8, requires_grad=True)
     model(x).sum().backward()
     print("done")

@@ -1,11 +1,10 @@
 # /// case
 # cause = "collective"
-# paper_class = "nccl"
 # exit_code = 1
 # command = "torchrun --standalone --nproc-per-node 2 {program}"
-# why = "one rank has fewer batches and has left its loop; the other stalls in the gradient's all_reduce"
+# why = "one rank has fewer batches and enters another collective than its peer: a mismatch"
 # ///
-"""The ranks have uneven numbers of batches; the longer one waits in vain."""
+"""The ranks have uneven numbers of batches; the shorter one meets the other's gradients in its metric."""
 
 from datetime import timedelta
 

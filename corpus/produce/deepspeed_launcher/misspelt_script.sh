@@ -1,6 +1,5 @@
 # /// case
 # cause = "file_not_found"
-# paper_class = ""
 # exit_code = 2
 # env = {DS_ACCELERATOR = "cpu"}
 # why = "the script does not exist; the launcher reports return code 2"

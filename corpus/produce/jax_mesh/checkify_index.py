@@ -1,6 +1,5 @@
 # /// case
 # cause = "div_zero"
-# paper_class = "traceback"
 # exit_code = 1
 # environment = "jax"
 # why = "checkify names the division by zero that its check found"

@@ -1,6 +1,5 @@
 # /// case
 # cause = "host_oom"
-# paper_class = "traceback"
 # exit_code = 1
 # command = "bash -c 'ulimit -v 9000000; python {program}'"
 # environment = "jax"

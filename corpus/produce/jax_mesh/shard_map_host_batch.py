@@ -1,7 +1,6 @@
 # /// case
 # cause = "device_mismatch"
-# paper_class = "traceback"
-# exit_code = 1
+# exit_code = 3
 # environment = "jax"
 # env = { XLA_FLAGS = "--xla_force_host_platform_device_count=4" }
 # ///

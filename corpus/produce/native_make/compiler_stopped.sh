@@ -1,6 +1,5 @@
 # /// case
 # cause = "host_oom"
-# paper_class = ""
 # exit_code = 2
 # why = "the compiler says that it cannot allocate memory under the job's address limit"
 # ///

@@ -1,6 +1,5 @@
 # /// case
 # cause = "file_not_found"
-# paper_class = ""
 # exit_code = 2
 # why = "a source file named in the Makefile is not there"
 # ///

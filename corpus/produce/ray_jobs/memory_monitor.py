@@ -1,6 +1,5 @@
 # /// case
 # cause = "oom_killer"
-# paper_class = "traceback"
 # exit_code = 1
 # command = "unshare --pid --fork --kill-child --mount-proc python {program}"
 # needs = ["root"]

@@ -1,6 +1,5 @@
 # /// case
 # cause = "missing_module"
-# paper_class = "missing_module"
 # exit_code = 1
 # env = {RAY_USAGE_STATS_ENABLED = "0"}
 # why = "the worker lacks a module that only the driver has on its path"

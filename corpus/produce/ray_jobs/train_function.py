@@ -1,6 +1,5 @@
 # /// case
 # cause = "file_not_found"
-# paper_class = "file_not_found"
 # exit_code = 1
 # env = {RAY_USAGE_STATS_ENABLED = "0", RAY_TRAIN_V2_ENABLED = "0"}
 # why = "the worker's FileNotFoundError inside TrainingFailedError"

@@ -6,6 +6,8 @@
 # ///
 """A trial of a tune study fails with an error; the study finishes all the same."""
 
+import os
+
 import ray
 from ray import tune
 
@@ -24,9 +26,7 @@ if __name__ == "__main__":
     tuner = tune.Tuner(
         objective,
         param_space={"lr": tune.grid_search([0.1, 0.4, 1.9])},
-        run_config=tune.RunConfig(
-            storage_path=ray._common.utils.get_user_temp_dir() + "/results", verbose=1
-        ),
+        run_config=tune.RunConfig(storage_path=os.path.abspath("results"), verbose=1),
     )
     results = tuner.fit()
     print(f"{len(results)} trials, {results.num_errors} errors")

@@ -1,6 +1,5 @@
 # /// case
 # cause = "device_mismatch"
-# paper_class = "traceback"
 # exit_code = 1
 # why = "a tensor of another device is handed to numpy"
 # ///

@@ -1,6 +1,5 @@
 # /// case
 # cause = "permission"
-# paper_class = "traceback"
 # exit_code = 1
 # command = "setpriv --bounding-set=-dac_override,-dac_read_search,-fowner python {program}"
 # needs = ["root"]

@@ -1,6 +1,5 @@
 # /// case
 # cause = "device_mismatch"
-# paper_class = "device_mismatch"
 # exit_code = 1
 # ///
 """Hard negatives come out of a cache that was allocated elsewhere and are joined to the batch."""

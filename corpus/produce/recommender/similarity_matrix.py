@@ -1,6 +1,5 @@
 # /// case
 # cause = "host_oom"
-# paper_class = "ram_oom"
 # exit_code = 1
 # command = "bash -c 'ulimit -v 6000000; python {program}'"
 # why = "torch words the failed allocation on the host as a RuntimeError"

@@ -1,6 +1,5 @@
 # /// case
 # cause = "file_not_found"
-# paper_class = "file_not_found"
 # exit_code = 1
 # why = "an artifact that the program never wrote is logged"
 # ///

@@ -1,6 +1,5 @@
 # /// case
 # cause = "permission"
-# paper_class = "permission"
 # exit_code = 1
 # command = "setpriv --bounding-set=-dac_override --inh-caps=-dac_override python {program}"
 # needs = ["root"]
