@@ -55,10 +55,6 @@ class Table:
             raise self._error(key, "must be an integer")
         return value
 
-    def flag(self, key: str, default: Any = REQUIRED) -> Any:
-        """True or false."""
-        return self._take(key, bool, "true or false", default)
-
     def texts(self, key: str, default: Any = REQUIRED) -> tuple[str, ...]:
         """A list of strings, or one string for a list of one."""
         value = self._take(key, (list, str, tuple), "a string or a list of strings", default)

@@ -267,7 +267,7 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
         for index, piece in enumerate(reversed(lines[-_LAST_RESORT_LINES:])):
             at -= len(piece) + 1
             line = normalise(canonical(piece))
-            for pattern, match in program.matches(line.text, in_exception=True):
+            for pattern, match in program.in_exception(line.text):
                 if pattern.role is Role.ROOT and (pattern.order, index) < order:
                     place = Place(reading.lines - index, at)
                     seen = observed(pattern, match, line, reading.file, place)
@@ -278,7 +278,7 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
 
 def _ordered(found: Sequence[Observation]) -> list[Observation]:
     """*found* with the most telling first: by line, as the message says it, then by rule."""
-    telling = [one for one in found if one.role is not Role.BENIGN]
+    telling = [one for one in found if one.role not in (Role.BENIGN, Role.REPORT)]
     return sorted(telling, key=lambda one: one.pattern.order)
 
 
@@ -286,16 +286,13 @@ def _cause_of(
     member: Traceback, observations: list[Observation], rules: RuleSet
 ) -> tuple[str, Ground]:
     """The message goes before the place, and that before the type: types mislead."""
-    places = [f"{frame.file}:{frame.function}".replace("\\", "/") for frame in member.frames]
-    program = program_of(rules)
-    if (cause := program.cause_by_place(member.name, places, first=True)) is not None:
-        return cause, Ground.MESSAGE
     if observations:
         first = observations[0]
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Ground.CONFIRMATION if confirmed else Ground.MESSAGE
     name = None if member.context is Context.CUT_OFF else member.name
-    if (cause := program.cause_by_place(name, places)) is not None:
+    cause = program_of(rules).cause_by_place(name, member.places, member.source)
+    if cause is not None:
         return cause, Ground.PLACE
     for name in (member.type, member.name):
         for rule in rules:

@@ -66,6 +66,7 @@ def _place_problems(rule: Rule) -> Iterator[RuleError]:
     for number, entry in enumerate(rule.raised_in):
         try:
             compile_expression(entry.file)
+            compile_expression(entry.source or "")
         except re2.error as error:
             key = f"raised_in[{number}].file"
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
@@ -106,6 +107,7 @@ def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[
     key = f"patterns.{pattern.name}"
     try:
         compile_pattern(pattern)
+        compile_expression(pattern.raised_in or "")
     except re2.error as error:
         yield RuleError(rule.file, f"{key}.re", f"not an RE2 expression: {error}")
         return
@@ -117,16 +119,18 @@ def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[
         if pattern.literal is not None and pattern.literal not in sample:
             yield RuleError(rule.file, f"{key}.literal", f"is not in the hit {sample!r}")
         for prefix in _PREFIXES:
-            if pattern.id not in _seen_in(prefix + sample, rules):
+            if pattern.id not in _seen_in(prefix + sample, rules, pattern):
                 shown = prefix + sample
                 yield RuleError(rule.file, f"samples.{pattern.name}.hits", f"no hit: {shown!r}")
                 break
     for sample in samples.near_misses:
-        if pattern.id in _seen_in(sample, rules):
+        if pattern.id in _seen_in(sample, rules, pattern):
             yield RuleError(rule.file, f"samples.{pattern.name}.near_misses", f"hits: {sample!r}")
 
 
-def _seen_in(sample: str, rules: RuleSet) -> set[str]:
+def _seen_in(sample: str, rules: RuleSet, pattern: Pattern) -> set[str]:
+    if pattern.raised_in is not None:  # a sample has no frames
+        return {pattern.id} if compile_pattern(pattern).search(sample) else set()
     scanner = Scanner(rules, "sample")
     scanner.feed(sample.encode() + b"\n", 0)
     return set(scanner.finish().counts)

@@ -11,6 +11,10 @@ HEADER = re.compile(
 """Begins a traceback, in a box of rich's too; ``before`` is what stands in front."""
 
 FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
+IPYTHON_FRAME = re.compile(
+    r"^(?:File )?(?P<file>[^\s:<>]+\.py|<ipython-input-[^>]+>)(?::(?P<line>\d+),)?"
+    r" in (?P<function>[\w<>.]+)(?:\(|$)"
+)
 RICH_FRAME = re.compile(r"^(?P<file>[^\s:]\S*):(?P<line>\d+) in (?P<function>[\w<>.]+)$")
 
 MARKERS = (
@@ -33,7 +37,8 @@ HEADLESS = (
     rb'File "[^"\n]+", line \d+',
     rb"(?m)(?:[A-Za-z](?:Error|Interrupt|Fault|Fail\w+|Exit|Timeout)|Exception)(?:: |:?\r?$)",
     rb"\w\.(?:_*[A-Z]\w+|error): ",
-    rb"(?m)^[\w.]+(?:Error|Exception)\(.*\)\r?$",
+    rb"(?m)[\w.]+(?:Error|Exception)\(.*\)\r?$",
+    rb"Check failed: ",
 )
 
 SPAWNED = re.compile(r"/multiprocess(?:ing)?/(?:spawn|forkserver)\.py$")
@@ -56,7 +61,10 @@ _BARE = re.compile(
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
     r"(?:: ?(?P<message>.*)|)$"
 )
-_REPR = re.compile(r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<message>.*)\)$")
+_REPR = re.compile(
+    r"^(?:.*(?:[Ee]rror|ERROR|[Ff]ailed|exception).*: )?"
+    r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<message>.*)\)$"
+)
 _REPORTS = frozenset(
     {
         *("ChildFailedError", "RemoteTraceback", "CalledProcessError"),
@@ -76,6 +84,9 @@ _AFTERMATH = frozenset(
 _RAISED = re.compile(r"^raise (?P<type>(?:[A-Za-z_]\w*\.)*_*[A-Z]\w*)\b")
 _LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
+_CHECK = re.compile(r"(?:^|\] |: )Check failed: (?P<message>.{3,})$")
+CHECK_FAILED = "CheckFailed"
+"""The name given to what glog's CHECK says before it aborts."""
 _WHAT = re.compile(r"what\(\):\s*(?P<message>.*)$")
 
 
@@ -84,6 +95,11 @@ class Named(NamedTuple):
 
     type: str
     message: str
+
+    @property
+    def is_sure(self) -> bool:
+        """True when no line of source looks like it."""
+        return bool(_TELLING.search(self.type.rpartition(".")[2])) and not self.type.islower()
 
 
 def named_after_frames(text: str, in_body: bool) -> Named | None:
@@ -128,6 +144,12 @@ def thrown(text: str) -> str | None:
     """The C++ type that the run-time library says was thrown and not caught."""
     match = _THROWN.search(text)
     return match["type"] if match else None
+
+
+def check_failed(text: str) -> Named | None:
+    """What glog's CHECK says when it fails, as an exception."""
+    match = _CHECK.search(text)
+    return Named(CHECK_FAILED, match["message"]) if match else None
 
 
 def what(text: str) -> str | None:

@@ -32,7 +32,8 @@ _PREFIX = re.compile(
       | [A-Z][a-z]{{2}}\ [\ \d]\d\ {_TIME}\ [\w.-]+\ [\w./-]+(?:\[\d+\])?:\ ?   # syslog
       | \[{_STAMP}\]:?\ ?
       | {_STAMP}(?::\ |:?\ ?)
-      | \[{_TIME}\]\ ?
+      | \[{_TIME}\]:?\ ?
+      | [A-Z][a-z]{{2}}\ [A-Z][a-z]{{2}}\ [\ \d]\d\ {_TIME}\ \d{{4}}:?\ ?  # ctime
       | std(?:out|err)\ [FP]\ ?                                     # container runtimes
       | \[{_LEVEL}\|[^\]\n]{{1,120}}\]\ ?                           # Transformers
       | >>\ (?=\S)

@@ -118,21 +118,27 @@ class Program:
         self._canary = self._filter.Add(rb"\n", _TEXT)
         self._filter.Compile()
 
-    def matches(self, text: str, *, in_exception: bool) -> list[tuple[Pattern, Any]]:
-        """The patterns that match one line or message, with what matched."""
-        return matches_of(self.probes_in(text.encode()), text, in_exception=in_exception)
+    def in_exception(self, text: str, places: Iterable[str] = ()) -> list[tuple[Pattern, Any]]:
+        """The patterns that match the text of an exception raised in *places*, with the match."""
+        found = matches_of(self.probes_in(text.encode()), text, in_exception=True)
+        frames = list(places)
+        return [
+            (pattern, match)
+            for pattern, match in found
+            if pattern.raised_in is None
+            or any(map(compile_expression(pattern.raised_in).search, frames))
+        ]
 
     def cause_by_place(
-        self, exception: str | None, places: Iterable[str], *, first: bool = False
+        self, exception: str | None, places: Iterable[str], source: str
     ) -> str | None:
-        """The cause of an *exception* (None: of any) raised in *places* ("path:function").
-
-        With *first* only the rules are asked that go before the exception's message.
-        """
+        """The cause of an *exception* (None: of any) raised in *places* ("path:function")."""
         found = list(places)
-        for cause, entry, regex in self._raised_in:
+        for cause, entry, regex, quoted in self._raised_in:
             fits = exception is None or exception in entry.exceptions
-            if fits and entry.goes_first >= first and any(map(regex.search, found)):
+            if quoted is not None and not quoted.search(source):
+                continue
+            if fits and any(map(regex.search, found)):
                 return cause
         return None
 
@@ -151,7 +157,7 @@ def matches_of(
     found = []
     for probe in probes:
         for pattern, regex in probe.patterns:
-            if in_exception or pattern.where is Scope.ANYWHERE:
+            if in_exception or (pattern.where is Scope.ANYWHERE and pattern.raised_in is None):
                 match = regex.search(text)
                 if match:
                     found.append((pattern, match))
@@ -178,12 +184,13 @@ def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
     return list(probes.values())
 
 
-def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any]]:
+def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any, Any]]:
     found = []
     for rule in rules:
         for entry in rule.raised_in:
             try:
-                found.append((rule.id, entry, re2.compile(entry.file, _TEXT)))
+                quoted = compile_expression(entry.source) if entry.source else None
+                found.append((rule.id, entry, compile_expression(entry.file), quoted))
             except re2.error:
                 continue  # check_rules names it
     return found

@@ -47,7 +47,8 @@ class Pattern:
     start of that line.  ``literal`` is a string that every match contains, if there is one.  Named
     groups of ``re`` become details of the verdict; a name ending in ``_bytes`` is a size.
     With ``where`` = exception only the line that names an exception, type included, and the
-    further lines of its message are searched.  ``order`` and ``file`` are those of its rule.
+    further lines of its message are searched; with ``raised_in`` one of its frames
+    ("path:function") must fit that, too.  ``order`` and ``file`` are those of its rule.
     """
 
     cause: str
@@ -56,6 +57,7 @@ class Pattern:
     re: str
     literal: str | None = None
     where: Scope = Scope.ANYWHERE
+    raised_in: str | None = None
     order: int = 0
     file: str = ""
 
@@ -83,13 +85,14 @@ class Words:
 class RaisedIn:
     """Exceptions that mean the rule's cause when one of their innermost frames fits.
 
-    ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``.  It
-    goes behind everything that the exception's message says, unless it ``goes_first``.
+    ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``,
+    ``source`` over the line of source that the traceback quotes last (both must fit).  It goes
+    behind everything that the exception's message says.
     """
 
     exceptions: tuple[str, ...]
     file: str
-    goes_first: bool = False
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +270,7 @@ def _read_pattern(entry: Table, cause: str, order: int) -> Pattern:
         role=Role(entry.choice("role", tuple(Role))),
         re=entry.text("re"),
         literal=entry.text("literal", None),
+        raised_in=entry.text("raised_in", None),
         where=Scope(entry.choice("where", tuple(Scope), Scope.ANYWHERE)),
     )
     if not _NAME.fullmatch(pattern.name):
@@ -276,7 +280,11 @@ def _read_pattern(entry: Table, cause: str, order: int) -> Pattern:
 
 
 def _read_raised_in(entry: Table) -> RaisedIn:
-    found = RaisedIn(entry.texts("exceptions"), entry.text("file"), entry.flag("goes_first", False))
+    found = RaisedIn(
+        entry.texts("exceptions"),
+        entry.text("file"),
+        entry.text("source", None),
+    )
     entry.done()
     return found
 

@@ -227,7 +227,7 @@ class Scanner:
         stands for itself.
         """
         line = Line(text, found.rank, found.stream)
-        matches = self._program.matches(text, in_exception=True)
+        matches = self._program.in_exception(text, found.places)
         # What a shell says of a signal belongs to the process, not to what it said before.
         own = f"{found.type}: {found.message}"
         matches = [

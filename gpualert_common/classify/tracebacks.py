@@ -18,9 +18,11 @@ from gpualert_common.classify.exceptions import (
     FRAME,
     HEADER,
     INSTALLED,
+    IPYTHON_FRAME,
     RICH_FRAME,
     SPAWNED,
     Named,
+    check_failed,
     is_report,
     named_after_frames,
     named_alone,
@@ -45,6 +47,7 @@ _CHAIN = 8
 _FIRST_KEPT = 16
 _LAST_KEPT = 48
 _MESSAGE_CHARS = 2_000
+_SOURCE_CHARS = 300
 _MESSAGE_LINES = 10
 """Lines behind the one that names an exception that are read as its message."""
 _INNER_LINES = 3
@@ -101,8 +104,9 @@ class Traceback:
     """One exception: from ``start`` (its header) to ``end`` (the line with type and message).
 
     ``text`` is that line and the further lines of the message, joined; ``observations`` what
-    patterns saw in it.  ``frames`` are the last few, innermost last; ``place_in_program`` is the
-    innermost frame in a file that is not a library's, or the innermost of all.  ``previous`` is
+    patterns saw in it; ``source`` is the last line of source that was quoted.  ``frames`` are the
+    last few, innermost last; ``place_in_program`` is the innermost frame in a file that is not a
+    library's, or the innermost of all.  ``previous`` is
     the exception before it in the chain, related by ``link``.  A C++ exception has the context
     ``native``; one that is named without any traceback is ``bare``; one that the log's end cut
     off before it was named is ``cut off``.
@@ -121,12 +125,18 @@ class Traceback:
     previous: Traceback | None = None
     place_in_program: Frame | None = None
     text: str = ""
+    source: str = ""
     observations: tuple[Observation, ...] = ()
 
     @property
     def name(self) -> str:
         """The exception's class without its modules."""
         return self.type.rpartition(".")[2].rpartition("::")[2]
+
+    @property
+    def places(self) -> list[str]:
+        """Its frames as "path:function", with / for what Windows writes."""
+        return [f"{frame.file}:{frame.function}".replace("\\", "/") for frame in self.frames]
 
     def chain(self) -> tuple[Traceback, ...]:
         """This exception and those that led to it, the first of them first."""
@@ -151,6 +161,7 @@ class _Open:
     foreign: int = 0
     stamped: bool | None = None
     raises: str | None = None
+    source: str = ""
     last_line: tuple[Line, Place] | None = None
 
     def add(self, frame: Frame) -> None:
@@ -319,7 +330,8 @@ class TracebackParser:
             return False
         stream = self._stream(line.stream)
         self._end_message(stream)
-        opened = _Open(place, 0, stream.context, stream.link, in_body=True)
+        indent = max(0, len(line.text) - len(line.text.lstrip()) - 2)
+        opened = _Open(place, indent, stream.context, stream.link, in_body=True)
         opened.add(Frame(frame["file"], int(frame["line"]), frame["function"] or ""))
         self._push(stream, opened)
         return True
@@ -343,18 +355,27 @@ class TracebackParser:
             state.add(Frame(frame[1], int(frame[2]), frame[3] or ""))
             state.in_body = True
             state.raises = None
+        elif frame := IPYTHON_FRAME.match(text):
+            state.add(Frame(frame["file"], int(frame["line"] or 0), frame["function"]))
+            state.in_body = True
+        elif (bare := named_alone(body)) and state.in_body and bare.is_sure:
+            return self._end(stream, line, place, bare)  # indented, yet no source says that
         elif len(text) - len(body) > state.indent:
             state.in_body = True
             state.raises = raised_by(body) or state.raises
+            state.source = body if body.strip("^~ ") else state.source
         elif (named := named_after_frames(text.strip(), state.in_body)) is not None:
-            stream.open.pop()
-            self._busy -= 1
-            self._finish(stream, line, place, named, state)
-            return Part.EXCEPTION
+            return self._end(stream, line, place, named)
         else:
             return self._foreign(stream, state)
         state.last_line = (line, place)
         return self._count_body(stream, state)
+
+    def _end(self, stream: _Stream, line: Line, place: Place, named: Named) -> Part:
+        state = stream.open.pop()
+        self._busy -= 1
+        self._finish(stream, line, place, named, state)
+        return Part.EXCEPTION
 
     def _foreign(self, stream: _Stream, state: _Open) -> Part:
         state.foreign += 1
@@ -382,6 +403,10 @@ class TracebackParser:
                 stream.thrown = None
                 self._finish(stream, line, place, named, _Open(place, 0, Context.NATIVE, Link.NONE))
                 return True
+        if (failed := check_failed(line.text)) is not None:
+            opened = _Open(place, 0, Context.NATIVE, Link.NONE)
+            self._finish(self._stream(line.stream), line, place, failed, opened)
+            return True
         bare = named_alone(line.text)
         if bare is None:
             return False
@@ -421,6 +446,7 @@ class TracebackParser:
             context=context,
             link=state.link if previous is not None else Link.NONE,
             previous=previous,
+            source=state.source[:_SOURCE_CHARS],
             place_in_program=own or (frames[-1] if frames else None),
         )
         text = line.text.strip()[:_MESSAGE_CHARS]

@@ -6,7 +6,6 @@
 # ///
 """A distributed checkpoint lacks a key of the grown model; every rank says so."""
 
-import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import nn

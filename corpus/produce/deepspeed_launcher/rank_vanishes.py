@@ -1,7 +1,7 @@
 # /// case
 # cause = "killed_unknown"
 # paper_class = ""
-# exit_code = -9
+# exit_code = 247
 # command = "deepspeed --num_gpus 1 --master_port 29712 {program}"
 # env = {DS_ACCELERATOR = "cpu"}
 # why = "return code -9 of the subprocess, and nothing says who sent it"

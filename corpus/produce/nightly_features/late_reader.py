@@ -1,5 +1,6 @@
 # /// case
 # cause = "filesystem_io"
+# paper_class = "traceback"
 # exit_code = 120
 # command = "bash -c 'set -o pipefail; (python {program}; echo \"features.py left with $?\" >&2; exit 120) | head -n 4'"
 # why = "the reader of the output is gone, writing fails with a broken pipe"

@@ -14,7 +14,7 @@ LOCK = "locks/nightly-features.lock"
 os.makedirs("locks")
 with open(LOCK, "w") as file:
     file.write("pid 2214 host batch03 user etl\n")
-os.chown("locks", 1004, 1004) if False else os.chmod(LOCK, 0o400)
+os.chmod(LOCK, 0o400)
 
 
 class Lock:

@@ -2,11 +2,10 @@
 # cause = "device_mismatch"
 # exit_code = 1
 # ///
-"""A model with layers on disk is run without the hooks that would fetch them."""
+"""The weights of an offloaded model are read for a penalty without the hooks that would fetch them."""
 
 import torch
 from accelerate import disk_offload
-from accelerate.hooks import remove_hook_from_submodules
 from transformers import BertConfig, BertForSequenceClassification
 
 config = BertConfig(
@@ -17,11 +16,25 @@ config = BertConfig(
     intermediate_size=64,
     num_labels=3,
 )
-model = BertForSequenceClassification(config).eval()
-disk_offload(model, "offload", execution_device=torch.device("cpu"))
-ids = torch.randint(0, 200, (2, 10))
-with torch.no_grad():
-    print("with hooks   ", model(ids).logits.shape)
-remove_hook_from_submodules(model)
-with torch.no_grad():
-    print("without hooks", model(ids, labels=torch.tensor([0, 2])).loss)
+student = BertForSequenceClassification(config)
+teacher = BertForSequenceClassification(config).eval()
+disk_offload(teacher, "offload", execution_device=torch.device("cpu"))
+optimizer = torch.optim.AdamW(student.parameters(), lr=1e-4)
+
+
+def distance(a, b):
+    return sum((p - q).pow(2).mean() for p, q in zip(a.parameters(), b.parameters()))
+
+
+for step in range(6):
+    ids = torch.randint(0, 200, (2, 10))
+    with torch.no_grad():
+        target = teacher(ids).logits.softmax(-1)
+    loss = torch.nn.functional.cross_entropy(student(ids).logits, target)
+    if step == 3:
+        print("adding the weight penalty")
+        loss = loss + 0.01 * distance(student, teacher)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"step {step}: distillation loss {loss.item():.4f}", flush=True)

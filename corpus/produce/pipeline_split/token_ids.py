@@ -8,18 +8,34 @@
 import logging
 
 import torch
+import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
-from transformers import GPT2Config, GPT2LMHeadModel
 
 logging.basicConfig(level=logging.INFO, format="[%(asctime)s][%(levelname)s] - %(message)s")
 log = logging.getLogger("planner")
-config = GPT2Config(n_layer=2, n_head=4, n_embd=64, vocab_size=512, n_positions=128)
-with FakeTensorMode(allow_non_fake_inputs=True):
-    with torch.device("cuda"):
-        model = GPT2LMHeadModel(config)
-    log.info("model %s on %s", model.num_parameters(), model.device)
-    for batch, length in ((4, 64), (8, 128)):
-        ids = torch.randint(0, 512, (batch, length), device="cpu")
-        log.info("batch %s", tuple(ids.shape))
-        out = model(input_ids=ids, labels=ids)
-        log.info("loss %s", out.loss)
+
+
+class Decoder:
+    def __init__(self, vocabulary, width, device):
+        self.wte = torch.empty(vocabulary, width, device=device)
+        self.wpe = torch.empty(512, width, device=device)
+        self.proj = torch.empty(3 * width, width, device=device)
+
+    def __call__(self, ids, positions):
+        x = F.embedding(ids, self.wte) + F.embedding(positions, self.wpe)
+        q, k, v = F.linear(x, self.proj).chunk(3, dim=-1)
+        x = (q @ k.transpose(1, 2)).softmax(-1) @ v
+        return F.linear(x, self.wte)
+
+
+def plan(batch, length):
+    ids = torch.zeros(batch, length, dtype=torch.long, device="cuda")
+    positions = torch.zeros(length, dtype=torch.long, device="cpu" if length > 256 else "cuda")
+    logits = model(ids, positions)
+    log.info("batch %dx%d: logits %.1f MiB", batch, length, logits.numel() * 4 / 2**20)
+
+
+with FakeTensorMode():
+    model = Decoder(32000, 256, "cuda")
+    for batch, length in ((4, 64), (8, 128), (8, 512)):
+        plan(batch, length)

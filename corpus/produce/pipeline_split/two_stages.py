@@ -6,14 +6,22 @@
 """A dry run with fake tensors of a two-stage model: the second stage gets activations of the first card."""
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 
-class Stage(nn.Sequential):
+class Stage(nn.Module):
     def __init__(self, width, depth, device):
-        layers = [nn.Linear(width, width, device=device) for _ in range(depth)]
-        super().__init__(*(layer for pair in zip(layers, [nn.GELU()] * depth) for layer in pair))
+        super().__init__()
+        self.weights = nn.ParameterList(
+            torch.empty(width, width, device=device) for _ in range(depth)
+        )
+
+    def forward(self, x):
+        for weight in self.weights:
+            x = F.gelu(F.linear(x, weight))
+        return x
 
 
 class Pipeline(nn.Module):
@@ -23,7 +31,7 @@ class Pipeline(nn.Module):
 
     def forward(self, x):
         for number, stage in enumerate(self.stages):
-            print(f"stage {number} on {next(stage.parameters()).device}, input on {x.device}")
+            print(f"stage {number} on {stage.weights[0].device}, input on {x.device}", flush=True)
             x = stage(x)
         return x
 

@@ -9,8 +9,6 @@ import os
 
 import mlflow
 
-    "file:./mlruns"
-)
 os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
 mlflow.set_tracking_uri("file:./mlruns")
 with mlflow.start_run():
