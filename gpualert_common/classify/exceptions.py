@@ -35,9 +35,8 @@ matches one of :data:`HEADLESS`."""
 HEADLESS = (
     rb"Process \S+-\d+:",
     rb'File "[^"\n]+", line \d+',
-    rb"(?m)(?:[A-Za-z](?:Error|Interrupt|Fault|Fail\w+|Exit|Timeout)|Exception)(?:: |:?\r?$)",
-    rb"\w\.(?:_*[A-Z]\w+|error): ",
-    rb"(?m)[\w.]+(?:Error|Exception)\(.*\)\r?$",
+    rb"[A-Za-z](?:Error|Interrupt|Fault|Failed|Failure|Exit|Timeout)\b",
+    rb"Exception\b",
     rb"Check failed: ",
 )
 
@@ -122,6 +121,11 @@ def named_alone(text: str) -> Named | None:
     if match is None or is_report(match["type"]) or match["type"].endswith("Warning"):
         return None
     return Named(match["type"], match["message"] or "")
+
+
+def is_telling(name: str) -> bool:
+    """True for a name that says by its ending that it is an exception's."""
+    return bool(_TELLING.search(name.rpartition(".")[2]))
 
 
 def raised_by(source: str) -> str | None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import re2
 
-from gpualert_common.classify.exceptions import HEADLESS, MARKERS
+from gpualert_common.classify.exceptions import HEADLESS, MARKERS, is_telling
 from gpualert_common.classify.rules import Pattern, RaisedIn, RuleSet, Scope
 from gpualert_common.model import Role
 
@@ -66,6 +66,8 @@ class Probe:
 
     def line_starts(self, text: bytes) -> Iterator[int]:
         """Start of every line of *text* that may hold a match, ascending."""
+        if self.literal is not None and self.literal not in text:
+            return
         find = self._finder(text)
         at = find(text, 0)
         while at >= 0:
@@ -108,7 +110,7 @@ class Program:
     """The probes of a rule set.  Safe to share between threads; costs a few ms to make."""
 
     def __init__(self, rules: RuleSet) -> None:
-        self.probes = _probes(rules.patterns)
+        self.probes = _probes(rules)
         self._raised_in = _raised_in(rules)
         self._filter = re2.Filter()
         for probe in self.probes:
@@ -165,14 +167,19 @@ def matches_of(
     return benign or found
 
 
-def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
+def _probes(rules: RuleSet) -> list[Probe]:
     probes: dict[bytes, Probe] = {}
     for marker in MARKERS:
         literal = marker.encode()
         probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
     for expression in HEADLESS:
         probes[expression] = Probe(None, expression)
-    for pattern in patterns:
+    for rule in rules:
+        for name in rule.exceptions:
+            literal = name.rpartition(".")[2].encode()
+            if not is_telling(name):  # the others are looked for anyway
+                probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
+    for pattern in rules.patterns:
         try:
             regex = compile_pattern(pattern)
         except re2.error:

@@ -36,7 +36,7 @@ from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
-from gpualert_common.classify.tracebacks import Traceback
+from gpualert_common.classify.tracebacks import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
 _SCHEDULED = {
@@ -54,18 +54,17 @@ _LASTING_SEEN = 3
 """A state told this often up to the end is no hiccup."""
 
 _GROUND_CONFIDENCE = {
-    Ground.CONFIRMATION: 0.97,
-    Ground.MESSAGE: 0.95,
+    Ground.CONFIRMATION: 0.95,
+    Ground.MESSAGE: 0.96,
     Ground.TYPE: 0.93,
-    Ground.PLACE: 0.7,
-    Ground.LINE: 0.8,
-    Ground.GUESS: 0.5,
+    Ground.PLACE: 0.87,
+    Ground.LINE: 0.95,
+    Ground.GUESS: 0.8,
 }
-_TIER_CONFIDENCE = {
-    Tier.GENERIC: 0.85,
-    Tier.COMMUNICATION: 0.75,
-    Tier.CASCADE: 0.5,
-}
+"""How often a cause on such grounds was right in logs that no rule was tuned to."""
+_TIER_CONFIDENCE = {Tier.COMMUNICATION: 0.9, Tier.CASCADE: 0.7}
+_GENERIC_TYPE_CONFIDENCE = 0.6
+"""An exception of which no rule knows more than its type: a cause with a better name is likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +201,15 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
         if any(is_last_word(reading, one.place) for one in reports):
             return True
     return any(
-        (one.last_word and (one.traceback is not None or one.cause in SIGNALLED))
+        (one.last_word and (_is_whole(one) or one.cause in SIGNALLED))
         or (one.cause in SIGNALLED and _OF_PYTHON.search(one.observations[0].excerpt))
         for one in alive
     )
+
+
+def _is_whole(one: Candidate) -> bool:
+    """True for an exception with its traceback; a bare line may be anybody's text."""
+    return one.head is not None and one.head.context is not Context.BARE
 
 
 def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) -> Candidate | None:
@@ -259,7 +263,8 @@ def _of_the_last_start(possible: list[Candidate]) -> list[Candidate]:
 
 def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
     """True for a stop or a limit that came upon a run which had already failed or hung."""
-    if one.traceback is not None or one.tier is Tier.CONFIRMED:
+    said_itself = one.traceback is not None and not is_report(one.traceback.type)
+    if said_itself or one.tier is Tier.CONFIRMED:
         return False
     before = [
         other
@@ -289,10 +294,10 @@ def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) ->
         details.update(_exception_details(chosen.traceback))
     confidence = _GROUND_CONFIDENCE[chosen.ground]
     confidence = min(confidence, _TIER_CONFIDENCE.get(chosen.tier, 1.0))
-    if status.disposition is Disposition.UNKNOWN:
-        confidence *= 0.9
-    elif status.disposition is Disposition.COMPLETED:
-        confidence *= 0.7
+    if chosen.cause in GENERIC and chosen.ground <= Ground.TYPE:
+        confidence = min(confidence, _GENERIC_TYPE_CONFIDENCE)
+    if status.disposition is Disposition.COMPLETED:
+        confidence *= 0.95  # the status speaks against it
     again = [
         one
         for reading in readings

@@ -3,7 +3,7 @@
 # exit_code = -11
 # why = "the interpreter itself dies of a stack overflow in native code"
 # ///
-"""A deeply nested cache is loaded with the recursion limit lifted: the C stack overflows."""
+"""A deeply nested trie is printed with the recursion limit lifted: the C stack overflows."""
 
 import json
 import sys

@@ -36,7 +36,7 @@ class Pipeline(nn.Module):
         return x
 
 
-with FakeTensorMode():
+with FakeTensorMode(), torch.no_grad():
     model = Pipeline(1024, ["cuda:0", "cuda:1"])
     total = sum(p.numel() * p.element_size() for p in model.parameters())
     print(f"planned weights: {total / 2**20:.1f} MiB on 2 devices")

@@ -1,7 +1,7 @@
 # /// case
 # cause = "cancelled"
 # paper_class = "traceback"
-# exit_code = 1
+# exit_code = -2
 # stop = { signal = "INT", when = "step 20", pid = "group" }
 # why = "a Ctrl-C reaches the launcher and its processes"
 # ///
