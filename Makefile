@@ -8,13 +8,14 @@ UV := $(VENV)/bin/uv
 TORCH ?=
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+CORPUS_ARGS ?=
 
 export UV_CACHE_DIR ?= $(CURDIR)/.cache/uv
 export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
 
-.PHONY: help setup check test debian e2e demo bench docs clean
+.PHONY: help setup check test debian e2e demo bench corpus docs clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -93,9 +94,22 @@ demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.
 bench: $(VENV)/.ready  ## the speed of ours beside its limit and the paper's tool
 	$(PY) -m tests.benchmarks --json .bench/figures.json $(BENCH_ARGS)
 
+# What the programs of the corpus need: three environments that do not fit one another.
+CORPUS := .venv-corpus
+CORPUS_ENVIRONMENTS := $(patsubst corpus/produce/environments/%.txt,$(CORPUS)/%/.ready,$(wildcard corpus/produce/environments/*.txt))
+$(CORPUS)/%/.ready: corpus/produce/environments/%.txt $(UV)
+	$(PYTHON) -m venv --clear $(CORPUS)/$*
+	grep -q '^torch==' $< && $(CORPUS)/$*/bin/python -m pip install --quiet torch==2.13.0 || ! grep -q '^torch==' $<
+	$(UV) pip install --quiet --python $(CORPUS)/$*/bin/python --requirement $<
+	@touch $@
+
+corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs again and tell what drifted (some as root)
+	$(PY) -m corpus.compose --check
+	env --default-signal=INT,QUIT $(PY) -m corpus.produce --check $(CORPUS_ARGS)
+
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AIRFLOW) $(PREFECT) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AIRFLOW) $(PREFECT) $(CORPUS) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

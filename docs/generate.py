@@ -2,8 +2,10 @@
 """Make the parts of the papers that say what the code and the rules say.
 
 ``generate.py`` writes them, ``generate.py --check`` only tells which are stale and exits with 1.
-Made are docs/rules.md, from rules/*.toml, docs/redaction.md, from rules/secrets/*.toml, and every
-block of the README between ``<!-- help: COMMAND -->`` and ``<!-- end -->``, from
+Made are docs/rules.md and docs/causes/, from rules/*.toml, docs/redaction.md, from
+rules/secrets/*.toml, docs/channels.md, from the channels' code, the tables between ``<!-- corpus
+-->`` and ``<!-- end -->`` of the README, from corpus/results.json and corpus/first_contact.jsonl,
+and every block of the README between ``<!-- help: COMMAND -->`` and ``<!-- end -->``, from
 ``gpualert COMMAND --help``.
 """
 
@@ -15,10 +17,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.classify.rules import Rule, load_rules
+from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
+from gpualert_common.corpus.tables import readme_block
 from gpualert_common.notify.targets import class_of, kinds
 from gpualert_common.redact.kinds import Kind, load_secrets
 from gpualert_common.redact.samples import expand
@@ -26,20 +30,27 @@ from gpualert_common.redact.samples import expand
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 RULES_PAGE = ROOT / "docs" / "rules.md"
+CAUSES = ROOT / "docs" / "causes"
 REDACTION_PAGE = ROOT / "docs" / "redaction.md"
 CHANNELS_PAGE = ROOT / "docs" / "channels.md"
+CORPUS_BLOCK = re.compile(r"<!-- corpus -->\n.*?<!-- end -->", re.DOTALL)
 HELP_BLOCK = re.compile(r"<!-- help:(?P<command>[a-z ]*)-->\n.*?<!-- end -->", re.DOTALL)
 
 RULES_HEAD = """\
 # The causes that gpualert names
 
-Made from `rules/*.toml` by `make docs`; do not edit. A verdict is drawn from all evidence
-together, never from one pattern: a pattern that matches is an observation with a role, and
-what is listed here is how a run with that root cause is explained. Names in braces are
-filled in from the log.
+Made from `rules/*.toml` by `make docs`; do not edit. A page for each cause says what a verdict
+with it tells, what to do, and by which lines it is seen.
 
-| cause | family | whose fault | retry |
-|---|---|---|---|
+A verdict is drawn from all evidence together, never from one pattern. A pattern that matches is an
+observation with a role: `root` names the cause, `confirmation` proves it, `cascade` followed from
+something else, `report` is what a launcher says of its children, and `benign` takes a line out of
+account. What an exception's message says goes before where it was raised, and that before its
+type. Where several causes fit one message the one further up in this table is taken; of several
+failures the most telling and then the earliest is the root.
+
+| cause | family | whose fault | retry | what it is told as |
+|---|---|---|---|---|
 """
 
 REDACTION_HEAD = """\
@@ -106,24 +117,60 @@ def readme_page() -> str:
         text = help_text(found["command"]).rstrip()
         return f"<!-- help:{found['command']}-->\n```text\n{text}\n```\n<!-- end -->"
 
-    return HELP_BLOCK.sub(block, README.read_text())
+    tables = f"<!-- corpus -->\n{readme_block(ROOT / 'corpus').strip()}\n<!-- end -->"
+    text = CORPUS_BLOCK.sub(lambda _: tables, README.read_text())
+    return HELP_BLOCK.sub(block, text)
 
 
-def rule_section(rule: Rule) -> str:
-    """Return the part of the page that explains one rule, in the words that always hold."""
+def cause_page(rule: Rule) -> str:
+    """Return the page of one cause: the words of its verdict, and the lines that it is seen by."""
     words = rule.words
-    parts = [f"## {rule.id}", f"*{words.headline[-1]}*", words.implies[-1]]
+    parts = [
+        f"# {rule.id}",
+        f"Made from `rules/{rule.file}` by `make docs`; do not edit. All causes: [index](../rules.md).",
+        f"*{words.headline[-1]}*",
+        words.implies[-1],
+        facts_of(rule),
+    ]
     for title, texts in (("It cannot decide", words.cannot_decide), ("What to do", words.do)):
         if texts:
             parts.append(f"{title}:\n\n" + "\n".join(f"- {text}" for text in texts))
+    parts += [case_section(case) for case in rule.cases]
     if rule.patterns:
-        rows = "\n".join(
-            f"| {pattern.role} | {code(rule.samples[pattern.name].hits[0])} |"
-            for pattern in rule.patterns
+        parts.append("## Lines that are seen")
+        parts += [pattern_section(rule, pattern) for pattern in rule.patterns]
+    if rule.exceptions:
+        names = ", ".join(f"`{name}`" for name in rule.exceptions)
+        parts.append(f"Exceptions that mean it when their message says nothing better: {names}.")
+    if rule.raised_in:
+        names = ", ".join(
+            sorted({f"`{name}`" for one in rule.raised_in for name in one.exceptions})
         )
-        parts.append(f"| role | a line that is seen |\n|---|---|\n{rows}")
+        parts.append(f"By the place where they were raised it may be told from {names}.")
     parts.append("Read in: " + "; ".join(rule.sources) + f". Since {rule.since}.")
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def facts_of(rule: Rule) -> str:
+    """Return family, attribution and retry of a rule in one line."""
+    family = f"Family {rule.family}" if rule.family else "No family of its own"
+    return f"{family}; fault of: {rule.attribution}; retry: {rule.retry}."
+
+
+def case_section(case: Words) -> str:
+    """Return what is told in a special case of a cause."""
+    when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
+    told = [*case.headline[-1:], *case.implies[-1:], *case.do]
+    return f"When {when}:\n\n" + "\n".join(f"- {text}" for text in told)
+
+
+def pattern_section(rule: Rule, pattern: Pattern) -> str:
+    """Return the lines that a pattern sees, and those that look alike and are not meant."""
+    samples = rule.samples[pattern.name]
+    only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""
+    name = pattern.name.replace("_", " ")
+    seen = "\n".join(f"- {code(line)}" for line in samples.hits[:3])
+    return f"**{name}** ({pattern.role}{only})\n\n{seen}\n\nnot: {code(samples.near_misses[0])}"
 
 
 def code(text: str) -> str:
@@ -133,14 +180,13 @@ def code(text: str) -> str:
     return f"{fence}{line}{fence}"
 
 
-def rules_page() -> str:
-    """Return the page of all rules."""
-    rules = sorted(load_rules(ROOT / "rules", samples=True).rules, key=lambda rule: rule.id)
-    table = "".join(
-        f"| [{rule.id}](#{rule.id}) | {rule.family or '-'} | {rule.attribution} | {rule.retry} |\n"
+def rules_page(rules: Sequence[Rule]) -> str:
+    """Return the index of all rules, in their order."""
+    return RULES_HEAD + "".join(
+        f"| [{rule.id}](causes/{rule.id}.md) | {rule.family or '-'} | {rule.attribution} "
+        f"| {rule.retry} | {rule.words.headline[-1]} |\n"
         for rule in rules
     )
-    return RULES_HEAD + table + "\n" + "\n".join(rule_section(rule) for rule in rules)
 
 
 def kind_section(kind: Kind) -> str:
@@ -184,9 +230,11 @@ def channels_page() -> str:
 
 def pages() -> dict[Path, str]:
     """Return each page that is made, and what should be in it."""
+    rules = load_rules(ROOT / "rules", samples=True).rules
     return {
         README: readme_page(),
-        RULES_PAGE: rules_page(),
+        RULES_PAGE: rules_page(rules),
+        **{CAUSES / f"{rule.id}.md": cause_page(rule) for rule in rules},
         REDACTION_PAGE: redaction_page(),
         CHANNELS_PAGE: channels_page(),
     }
@@ -203,11 +251,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if stale")
     options = parser.parse_args()
     made = pages()
+    for path in sorted(set(CAUSES.glob("*.md")) - made.keys()):
+        if options.check:
+            sys.exit(f"{path.relative_to(ROOT)} is of no rule; run: make docs")
+        path.unlink()
     for path in stale(made):
         name = path.relative_to(ROOT)
         if options.check:
             print(f"{name} is stale; run: make docs", file=sys.stderr)
         else:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(made[path])
             print(f"{name} written")
     return 1 if options.check and stale(made) else 0

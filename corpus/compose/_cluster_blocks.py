@@ -1,7 +1,5 @@
 """What schedulers, kernels and container engines print around a job."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Sequence

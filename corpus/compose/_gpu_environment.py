@@ -1,7 +1,5 @@
 """What programs and their users print of an environment: collect_env, package lists, model summaries."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

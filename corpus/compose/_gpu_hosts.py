@@ -1,7 +1,5 @@
 """What stands around a training program: nvidia-smi, NCCL's own lines, the kernel, schedulers."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Sequence

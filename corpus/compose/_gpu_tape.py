@@ -1,7 +1,5 @@
 """A log being written line by line, with a clock and chance of its own, and Python's tracebacks."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 import random

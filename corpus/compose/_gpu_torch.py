@@ -1,7 +1,5 @@
 """What PyTorch itself prints: out of memory, the NCCL watchdog, the launcher's summary."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Sequence

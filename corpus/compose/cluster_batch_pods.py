@@ -1,7 +1,5 @@
 """Queued batch work on Kubernetes: Kueue, Volcano, JobSet, Argo and MPIJobs."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 import json

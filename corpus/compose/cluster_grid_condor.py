@@ -1,7 +1,5 @@
 """Pools of idle machines: Grid Engine (SGE, UGE) and HTCondor, with their records of a job."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -224,7 +222,6 @@ def _output_not_to_be_written() -> Composed:
         None,
         _BASIS,
         command="qsub -o /shared/results/dti train.sh",
-        paper_class=None,
         why="the job never started: its output file may not be opened in a root-squashed folder",
     )
 
@@ -390,7 +387,6 @@ def _input_not_transferred() -> Composed:
         None,
         _BASIS,
         command="condor_submit kiba.sub",
-        paper_class=None,
     )
 
 

@@ -1,7 +1,5 @@
 """Kubernetes: PyTorchJobs, read with ``kubectl logs``, ``describe`` and ``get events``."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

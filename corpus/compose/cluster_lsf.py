@@ -1,7 +1,5 @@
 """IBM Spectrum LSF: the job's output after the report that bsub puts before it."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -314,7 +312,6 @@ def _working_directory_gone() -> Composed:
         2,
         _BASIS,
         command="bsub -cwd /gpfs/proj/mlops/vit < vit.bsub",
-        paper_class=None,
     )
 
 

@@ -1,7 +1,5 @@
 """Managed training: SageMaker, Vertex AI and Azure ML, as their consoles and clients show it."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 import json

@@ -1,7 +1,5 @@
 """A company's wrapper round each run: environment first, the run, then what the watch saw of the host."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

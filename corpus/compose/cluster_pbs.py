@@ -1,7 +1,5 @@
 """PBS Professional and Torque: the job's output with prologue, epilogue and the server's records."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

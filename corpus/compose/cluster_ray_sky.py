@@ -1,7 +1,5 @@
 """Orchestrators of their own: Ray clusters, SkyPilot and Determined."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A campus cluster: Slurm 20.11 to 22.05, conda environments, home directories on NFS."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

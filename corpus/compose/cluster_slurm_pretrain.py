@@ -1,7 +1,5 @@
 """Pre-training over many nodes: Slurm 23.02 to 24.11, enroot containers, Lustre, Megatron."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

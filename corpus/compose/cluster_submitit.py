@@ -1,7 +1,5 @@
 """Slurm through submitit and Apptainer: a research group's sweeps, each task with its own log."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -198,7 +196,6 @@ def _image_not_there() -> Composed:
         255,
         _BASIS,
         command="srun apptainer exec --nv /checkpoint/ssl/images/ssl-2024.01.sif python -m ssl.train",
-        paper_class=None,
         why="the image is a file that the job names",
         apptainer="1.2.5",
     )

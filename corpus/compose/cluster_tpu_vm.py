@@ -1,7 +1,5 @@
 """Cloud TPU slices: JAX (MaxText, T5X, EasyLM) and PyTorch/XLA on several worker VMs."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -228,7 +226,6 @@ def _heartbeat_and_nothing_else() -> Composed:
         134,
         _BASIS,
         command="python3 -m t5x.train",
-        paper_class=None,
         why="a peer fell silent; its own log is not here and the slice is healthy",
         jax="0.4.10",
     )

@@ -1,7 +1,5 @@
 """A lab's own machines: docker, docker compose, systemd units, and their journals."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Composed:
     stand in ``text`` as surrogate escapes.
     """
 
-    FOLLOWS: ClassVar[Final[str]] = "follows from the cause"
+    FOLLOWS: ClassVar[str] = "follows from the cause"
 
     name: str
     cause: str

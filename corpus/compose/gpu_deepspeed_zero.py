@@ -1,7 +1,5 @@
 """DeepSpeed's launcher and ZeRO on A100 and RTX nodes."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

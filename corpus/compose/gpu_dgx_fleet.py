@@ -1,7 +1,5 @@
 """A fleet of DGX H100 and B200 nodes: job output, node watcher, fabric manager and adapters together."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

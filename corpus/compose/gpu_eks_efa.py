@@ -1,7 +1,5 @@
 """PyTorchJobs on Kubernetes with EFA or RoCE: pod logs with the cluster's own lines beside them."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

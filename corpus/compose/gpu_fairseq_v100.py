@@ -1,7 +1,5 @@
 """fairseq, ESPnet, apex and launch.py programs of torch 1.7 to 1.13 on V100 nodes."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

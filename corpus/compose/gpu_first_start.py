@@ -1,7 +1,5 @@
 """First starts on fresh machines, containers and virtual environments: the GPU set-up and its look-alikes."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

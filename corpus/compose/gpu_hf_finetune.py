@@ -1,7 +1,5 @@
 """Fine-tuning with Transformers, Accelerate, PEFT and TRL on one to eight cards."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """JAX, Flax and MaxText on NVIDIA cards, jaxlib 0.4.14 to 0.6."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

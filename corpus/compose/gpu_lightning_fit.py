@@ -1,7 +1,5 @@
 """Lightning's Trainer on local cards and small clusters."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Megatron-LM and NeMo on several H100 nodes, logs of several ranks in one file."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """mpirun and horovodrun over GPU nodes: Open MPI, UCX, Horovod, nccl-tests, HPC containers."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """RAPIDS, CuPy, Numba, Triton kernels, XGBoost and graph libraries on a card."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reinforcement learning of language models and Ray Train on GPU nodes, driven by Ray actors."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

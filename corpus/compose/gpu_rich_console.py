@@ -1,7 +1,5 @@
 """Training wrapped by a console tool: coloured loguru lines, rich boxes, cut starts, swallowed ends."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

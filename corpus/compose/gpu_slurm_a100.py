@@ -1,7 +1,5 @@
 """Slurm jobs on A100 and V100 nodes, with the kernel log, the epilog and the scheduler beside them."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

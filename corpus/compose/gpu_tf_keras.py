@@ -1,7 +1,5 @@
 """TensorFlow and Keras on one to four cards, versions 2.6 to 2.18."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """torchtitan-like pretraining with FSDP2, tensor parallelism and torch.compile, torch 2.5 to 2.8."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A plain PyTorch loop under torchrun on nodes of eight H100, torch 2.1 to 2.6."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Detection, segmentation, diffusion and timm programs on workstations with one or two GeForce cards."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Batch generation and evaluation with vLLM (engines V0 and V1) and its neighbours."""
 
-# ruff: noqa: E501 - lines of the logs are as long as they are
-
 from __future__ import annotations
 
 from collections.abc import Iterator

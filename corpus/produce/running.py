@@ -88,15 +88,22 @@ def versions_of(case: Case) -> dict[str, str]:
     found = {"python": sys.version.split()[0]}
     for one in importlib.metadata.distributions(path=[str(path) for path in site]):
         name = one.metadata["Name"]
-        if re.search(rf"\b{re.escape(name.replace('-', '_'))}\b", text):
+        if re.search(rf"\bimport {_imported(name)}\b|\bfrom {_imported(name)}\b", text):
             found[name] = one.version
     return found
+
+
+def _imported(distribution: str) -> str:
+    """The name under which a distribution is imported, as far as the name tells."""
+    known = {"tensorflow_cpu": "tensorflow", "scikit_learn": "sklearn", "hydra_core": "hydra"}
+    name = distribution.replace("-", "_")
+    return re.escape(known.get(name, name))
 
 
 def _requirements(case: Case) -> Path:
     directory = ENVIRONMENTS / case.environment / "bin"
     if not (directory / "python").exists():
-        raise NotHereError(f"no environment {case.environment!r}: run `make corpus-environments`")
+        raise NotHereError(f"no environment {case.environment!r}: run `make corpus`")
     for need in case.needs:
         if need == "root":
             if os.geteuid() != 0:
@@ -125,7 +132,10 @@ def _ended(child: subprocess.Popen[bytes], case: Case, log: Path, deadline: floa
 
 
 def _cleaned(text: bytes, scratch: Path, environment: Path) -> bytes:
-    """*text* with the places and names of this machine replaced by plain ones."""
+    """*text* with the places and names of this machine replaced by plain ones.
+
+    Some libraries leave out the first slash of a path, or write _ for each.
+    """
     base = os.path.dirname(os.path.dirname(os.path.realpath(environment / "bin" / "python")))
     names = [
         (f"{scratch}/project", _PROJECT),
@@ -137,6 +147,12 @@ def _cleaned(text: bytes, scratch: Path, environment: Path) -> bytes:
         (socket.gethostname(), "node01"),
     ]
     for old, new in names:
-        if len(old) > 3 and old != "localhost":
+        if old.startswith("/"):
             text = text.replace(old.encode(), new.encode())
+            text = text.replace(old[1:].encode(), new[1:].encode())
+            text = text.replace(old.replace("/", "_").encode(), new.replace("/", "_").encode())
+        elif len(old) > 3 and old != "localhost":
+            text = text.replace(old.encode(), new.encode())
+        elif old != "localhost":
+            text = re.sub(rb"(?<![\w.-])%s(?![\w-])" % re.escape(old.encode()), new.encode(), text)
     return text

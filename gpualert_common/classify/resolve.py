@@ -156,7 +156,7 @@ def _carried(chosen: Candidate, possible: list[Candidate]) -> Traceback | None:
     if found is None and chosen.cause not in SCHEDULED | SIGNALLED | {"oom_killer"}:
         raised = [one for one in possible if one.traceback is not None and one.tier < Tier.CASCADE]
         found = min(raised, key=lambda one: one.tier).traceback if raised else None
-    if found is None or is_report(found.type) or found.name in ("KeyboardInterrupt", "SystemExit"):
+    if found is None or is_report(found.type) or found.context is Context.NATIVE:
         return None
     return found
 

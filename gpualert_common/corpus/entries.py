@@ -124,6 +124,9 @@ def entry_of(origin: str, fields: Mapping[str, Any]) -> Entry:
     if cause not in CAUSES:
         raise ValueError(f"cause {cause!r} is not in the list of causes")
     label = fields.get("paper_class", class_of_cause(cause))
+    own = class_of_cause(cause)
+    if own is not None and label != own:
+        raise ValueError(f"paper_class {label!r}: of cause {cause!r} it is {own!r}")
     if label is not None and label not in CLASSES:
         raise ValueError(f"paper_class {label!r} is none of the paper's")
     known = {**fields, "paper_class": label, "provenance": Provenance(fields["provenance"])}

@@ -3,8 +3,9 @@
 # paper_class = "traceback"
 # exit_code = 1
 # needs = ["root"]
+# why = "the short write is explained by the listing of the disk: 100% used"
 # ///
-# The disk of the cache is full while joblib stores a result; the program does not catch it.
+# The disk of the cache is full while an array is stored; numpy only says how much was written.
 mkdir -p cache
 cat > features.py <<'PY'
 import numpy as np
@@ -14,4 +15,10 @@ for fold in range(8):
     np.save(f"cache/fold{fold}.npy", x)
     print(f"fold {fold}: cached {x.nbytes >> 10} KiB, mean {x.mean():.4f}", flush=True)
 PY
-unshare -m bash -c 'mount -t tmpfs -o size=3500k tmpfs cache && exec python features.py'
+unshare -m bash -c '
+mount -t tmpfs -o size=3500k tmpfs cache
+python features.py
+code=$?
+df -h cache | sed "s/^tmpfs/scratch/"
+exit $code
+'

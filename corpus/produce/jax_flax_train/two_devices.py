@@ -1,6 +1,5 @@
 # /// case
 # cause = "device_mismatch"
-# paper_class = "traceback"
 # exit_code = 1
 # environment = "jax"
 # env = {XLA_FLAGS = "--xla_force_host_platform_device_count=2"}

@@ -1,6 +1,6 @@
 # /// case
 # cause = "cancelled"
-# paper_class = ""
+# paper_class = "traceback"
 # exit_code = -2
 # environment = "jax"
 # env = {KERAS_BACKEND = "jax"}

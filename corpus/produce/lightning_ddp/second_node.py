@@ -1,6 +1,6 @@
 # /// case
 # cause = "rendezvous"
-# paper_class = "runtime_error"
+# paper_class = "traceback"
 # exit_code = 1
 # timeout_s = 240
 # why = "the second node never joins; DistStoreError is a RuntimeError"

@@ -1,6 +1,5 @@
 # /// case
 # cause = "device_mismatch"
-# paper_class = "runtime_error"
 # exit_code = 1
 # why = "part of the model is on another device than its inputs (meta)"
 # ///

@@ -1,6 +1,5 @@
 # /// case
 # cause = "device_mismatch"
-# paper_class = "runtime_error"
 # exit_code = 1
 # environment = "hf4"
 # why = "a tensor on another device (meta) takes part in the computation"

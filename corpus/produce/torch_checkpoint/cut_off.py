@@ -1,6 +1,6 @@
 # /// case
 # cause = "checkpoint"
-# paper_class = "runtime_error"
+# paper_class = "traceback"
 # exit_code = 1
 # ///
 """The last checkpoint was cut off when the job before was stopped."""

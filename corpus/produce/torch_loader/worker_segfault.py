@@ -1,6 +1,7 @@
 # /// case
-# cause = "segfault"
+# cause = "runtime_error"
 # exit_code = 1
+# why = "the log does not show the signal: a worker that left without a trace"
 # ///
 """A decoder reads through a null pointer in a worker."""
 
