@@ -127,7 +127,7 @@ def cause_page(rule: Rule) -> str:
     words = rule.words
     parts = [
         f"# {rule.id}",
-        f"Made from `rules/{rule.file}` by `make docs`; do not edit. All causes: [index](../rules.md).",
+        f"Made from `rules/{rule.file}` by `make docs`; do not edit. [All causes](../rules.md).",
         f"*{words.headline[-1]}*",
         words.implies[-1],
         facts_of(rule),
