@@ -37,7 +37,7 @@ def check_rules(
     for rule in rules:
         if own is not None and not rule.own:
             continue
-        problems += _word_problems(rule)
+        problems += _word_problems(rule, rules)
         for pattern in rule.patterns:
             problems += _pattern_problems(pattern, rule, rules)
         problems += _place_problems(rule)
@@ -47,10 +47,11 @@ def check_rules(
 def require_sound(own: str | os.PathLike[str]) -> None:
     """Raise :class:`RuleError` for the first thing that a run could not use of the user's *own*
     rules; their samples are not tried."""
-    for rule in load_rules(own=own):
+    rules = load_rules(own=own)
+    for rule in rules:
         if not rule.own:
             continue
-        for problem in _word_problems(rule):
+        for problem in _word_problems(rule, rules):
             raise problem
         for problem in _place_problems(rule):
             raise problem
@@ -72,9 +73,9 @@ def _place_problems(rule: Rule) -> Iterator[RuleError]:
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
 
-def _word_problems(rule: Rule) -> Iterator[RuleError]:
+def _word_problems(rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
     known = GENERAL | set(DERIVED.get(rule.id, ()))
-    for pattern in rule.patterns:
+    for pattern in (one for other in rules if other.id == rule.id for one in other.patterns):
         try:
             known |= set(compile_pattern(pattern).groupindex)
         except re2.error:

@@ -152,6 +152,65 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         1,
         "file_not_found",
     ),
+    "a message without its beginning, as a last resort": (
+        (
+            "\tsize mismatch for fc.weight: copying a param with shape torch.Size([10, 4]) from "
+            "checkpoint, the shape in current model is torch.Size([12, 4]).\n"
+        ),
+        1,
+        "checkpoint",
+    ),
+    "usage and nothing else": ("preparing\n", 2, "config"),
+    "a worker that is gone, after the exception that ended it": (
+        "Process Process-1:\n"
+        + RAISE
+        + "OSError: [Errno 24] Too many open files\n"
+        + RAISE
+        + "EOFError\n",
+        1,
+        "too_many_files",
+    ),
+    "srun's cancelled step, after the rank that failed": (
+        "1: " + RAISE.replace("\n", "\n1: ") + "KeyError: 'fox'\n"
+        "srun: error: node1: task 1: Exited with exit code 1\n"
+        "slurmstepd: error: *** STEP 1.0 ON node1 CANCELLED AT 2026-11-21T17:23:22 ***\n",
+        143,
+        "traceback",
+    ),
+    "another start failed after a preemption": (
+        "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-21T10:00 DUE TO PREEMPTION ***\n"
+        + "".join(f"loading shard {number}\n" for number in range(12))
+        + RAISE
+        + OOM,
+        1,
+        "cuda_oom",
+    ),
+    "descriptors that ran out while tensors were shared": (
+        RAISE
+        + "RuntimeError: unable to open shared memory object </torch_1_2> in read-write mode\n"
+        "Exception in thread Thread-1:\n" + RAISE + "OSError: [Errno 24] Too many open files\n",
+        1,
+        "too_many_files",
+    ),
+    "a text that a healthy model wrote": (
+        STEPS + "RuntimeError: what the model has learnt to say\n",
+        0,
+        "none",
+    ),
+    "records behind a traceback of a run that ended well": (
+        STEPS + RAISE + "FloatingPointError: divide\n2026-11-20 10:00:00 INFO width 32 done\n",
+        0,
+        "none",
+    ),
+    "semaphores that do not fit into shared memory": (
+        (
+            'Traceback (most recent call last):\n  File "/usr/lib/python3.11/multiprocessing/'
+            'synchronize.py", line 57, in __init__\n    self._semlock = _multiprocessing.SemLock(\n'
+            "OSError: [Errno 28] No space left on device\n"
+        ),
+        1,
+        "shared_memory",
+    ),
     "a look-up that was tried and done without": (
         RAISE + "KeyError: 'x'\n\n"
         "During handling of the above exception, another exception occurred:\n\n"

@@ -1,0 +1,175 @@
+"""Exceptions in the dress in which libraries, launchers and cut-off logs show them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpualert_common.classify import Scanner, Traceback, load_rules
+from gpualert_common.classify.tracebacks import Context, Link
+
+RULES = load_rules()
+
+HEAD = 'Traceback (most recent call last):\n  File "train.py", line 9, in step\n    loss = f(x)\n'
+
+RICH = """\
+╭──────── Traceback (most recent call last) ────────╮
+│ /home/u/train.py:12 in main                        │
+│   ❱ 12     raise ValueError('bad')                 │
+╰────────────────────────────────────────────────────╯
+ValueError: bad
+"""
+NOTEBOOK = """\
+ValueError                                Traceback (most recent call last)
+~/train.py in main(args)
+     10 def main(args):
+---> 11     go()
+
+ValueError: bad
+"""
+THROWN = "terminate called after throwing an instance of 'std::out_of_range'\n"
+
+_FORMS = {
+    "without a traceback": ("ValueError: bad\n", "ValueError", "bad", Context.BARE),
+    "behind a rank": ("[rank3]: ValueError: bad\n", "ValueError", "bad", Context.BARE),
+    "as pytest shows it": ("E       ValueError: bad\n", "ValueError", "bad", Context.BARE),
+    "a module's own type": (
+        "pyarrow.lib.ArrowInvalid: JSON parse error: x\n",
+        "pyarrow.lib.ArrowInvalid",
+        "JSON parse error: x",
+        Context.BARE,
+    ),
+    "its repr, said by a logger": (
+        "12:00:00 ERROR run failed: FileNotFoundError(2, 'No such file or directory')\n",
+        "FileNotFoundError",
+        "2, 'No such file or directory'",
+        Context.BARE,
+    ),
+    "without a header": (
+        '  File "train.py", line 3\n    x = = 1\n        ^\nSyntaxError: invalid syntax\n',
+        "SyntaxError",
+        "invalid syntax",
+        Context.MAIN,
+    ),
+    "with everything indented": (
+        "    " + HEAD.replace("\n", "\n    ") + "KeyError: 'x'\n",
+        "KeyError",
+        "'x'",
+        Context.MAIN,
+    ),
+    "named on an indented line": (HEAD + "  MemoryError\n", "MemoryError", "", Context.MAIN),
+    "in a box of rich's": (
+        RICH,
+        "ValueError",
+        "bad",
+        Context.MAIN,
+    ),
+    "as a notebook shows it": (
+        NOTEBOOK,
+        "ValueError",
+        "bad",
+        Context.MAIN,
+    ),
+    "thrown by C++": (
+        THROWN + "  what():  vector::at\n",
+        "std::out_of_range",
+        "vector::at",
+        Context.NATIVE,
+    ),
+    "glog's CHECK": (
+        "F1120 10:00:00.123456 81 net.cc:12] Check failed: a == b (1 vs. 2)\n",
+        "CheckFailed",
+        "a == b (1 vs. 2)",
+        Context.NATIVE,
+    ),
+    "in a process that was spawned": (
+        HEAD.replace("train.py", "/usr/lib/python3.11/multiprocessing/spawn.py") + "KeyError: 1\n",
+        "KeyError",
+        "1",
+        Context.PROCESS,
+    ),
+    "of a logger that could not write": (
+        "--- Logging error ---\n" + HEAD + "OSError: [Errno 28] No space left on device\n",
+        "OSError",
+        "[Errno 28] No space left on device",
+        Context.IGNORED,
+    ),
+    "cut off by the log's end": (
+        HEAD.replace("loss = f(x)", 'raise ConfigError("x")'),
+        "ConfigError",
+        "",
+        Context.CUT_OFF,
+    ),
+}
+
+
+def read(text: str) -> tuple[Traceback, ...]:
+    """What the scanner finds in *text*."""
+    scanner = Scanner(RULES, "a.log")
+    scanner.feed(text.encode(), 0)
+    return scanner.finish().tracebacks
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_form(form: str) -> None:
+    """The exception is found, whatever it is dressed in."""
+    text, name, message, context = _FORMS[form]
+    found = read("step 1 loss 0.3\n" + text)[-1]
+    assert (found.type, found.message, found.context) == (name, message, context)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train.py:12: UserWarning: x",
+        "FutureWarning: x is deprecated",
+        "Error: the option is missing",
+        "error: unrecognized arguments",
+        "RMSError 0.3",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+    ],
+)
+def test_no_exception(line: str) -> None:
+    """Warnings, words and reports of launchers are none."""
+    assert read(line + "\n") == ()
+
+
+def test_message_over_several_lines() -> None:
+    """The lines of a message are one text, and only what another logger says is not of it."""
+    text = (
+        "RuntimeError: Error(s) in loading\n\tsize mismatch for w\n2026-11-20 10:00:00 INFO bye\n"
+    )
+    (found,) = read(text)
+    assert found.text == "RuntimeError: Error(s) in loading size mismatch for w"
+
+
+def test_what_a_wrapper_wraps() -> None:
+    """An exception that a wrapper names in its message follows it in the chain."""
+    (found,) = read(
+        HEAD + "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+        "ImportError: cannot import name 'x'\n"
+    )
+    assert (found.name, found.link) == ("ImportError", Link.INNER)
+    assert [one.name for one in found.chain()] == ["BackendCompilerFailed", "ImportError"]
+
+
+def test_where_a_graph_was_defined() -> None:
+    """TensorFlow's message goes on behind the frames that it quotes."""
+    (found,) = read(
+        HEAD + "tensorflow.errors.NotFoundError: Graph execution error:\n\n"
+        "Detected at node x defined at (most recent call last):\n"
+        '  File "train.py", line 36, in <module>\n\n'
+        "/data/a.tfrecord; No such file or directory\n"
+    )
+    assert found.text.endswith("/data/a.tfrecord; No such file or directory")
+
+
+def test_source_and_frames() -> None:
+    """The line of source that is quoted last, and the frames as patterns are given them."""
+    (found,) = read(HEAD.replace("train.py", r"C:\job\train.py") + "KeyError: 'model'\n")
+    assert found.source == "loss = f(x)"
+    assert found.places == ["C:/job/train.py:step"]
+
+
+def test_a_logger_ends_a_traceback_that_was_cut() -> None:
+    """A record of a logger is no source, however deep its text stands."""
+    assert read(HEAD + "2026-11-20 10:00:00   INFO step 20\n") == ()
