@@ -171,7 +171,7 @@ def near_failure(found: Sequence[Candidate]) -> list[Candidate]:
 
     That is the exceptions among *found*; without any, the end of the log.
     """
-    raised = [one for one in found if one.traceback is not None]
+    raised = [one for one in found if one.traceback is not None and one.tier < Tier.COMMUNICATION]
 
     def near(one: Candidate) -> bool:
         telling = one.tier is Tier.CONFIRMED or one.cause in LASTING | SIGNALLED | SCHEDULED

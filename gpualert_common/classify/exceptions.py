@@ -11,6 +11,9 @@ HEADER = re.compile(
 """Begins a traceback, in a box of rich's too; ``before`` is what stands in front."""
 
 FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
+BAR = re.compile(r"\d%\|.*\|\s*[\d.kM]+/[\d.kM?]+ \[|\d/\d+ ?\[[=>. ]{4,}\]|━{4,}.*\d/\d")
+"""A progress bar, redrawn in the middle of whatever else is written."""
+
 IPYTHON_FRAME = re.compile(
     r"^(?:File )?(?P<file>[^\s:<>]+\.py|<ipython-input-[^>]+>)(?::(?P<line>\d+),)?"
     r" in (?P<function>[\w<>.]+)(?:\(|$)"

@@ -190,7 +190,7 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
     lasting = [one for one in alive if one.cause in LASTING]
-    if len(lasting) >= _LASTING_SEEN or any(
+    if len({one.observations[0].excerpt for one in lasting}) >= _LASTING_SEEN or any(
         one.tier is Tier.CONFIRMED and one.last_word for one in lasting
     ):
         return True
@@ -281,7 +281,10 @@ def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
         earlier = COMMUNICATION | {"killed_unknown", "segfault"}
         return any(other.traceback or other.cause in earlier for other in before)
     return one.cause == "time_limit" and any(
-        other.tier is Tier.COMMUNICATION for other in possible if other.file == one.file
+        other.tier is Tier.COMMUNICATION
+        and (other.place < one.place or other.cause == "idle_hang")  # the kernel's log comes last
+        for other in possible
+        if other.file == one.file
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 
 from gpualert_common.classify.exceptions import (
+    BAR,
     FRAME,
     HEADER,
     INSTALLED,
@@ -165,6 +166,8 @@ class _Open:
     last_line: tuple[Line, Place] | None = None
 
     def add(self, frame: Frame) -> None:
+        if self.frames and self.frames[-1] == frame:
+            return  # another rank's, in lockstep with this one
         self.frames.append(frame)
         if self.context is Context.MAIN and SPAWNED.search(frame.file):
             self.context = Context.PROCESS
@@ -252,6 +255,8 @@ class TracebackParser:
     def feed(self, line: Line, place: Place, *, benign: bool = False) -> Part:
         """Take *line*; a *benign* one is left out of messages."""
         stream = self._streams.get(line.stream)
+        if self._busy and BAR.search(line.text) and HEADER.match(line.text) is None:
+            return Part.OTHER
         header = HEADER.match(line.text)
         if header and not self.many:
             if stream is not None:
@@ -304,6 +309,8 @@ class TracebackParser:
 
     def _begin(self, name: str, before: str, place: Place) -> None:
         stream = self._stream(name)
+        if stream.open and not stream.open[-1].frames and not stream.open[-1].in_body:
+            return  # another rank's, in lockstep with this one
         rich = bool(re.match(r"^\s*[╭+┏][─━-]", before))
         grouped = not rich and bool(_GROUP_BOX.match(before))
         context = Context.WORKER if before.strip() == "Original" else stream.context
@@ -412,6 +419,8 @@ class TracebackParser:
             return False
         stream = self._stream(line.stream)
         message_of = stream.message
+        if message_of is not None and message_of.lines[0] == line.text.strip():
+            return True  # another rank's, in lockstep with this one
         inner = message_of is not None and message_of.seen <= _INNER_LINES
         link = Link.INNER if inner else Link.NONE
         self._finish(stream, line, place, bare, _Open(place, 0, Context.BARE, link))
@@ -466,7 +475,9 @@ class TracebackParser:
         if (line.stamped and not message.stamped) or message.seen > _MESSAGE_LINES:
             self._end_message(stream)
             return Part.OTHER
-        if text and not benign and message.chars < _MESSAGE_CHARS:
+        if text in message.lines:
+            message.seen -= 1
+        elif text and not benign and message.chars < _MESSAGE_CHARS:
             message.lines.append(text[: _MESSAGE_CHARS - message.chars])
             message.chars += len(text)
         return Part.MESSAGE
