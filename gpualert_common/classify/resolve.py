@@ -44,6 +44,7 @@ _SCHEDULED = {
     "preempted": Disposition.PREEMPTED,
     "cancelled": Disposition.CANCELLED,
 }
+_NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
@@ -190,7 +191,8 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
     lasting = [one for one in alive if one.cause in LASTING]
-    if len({one.observations[0].excerpt for one in lasting}) >= _LASTING_SEEN or any(
+    different = {one.observations[0].excerpt for one in lasting}  # ranks may say the same
+    if (len(lasting) >= _LASTING_SEEN and len(different) > 1) or any(
         one.tier is Tier.CONFIRMED and one.last_word for one in lasting
     ):
         return True
@@ -227,12 +229,29 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
     if best is not None:
         behind = [one for one in possible if one.cause == BEHIND.get(best.cause)]
         best = behind[0] if behind else best
+    if best is not None and best.tier is Tier.COMMUNICATION:
+        if status.signal in _NATIVE_CRASHES:
+            return None  # whom the others missed
+        best = _gone_before(best, possible)
     if best is None or best.tier < Tier.STATUS or status.cause is None:
         return best
     # A signal says more than what followed it; that a peer was lost, more than the plain status
     # of the rank that says so.
     lost = best.cause in COMMUNICATION and status.signal is None
     return best if lost and best.rank in (None, failed_rank) else None
+
+
+def _gone_before(best: Candidate, possible: list[Candidate]) -> Candidate:
+    """*best*, or the exception in front of it that tells of somebody who was gone by then."""
+    gone = [
+        one
+        for one in possible
+        if one.tier is Tier.CASCADE
+        and one.traceback is not None
+        and not is_report(one.traceback.type)
+        and one.place < best.place
+    ]
+    return gone[0] if gone else best
 
 
 def _without_consequences(possible: list[Candidate], *, stopped: bool) -> list[Candidate]:
