@@ -18,7 +18,7 @@ from gpualert_common.classify.causes import (
     SCHEDULED,
     SIGNALLED,
 )
-from gpualert_common.classify.exceptions import is_aftermath
+from gpualert_common.classify.exceptions import is_aftermath, is_report
 from gpualert_common.classify.lines import Place, canonical
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import normalise
@@ -225,6 +225,9 @@ def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Can
 
 
 def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) -> list[Candidate]:
+    cause = one.cause
+    if cause == "traceback" and head is not None and is_report(head.type):
+        cause = "runtime_error"  # a launcher's word on a child of which nothing else is known
     ground = Ground.CONFIRMATION if one.role is Role.CONFIRMATION else Ground.LINE
     tier = Tier.CASCADE if one.role is Role.CASCADE else _tier(one.cause, ground)
     last, steps = one, _PROGRESS_STEPS
@@ -236,7 +239,7 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
         steps = _GRACE_STEPS
     return [
         Candidate(
-            cause=one.cause,
+            cause=cause,
             tier=tier,
             ground=ground,
             file=one.file,
@@ -298,7 +301,8 @@ def _cause_of(
         for rule in rules:
             if name in rule.exceptions:
                 return rule.id, Ground.TYPE
-    return ("runtime_error" if member.context is Context.NATIVE else "traceback"), Ground.TYPE
+    other = member.context is Context.NATIVE or is_report(member.type)
+    return ("runtime_error" if other else "traceback"), Ground.TYPE
 
 
 class _Named(NamedTuple):

@@ -131,6 +131,12 @@ def is_telling(name: str) -> bool:
     return bool(_TELLING.search(name.rpartition(".")[2]))
 
 
+def type_before(header: str) -> str | None:
+    """The type that IPython writes in front of a traceback's header."""
+    match = re.match(r"^(?P<type>[A-Z]\w+)\s{3,}$", header)
+    return match["type"] if match else None
+
+
 def raised_by(source: str) -> str | None:
     """The type that a line of source raises by name."""
     match = _RAISED.match(source.strip())

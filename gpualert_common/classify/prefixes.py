@@ -37,6 +37,7 @@ _PREFIX = re.compile(
       | std(?:out|err)\ [FP]\ ?                                     # container runtimes
       | \[{_LEVEL}\|[^\]\n]{{1,120}}\]\ ?                           # Transformers
       | >>\ (?=\S)
+      | std(?:out|err):\ (?=\S|\ {{2}})                           # Accelerate's test command
       | \[{_LEVEL}\]\ ?(?=\[[\w./-]+:\d+)                           # DeepSpeed
       | \[{_FILE}\]\ ?
       | \[[\w.]{{1,80}}\]\[{_LEVEL}\]\ -\ ?                         # hydra

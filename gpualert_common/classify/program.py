@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import re2
@@ -20,6 +20,7 @@ from gpualert_common.classify.exceptions import HEADLESS, MARKERS, is_telling
 from gpualert_common.classify.rules import Pattern, RaisedIn, RuleSet, Scope
 from gpualert_common.model import Role
 
+_NOTHING = r"[^\s\S]"
 _ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
 _NAME = re.compile(r"\(\?P<\w+>")
 
@@ -42,6 +43,18 @@ def compile_pattern(pattern: Pattern) -> Any:
     return compile_expression(pattern.re)
 
 
+@cache
+def _regex_of(expression: str) -> Any:
+    """*expression* compiled, when a line may match it for the first time.
+
+    One that is wrong matches nothing: check_rules names it, and a live run goes on with the rest.
+    """
+    try:
+        return compile_expression(expression)
+    except re2.error:
+        return compile_expression(_NOTHING)
+
+
 def compile_expression(expression: str) -> Any:
     """*expression* compiled for text.  Raises ``re2.error``, and prints nothing."""
     return re2.compile(expression, _TEXT)
@@ -61,7 +74,7 @@ class Probe:
     def __init__(self, literal: bytes | None, expression: bytes) -> None:
         self.literal = literal
         self.expression = expression
-        self.patterns: list[tuple[Pattern, Any]] = []
+        self.patterns: list[Pattern] = []
         self._regex: Any = None
 
     def line_starts(self, text: bytes) -> Iterator[int]:
@@ -81,7 +94,7 @@ class Probe:
         if self.literal is not None and not (self.patterns and _is_plain(text)):
             return self._find_literal
         if self._regex is None:
-            loose = [_loose(pattern) for pattern, _ in self.patterns]
+            loose = [_loose(pattern) for pattern in self.patterns]
             self._regex = latin1_regex(b"|".join(loose) or self.expression)
         return self._find_match
 
@@ -110,11 +123,15 @@ class Program:
     """The probes of a rule set.  Safe to share between threads; costs a few ms to make."""
 
     def __init__(self, rules: RuleSet) -> None:
-        self.probes = _probes(rules)
+        self.probes: list[Probe] = []
         self._raised_in = _raised_in(rules)
         self._filter = re2.Filter()
-        for probe in self.probes:
-            self._filter.Add(probe.expression, _TEXT)  # its strings are UTF-8
+        for probe in _probes(rules):
+            try:
+                self._filter.Add(probe.expression, _TEXT)  # its strings are UTF-8
+            except re2.error:
+                continue
+            self.probes.append(probe)
         # The filter answers "nothing" also when it ran out of memory; of a text with a line end,
         # an answer without this is none.
         self._canary = self._filter.Add(rb"\n", _TEXT)
@@ -127,8 +144,7 @@ class Program:
         return [
             (pattern, match)
             for pattern, match in found
-            if pattern.raised_in is None
-            or any(map(compile_expression(pattern.raised_in).search, frames))
+            if pattern.raised_in is None or any(map(_regex_of(pattern.raised_in).search, frames))
         ]
 
     def cause_by_place(
@@ -158,9 +174,9 @@ def matches_of(
     """The patterns of *probes* that match *text*: only benign ones when there are any."""
     found = []
     for probe in probes:
-        for pattern, regex in probe.patterns:
+        for pattern in probe.patterns:
             if in_exception or (pattern.where is Scope.ANYWHERE and pattern.raised_in is None):
-                match = regex.search(text)
+                match = _regex_of(pattern.re).search(text)
                 if match:
                     found.append((pattern, match))
     benign = [entry for entry in found if entry[0].role is Role.BENIGN]
@@ -180,27 +196,24 @@ def _probes(rules: RuleSet) -> list[Probe]:
             if not is_telling(name):  # the others are looked for anyway
                 probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
     for pattern in rules.patterns:
-        try:
-            regex = compile_pattern(pattern)
-        except re2.error:
-            continue  # check_rules names it; a live run goes on with the rest
         wanted = pattern.literal.encode() if pattern.literal is not None else None
         expression = re2.escape(wanted) if wanted is not None else _loose(pattern)
         probe = probes.setdefault(expression, Probe(wanted, expression))
-        probe.patterns.append((pattern, regex))
+        probe.patterns.append(pattern)
     return list(probes.values())
 
 
 def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any, Any]]:
-    found = []
-    for rule in rules:
-        for entry in rule.raised_in:
-            try:
-                quoted = compile_expression(entry.source) if entry.source else None
-                found.append((rule.id, entry, compile_expression(entry.file), quoted))
-            except re2.error:
-                continue  # check_rules names it
-    return found
+    return [
+        (
+            rule.id,
+            entry,
+            _regex_of(entry.file),
+            _regex_of(entry.source) if entry.source else None,
+        )
+        for rule in rules
+        for entry in rule.raised_in
+    ]
 
 
 @lru_cache(maxsize=2)

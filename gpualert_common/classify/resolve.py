@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -191,10 +192,7 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
     are NaN to the end.  With several logs the end of one says nothing: the others may go on.
     """
     lasting = [one for one in alive if one.cause in LASTING]
-    different = {one.observations[0].excerpt for one in lasting}  # ranks may say the same
-    if (len(lasting) >= _LASTING_SEEN and len(different) > 1) or any(
-        one.tier is Tier.CONFIRMED and one.last_word for one in lasting
-    ):
+    if _lasts(lasting) or any(one.tier is Tier.CONFIRMED and one.last_word for one in lasting):
         return True
     if sum(reading.size > 0 for reading in readings) > 1:
         return False
@@ -207,6 +205,14 @@ def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
         or (one.cause in SIGNALLED and _OF_PYTHON.search(one.observations[0].excerpt))
         for one in alive
     )
+
+
+def _lasts(lasting: list[Candidate]) -> bool:
+    """True for a state that one process told of again and again; ranks may say the same once."""
+    streams = Counter(one.observations[0].stream for one in lasting)
+    different = {one.observations[0].excerpt for one in lasting}
+    often = len(lasting) >= _LASTING_SEEN and len(different) > 1
+    return often or max(streams.values(), default=0) >= _LASTING_SEEN
 
 
 def _is_whole(one: Candidate) -> bool:

@@ -17,7 +17,7 @@ from gpualert_common.classify.causes import SIGNALLED
 from gpualert_common.classify.lines import LINE_CAP, Place, Region
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import Line, normalise
-from gpualert_common.classify.program import Probe, latin1_regex, matches_of, program_of
+from gpualert_common.classify.program import Probe, Program, latin1_regex, matches_of, program_of
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.tracebacks import MANY, Part, Traceback, TracebackParser, merged
 from gpualert_common.model import Role
@@ -89,7 +89,6 @@ class Scanner:
     ) -> None:
         """Read from *start* on; look for a pattern only until it was seen *limit* times."""
         self._rules = rules
-        self._program = program_of(rules)
         self._file = file
         self._limit = limit
         self._carry = b""
@@ -102,6 +101,10 @@ class Scanner:
         self._named: Counter[str] = Counter()
         self._unscanned: list[tuple[int, int]] = []
         self._trained_from: int | None = None
+
+    @property
+    def _program(self) -> Program:
+        return program_of(self._rules)  # made when there is something to read
 
     def feed(self, data: bytes, offset: int) -> None:
         """Take the bytes at *offset*.  Never raises for what they are.
@@ -250,7 +253,7 @@ class Scanner:
             return self._tracebacks.many
         return all(
             pattern.id in self._seen and self._enough(self._seen[pattern.id])
-            for pattern, _ in probe.patterns
+            for pattern in probe.patterns
         )
 
     def _enough(self, seen: _Seen) -> bool:

@@ -29,6 +29,7 @@ from gpualert_common.classify.exceptions import (
     named_alone,
     raised_by,
     thrown,
+    type_before,
     what,
 )
 from gpualert_common.classify.lines import Place
@@ -315,7 +316,9 @@ class TracebackParser:
         grouped = not rich and bool(_GROUP_BOX.match(before))
         context = Context.WORKER if before.strip() == "Original" else stream.context
         indent = 0 if before.strip() or grouped else len(before)
-        self._push(stream, _Open(place, indent, context, stream.link, grouped, rich))
+        opened = _Open(place, indent, context, stream.link, grouped, rich)
+        opened.raises = type_before(before)
+        self._push(stream, opened)
 
     def _push(self, stream: _Stream, opened: _Open) -> None:
         stream.open.append(opened)
