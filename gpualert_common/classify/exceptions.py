@@ -87,7 +87,7 @@ _RAISED = re.compile(r"^raise (?P<type>(?:[A-Za-z_]\w*\.)*_*[A-Z]\w*)\b")
 _LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
 _CHECK = re.compile(r"(?:^|\] |: )Check failed: (?P<message>.{3,})$")
-CHECK_FAILED = "CheckFailed"
+CHECK_FAILED = "Check failed"
 """The name given to what glog's CHECK says before it aborts."""
 _WHAT = re.compile(r"what\(\):\s*(?P<message>.*)$")
 

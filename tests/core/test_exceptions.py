@@ -77,7 +77,7 @@ _FORMS = {
     ),
     "glog's CHECK": (
         "F1120 10:00:00.123456 81 net.cc:12] Check failed: a == b (1 vs. 2)\n",
-        "CheckFailed",
+        "Check failed",
         "a == b (1 vs. 2)",
         Context.NATIVE,
     ),
