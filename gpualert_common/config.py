@@ -95,6 +95,11 @@ def _parse_path(value: object) -> str:
     return value
 
 
+def _parse_users_path(value: object) -> str:
+    """A path in which ~ stands for the home directory."""
+    return os.path.expanduser(_parse_path(value))
+
+
 def _one_of(*choices: str) -> Callable[[object], str]:
     def parse(value: object) -> str:
         if value not in choices:
@@ -178,7 +183,7 @@ KEYS = {
     ),
     "artifact": Key(_parse_globs, [], "files that an alert shall carry, as patterns"),
     "templates": Key(_parse_path, None, "directory of your own templates for alerts"),
-    "rules": Key(_parse_path, None, "directory of your own rules for causes, beside ours"),
+    "rules": Key(_parse_users_path, None, "directory of your own rules for causes, beside ours"),
     "channels": Key(_parse_channels, {}, "settings of channels, by name, in a file only"),
     "quiet": Key(_parse_flag, False, "say nothing of our own"),
     "sync": Key(_parse_flag, True, "sync the log, its directory and the exit record"),

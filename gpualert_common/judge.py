@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpualert_common.classify import CHUNK_BYTES, Reading, RuleSet, Scanner, load_rules
@@ -21,7 +22,8 @@ class Judge:
 
     def __init__(self, launch_record: dict[str, Any] | None = None) -> None:
         self._launch_record = launch_record or {}
-        self._rules, self._broken = _live_rules(self._launch_record.get("rules"))
+        own = self._launch_record.get("rules")
+        self._rules, self._broken = _live_rules(own, _state_of(own))
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._readings: list[Reading] = []
@@ -72,8 +74,17 @@ class Judge:
         return fields
 
 
-@cache
-def _live_rules(own: str | None) -> tuple[RuleSet, list[RuleError]]:
+def _state_of(own: str | None) -> object:
+    """What changes when a file of the user's own rules does."""
+    if own is None:
+        return None
+    place = Path(own)
+    files = [place] if place.is_file() else sorted(place.glob("*.toml"))
+    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+
+
+@lru_cache(maxsize=4)
+def _live_rules(own: str | None, _state: object) -> tuple[RuleSet, list[RuleError]]:
     broken: list[RuleError] = []
     rules = load_rules(own=own, broken=broken)
     return rules, broken

@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpualert_common import store
-from gpualert_common.errors import NoDurableLogError
+from gpualert_common import config, store
+from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.judge import Judge
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
 from gpualert_common.spec import SCHEMA, Ending
@@ -58,6 +58,15 @@ def record_run(
     raise NoDurableLogError(tried)
 
 
+def own_rules() -> str | None:
+    """The user's own rules, as configured; none where the configuration cannot be read."""
+    try:
+        found: str | None = config.load({})["rules"].value
+    except ConfigError:
+        return None
+    return found
+
+
 def _record_at(
     path: str,
     ending: Ending,
@@ -76,6 +85,7 @@ def _record_at(
             "host": os.uname().nodename,
             "created_at": ending.started_at,
             "supervised": False,
+            "rules": own_rules(),
             **facts,
         }
         fd = record.create_log(LOG)

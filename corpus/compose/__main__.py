@@ -38,6 +38,8 @@ def origins() -> list[str]:
 
 def composed(origin: str) -> list[tuple[Entry, bytes]]:
     """What the generator *origin* makes.  Raises :class:`CorpusError` for a wrong label."""
+    if origin not in origins():
+        raise CorpusError(f"{origin}: no such generator below compose/")
     module = importlib.import_module(f"corpus.compose.{origin}")
     made: list[Composed] = list(module.logs())
     names = [one.name for one in made]

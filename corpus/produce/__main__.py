@@ -46,11 +46,16 @@ def _produce(case: Case, *, check: bool) -> str:
             ran = run_case(case, Path(scratch))
     except NotHereError as error:
         return f"left out: {error}"
+    except ValueError as error:
+        return f"WRONG: {error}"
     if ran.timed_out:
         return f"WRONG: not over after {case.timeout_s:.0f} s"
     if ran.exit_code != case.exit_code:
         return f"WRONG: exit status {ran.exit_code}, the header says {case.exit_code}\n{_end(ran)}"
-    entry = _entry(case, ran)
+    try:
+        entry = _entry(case, ran)
+    except ValueError as error:
+        return f"WRONG: {error}"
     if check:
         return _drift(entry, ran)
     _forget_what_is_gone(case.origin)
@@ -92,15 +97,17 @@ def _entry(case: Case, ran: Ran) -> Entry:
 def _drift(entry: Entry, ran: Ran) -> str:
     """What differs from the entry that is kept: label, versions, and how much of the text."""
     kept = {one.name: one for one in read_origin(CORPUS, entry.origin)}.get(entry.name)
-    if kept is None:
+    if kept is None or not log_path(CORPUS, kept).exists():
         return "WRONG: not in the corpus yet"
     before = log_path(CORPUS, kept).read_bytes()
     common = set(before.split(b"\n")) & set(ran.log.split(b"\n"))
     share = len(common) / max(1, len(set(before.split(b"\n"))))
     changed = [f"{name} {kept.versions.get(name)} -> {new}" for name, new in entry.versions.items()
                if kept.versions.get(name) != new]  # fmt: skip
-    if kept.cause != entry.cause:
-        return f"WRONG: labelled {kept.cause} in the corpus, {entry.cause} in the program"
+    for field in ("cause", "paper_class"):
+        old, new = getattr(kept, field), getattr(entry, field)
+        if old != new:
+            return f"WRONG: {field} {old} in the corpus, {new} in the program"
     return f"same end, {share:.0%} of the lines{'; ' if changed else ''}{', '.join(changed)}"
 
 

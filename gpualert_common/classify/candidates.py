@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -24,7 +25,7 @@ from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import normalise
 from gpualert_common.classify.program import latin1_regex, program_of
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import PROGRESS, Reading
+from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.tracebacks import Context, Link, Traceback
 from gpualert_common.model import Role
 
@@ -32,6 +33,7 @@ _LAST_WORD_LINES = 3
 """Lines that may stand behind the end of a run: a redrawn bar, a line flushed late."""
 
 _LAST_RESORT_LINES = 100
+_FAR_FROM_END = 40
 
 _RECORD: Final = latin1_regex(rb"\b(?:INFO|DEBUG|NOTICE)\b")
 """What a program that goes on logs; what the runtime says while it goes down is a warning."""
@@ -115,13 +117,13 @@ def candidates(reading: Reading, rules: RuleSet) -> list[Candidate]:
 
 def went_on(reading: Reading, offset: int, steps: int = _PROGRESS_STEPS) -> bool:
     """True when training made *steps* of progress behind *offset*, as far as the end shows."""
-    after = reading.tail[max(0, offset - reading.tail_offset) :]
-    return len({match.groups() for match in PROGRESS.finditer(after)}) >= steps
+    first = bisect_left(reading.progress, (offset, 0))
+    return first < len(reading.progress) and reading.progress[first][1] >= steps
 
 
 def is_last_word(reading: Reading, place: Place) -> bool:
     """True when next to nothing stands behind *place*, and no logger's record among it."""
-    if place.offset < reading.tail_offset:
+    if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END:
         return False
     after = canonical(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
     lines = [line for line in after if line.strip()]
@@ -272,7 +274,9 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
             line = normalise(canonical(piece))
             for pattern, match in program.in_exception(line.text):
                 if pattern.role is Role.ROOT and (pattern.order, index) < order:
-                    place = Place(reading.lines - index, at)
+                    behind = reading.tail.count(b"\n", at - reading.tail_offset)
+                    unended = reading.tail[-1:] != b"\n"
+                    place = Place(reading.lines - behind + (not unended), at)
                     seen = observed(pattern, match, line, reading.file, place)
                     best = replace(_of_line(seen, reading)[0], ground=Ground.GUESS)
                     order = (pattern.order, index)

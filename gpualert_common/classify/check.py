@@ -56,20 +56,30 @@ def require_sound(own: str | os.PathLike[str]) -> None:
         for problem in _place_problems(rule):
             raise problem
         for pattern in rule.patterns:
-            try:
-                compile_pattern(pattern)
-            except re2.error as error:
-                key = f"patterns.{pattern.name}.re"
-                raise RuleError(rule.file, key, f"not an RE2 expression: {error}") from error
+            for problem in _expression_problems(pattern, rule):
+                raise problem
 
 
 def _place_problems(rule: Rule) -> Iterator[RuleError]:
     for number, entry in enumerate(rule.raised_in):
         try:
             compile_expression(entry.file)
-            compile_expression(entry.source or "")
         except re2.error as error:
             key = f"raised_in[{number}].file"
+            yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
+        try:
+            compile_expression(entry.source or "")
+        except re2.error as error:
+            key = f"raised_in[{number}].source"
+            yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
+
+
+def _expression_problems(pattern: Pattern, rule: Rule) -> Iterator[RuleError]:
+    for name, expression in (("re", pattern.re), ("raised_in", pattern.raised_in or "")):
+        try:
+            compile_expression(expression)
+        except re2.error as error:
+            key = f"patterns.{pattern.name}.{name}"
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
 
@@ -106,11 +116,9 @@ def _template_problems(
 
 def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
     key = f"patterns.{pattern.name}"
-    try:
-        compile_pattern(pattern)
-        compile_expression(pattern.raised_in or "")
-    except re2.error as error:
-        yield RuleError(rule.file, f"{key}.re", f"not an RE2 expression: {error}")
+    wrong = list(_expression_problems(pattern, rule))
+    yield from wrong
+    if wrong:
         return
     samples = rule.samples.get(pattern.name)
     if samples is None or not samples.hits or not samples.near_misses:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Any, Final
 
-_SIZE = re.compile(r"^([\d.]+)\s*([KMGTP]?)(i?)(?:B|bytes?)?$", re.IGNORECASE)
+_SIZE = re.compile(r"^([\d.]{1,30})\s*([KMGTP]?)(i?)(?:B|bytes?)?$", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _NUMBER = re.compile(r"^-?\d{1,18}$")
 

@@ -10,15 +10,16 @@ HEADER = re.compile(
 )
 """Begins a traceback, in a box of rich's too; ``before`` is what stands in front."""
 
-FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
-BAR = re.compile(r"\d%\|.*\|\s*[\d.kM]+/[\d.kM?]+ \[|\d/\d+ ?\[[=>. ]{4,}\]|━{4,}.*\d/\d")
-"""A progress bar, redrawn in the middle of whatever else is written."""
+FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?')
+_BAR = re.compile(
+    r"\d%\|.{0,150}\|\s*[\d.kM]{1,9}/[\d.kM?]{1,9} \[|\d/\d{1,9} ?\[[=>. ]{4,}\]|━{4}"
+)
 
 IPYTHON_FRAME = re.compile(
-    r"^(?:File )?(?P<file>[^\s:<>]+\.py|<ipython-input-[^>]+>)(?::(?P<line>\d+),)?"
+    r"^(?:File )?(?P<file>[^\s:<>]+\.py|<ipython-input-[^>]+>)(?::(?P<line>\d{1,9}),)?"
     r" in (?P<function>[\w<>.]+)(?:\(|$)"
 )
-RICH_FRAME = re.compile(r"^(?P<file>[^\s:]\S*):(?P<line>\d+) in (?P<function>[\w<>.]+)$")
+RICH_FRAME = re.compile(r"^(?P<file>[^\s:]\S*):(?P<line>\d{1,9}) in (?P<function>[\w<>.]+)$")
 
 MARKERS = (
     "Traceback (most recent call",
@@ -63,6 +64,7 @@ _BARE = re.compile(
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
     r"(?:: ?(?P<message>.*)|)$"
 )
+_LONGEST_REPR = 1000
 _REPR = re.compile(
     r"^(?:.*(?:[Ee]rror|ERROR|[Ff]ailed|exception).*: )?"
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))\((?P<message>.*)\)$"
@@ -87,8 +89,6 @@ _RAISED = re.compile(r"^raise (?P<type>(?:[A-Za-z_]\w*\.)*_*[A-Z]\w*)\b")
 _LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "ERROR", "CRITICAL", "FATAL", "NOTE"})
 _THROWN = re.compile(r"terminate called after throwing an instance of '(?P<type>[^']+)'")
 _CHECK = re.compile(r"(?:^|\] |: )Check failed: (?P<message>.{3,})$")
-CHECK_FAILED = "Check failed"
-"""The name given to what glog's CHECK says before it aborts."""
 _WHAT = re.compile(r"what\(\):\s*(?P<message>.*)$")
 
 
@@ -120,10 +120,17 @@ def named_after_frames(text: str, in_body: bool) -> Named | None:
 
 def named_alone(text: str) -> Named | None:
     """The exception that *text* names without a traceback above it, if it does."""
-    match = _BARE.match(text) or _REPR.match(text)
+    match = _BARE.match(text)
+    if match is None and len(text) <= _LONGEST_REPR:
+        match = _REPR.match(text)
     if match is None or is_report(match["type"]) or match["type"].endswith("Warning"):
         return None
     return Named(match["type"], match["message"] or "")
+
+
+def is_bar(text: str) -> bool:
+    """True for a progress bar, which is redrawn in the middle of whatever else is written."""
+    return _BAR.search(text[:400]) is not None
 
 
 def is_telling(name: str) -> bool:
@@ -162,7 +169,7 @@ def thrown(text: str) -> str | None:
 def check_failed(text: str) -> Named | None:
     """What glog's CHECK says when it fails, as an exception."""
     match = _CHECK.search(text)
-    return Named(CHECK_FAILED, match["message"]) if match else None
+    return Named("Check failed", match["message"]) if match else None
 
 
 def what(text: str) -> str | None:

@@ -21,7 +21,6 @@ from gpualert_common.classify.rules import Pattern, RaisedIn, RuleSet, Scope
 from gpualert_common.model import Role
 
 _NOTHING = r"[^\s\S]"
-_ANCHOR = re.compile(r"(?<![\\\[])[\^$]")
 _NAME = re.compile(r"\(\?P<\w+>")
 
 
@@ -116,7 +115,31 @@ def _loose(pattern: Pattern) -> bytes:
 
     Behind a prefix, or with blanks at its end, a line is not where anchors expect it.
     """
-    return b"(?:%s)" % _NAME.sub("(?:", _ANCHOR.sub("", pattern.re)).encode()
+    return b"(?:%s)" % _NAME.sub("(?:", _without_anchors(pattern.re)).encode()
+
+
+def _without_anchors(expression: str) -> str:
+    """*expression* without ^ and $, but for those that are escaped or in a class."""
+    kept, in_class, at = [], False, 0
+    while at < len(expression):
+        char = expression[at]
+        if char == "\\":
+            kept.append(expression[at : at + 2])
+            at += 2
+            continue
+        if char == "[" and not in_class:
+            in_class = True
+            start = at + 1 + (expression[at + 1 : at + 2] == "^")
+            end = start + (expression[start : start + 1] == "]")  # a first ] is a member
+            kept.append(expression[at:end])
+            at = end
+            continue
+        if char == "]":
+            in_class = False
+        if in_class or char not in "^$":
+            kept.append(char)
+        at += 1
+    return "".join(kept)
 
 
 class Program:
@@ -184,23 +207,24 @@ def matches_of(
 
 
 def _probes(rules: RuleSet) -> list[Probe]:
+    markers: dict[bytes, Probe] = {}
     probes: dict[bytes, Probe] = {}
     for marker in MARKERS:
         literal = marker.encode()
-        probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
+        markers[re2.escape(literal)] = Probe(literal, re2.escape(literal))
     for expression in HEADLESS:
-        probes[expression] = Probe(None, expression)
+        markers[expression] = Probe(None, expression)
     for rule in rules:
         for name in rule.exceptions:
             literal = name.rpartition(".")[2].encode()
             if not is_telling(name):  # the others are looked for anyway
-                probes[re2.escape(literal)] = Probe(literal, re2.escape(literal))
+                markers[re2.escape(literal)] = Probe(literal, re2.escape(literal))
     for pattern in rules.patterns:
         wanted = pattern.literal.encode() if pattern.literal is not None else None
         expression = re2.escape(wanted) if wanted is not None else _loose(pattern)
         probe = probes.setdefault(expression, Probe(wanted, expression))
         probe.patterns.append(pattern)
-    return list(probes.values())
+    return [*markers.values(), *probes.values()]
 
 
 def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any, Any]]:

@@ -223,11 +223,15 @@ def _is_whole(one: Candidate) -> bool:
 def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) -> Candidate | None:
     """The candidate to name, None when the status alone decides."""
     if status.decides:
-        # Only the scheduler's own words say better what a stop or a limit was about.
+        # Only the scheduler's own words say better what a stop or a limit was about; that it was
+        # cancelled says no more than the status, however the program words it.
         possible = [
             one
             for one in possible
-            if one.cause in _SCHEDULED and one.traceback is None and status.signal is not None
+            if one.cause in _SCHEDULED
+            and (one.cause != "cancelled" or one.tier is Tier.CONFIRMED)
+            and one.traceback is None
+            and status.signal is not None
         ]
     else:
         possible = _without_consequences(possible, stopped=status.signal in _STOPPING)

@@ -188,7 +188,8 @@ def load_rules(
 def _files_in(place: Path, problems: list[RuleError]) -> list[Path]:
     files = sorted(place.glob("*.toml")) if place.is_dir() else []
     if not files:
-        problems.append(RuleError(str(place), "*.toml", "no rule files in this directory"))
+        what = "no rule files in this directory" if place.is_dir() else "no such directory"
+        problems.append(RuleError(str(place), "*.toml", what))
     return files
 
 
@@ -219,7 +220,8 @@ def _read_files(
 
 
 def _read_rule(file: Path, samples: bool, shipped: Mapping[str, Rule]) -> Rule:
-    top = read_table(file, samples=samples)
+    # Of a user's own file everything is read: tables may stand behind the samples there.
+    top = read_table(file, samples=samples or bool(shipped))
     cause = top.choice("id", CAUSES)
     base = shipped.get(cause)
     if not shipped and cause != file.stem:

@@ -49,7 +49,8 @@ class Reading:
     ``counts`` how often each was seen (by pattern id; :data:`MANY` means that or more); those in
     the text of an exception are also among its own.  ``tracebacks`` are the heads of chains.
     ``unscanned`` are byte ranges never seen; ``trained_from`` is the offset at which progress was
-    first reported, None if never.
+    first reported, None if never.  ``progress`` are places in the tail where it was reported:
+    offset, and how many different steps were told from there on.
     """
 
     file: str
@@ -63,6 +64,7 @@ class Reading:
     trained_from: int | None
     tail: bytes
     tail_offset: int
+    progress: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -162,6 +164,7 @@ class Scanner:
             trained_from=self._trained_from,
             tail=self._tail,
             tail_offset=self._next - len(self._tail),
+            progress=_progress(self._tail, self._next - len(self._tail)),
         )
 
     def _grown_tail(self, data: bytes) -> bytes:
@@ -248,11 +251,16 @@ class Scanner:
         return seen
 
     def _exhausted(self, probe: Probe) -> bool:
-        """True when *probe* was seen so often that only the log's end is searched for more."""
+        """True when *probe* was seen so often that only the log's end is searched for more.
+
+        What takes lines out of account is looked for to the end.
+        """
         if not probe.patterns:
             return self._tracebacks.many
         return all(
-            pattern.id in self._seen and self._enough(self._seen[pattern.id])
+            pattern.role is not Role.BENIGN
+            and pattern.id in self._seen
+            and self._enough(self._seen[pattern.id])
             for pattern in probe.patterns
         )
 
@@ -275,6 +283,15 @@ class Scanner:
         again = Scanner(self._rules, self._file, start=start, limit=sys.maxsize)
         again.feed(self._tail[begin:], start.offset)
         return again.finish()
+
+
+def _progress(tail: bytes, offset: int) -> tuple[tuple[int, int], ...]:
+    different: set[tuple[str | None, ...]] = set()
+    found = []
+    for match in reversed(list(PROGRESS.finditer(tail))):
+        different.add(match.groups())
+        found.append((offset + match.start(), len(different)))
+    return tuple(reversed(found))
 
 
 def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> Reading:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 
 from gpualert_common.classify.exceptions import (
-    BAR,
     FRAME,
     HEADER,
     INSTALLED,
@@ -24,6 +23,7 @@ from gpualert_common.classify.exceptions import (
     SPAWNED,
     Named,
     check_failed,
+    is_bar,
     is_report,
     named_after_frames,
     named_alone,
@@ -50,6 +50,9 @@ _FIRST_KEPT = 16
 _LAST_KEPT = 48
 _MESSAGE_CHARS = 2_000
 _SOURCE_CHARS = 300
+_NAME_CHARS = 300
+_IDLE_LINES = 500
+"""Lines of others after which an unfinished traceback of a stream is given up."""
 _MESSAGE_LINES = 10
 """Lines behind the one that names an exception that are read as its message."""
 _INNER_LINES = 3
@@ -167,6 +170,7 @@ class _Open:
     last_line: tuple[Line, Place] | None = None
 
     def add(self, frame: Frame) -> None:
+        frame = Frame(frame.file[-_NAME_CHARS:], frame.line, frame.function[:_NAME_CHARS])
         if self.frames and self.frames[-1] == frame:
             return  # another rank's, in lockstep with this one
         self.frames.append(frame)
@@ -197,6 +201,7 @@ class _Stream:
     context: Context = Context.MAIN
     link: Link = Link.NONE
     thrown: str | None = None
+    last_line: int = 0
     message: _Message | None = None
     last: Traceback | None = None
 
@@ -220,6 +225,8 @@ class TracebackParser:
         self._first: list[Traceback] = []
         self._last: deque[Traceback] = deque(maxlen=_LAST_KEPT)
         self._busy = 0
+        self._finished = 0
+        self._swept = 0
         self.count = 0
         self.many = False
 
@@ -255,8 +262,8 @@ class TracebackParser:
 
     def feed(self, line: Line, place: Place, *, benign: bool = False) -> Part:
         """Take *line*; a *benign* one is left out of messages."""
-        stream = self._streams.get(line.stream)
-        if self._busy and BAR.search(line.text) and HEADER.match(line.text) is None:
+        stream = self._touched(line, place)
+        if self._busy and is_bar(line.text) and HEADER.match(line.text) is None:
             return Part.OTHER
         header = HEADER.match(line.text)
         if header and not self.many:
@@ -322,6 +329,7 @@ class TracebackParser:
 
     def _push(self, stream: _Stream, opened: _Open) -> None:
         stream.open.append(opened)
+        stream.last_line = opened.start.line
         self._busy += 1
         stream.context, stream.link = Context.MAIN, Link.NONE
         if len(stream.open) > _OPEN_PER_STREAM:
@@ -423,6 +431,7 @@ class TracebackParser:
         stream = self._stream(line.stream)
         message_of = stream.message
         if message_of is not None and message_of.lines[0] == line.text.strip():
+            self._count_finished()
             return True  # another rank's, in lockstep with this one
         inner = message_of is not None and message_of.seen <= _INNER_LINES
         link = Link.INNER if inner else Link.NONE
@@ -436,8 +445,7 @@ class TracebackParser:
         previous = stream.last if state.link is not Link.NONE else None
         if previous is not None:
             self._forget(previous)
-            if len(previous.chain()) >= _CHAIN:
-                previous = None
+            previous = _bounded(previous)
         elif state.context is Context.WORKER and stream.last is not None:
             # The parent's wrapper stands before the worker's own traceback and says nothing more.
             self._forget(stream.last)
@@ -447,7 +455,7 @@ class TracebackParser:
         if state.link is Link.INNER and previous is not None:
             context, frames, own = previous.context, previous.frames, previous.place_in_program
         found = Traceback(
-            type=named.type,
+            type=named.type[:_NAME_CHARS],
             message=named.message[:_MESSAGE_CHARS],
             frames=frames,
             file=self._file,
@@ -465,6 +473,7 @@ class TracebackParser:
         if named.type not in text:
             text = f"{named.type}: {named.message}"[:_MESSAGE_CHARS]
         stream.message = _Message(found, line.stamped, [text], len(text))
+        stream.last_line = place.line
         self._busy += 1
         if is_report(named.type):
             self._end_message(stream)
@@ -495,11 +504,36 @@ class TracebackParser:
         found = replace(found, observations=self._recognise(text, found))
         stream.last = found
         self.count += 1
-        self.many = self.many or self.count >= self._limit
+        self._count_finished()
         if len(self._first) < _FIRST_KEPT:
             self._first.append(found)
         else:
             self._last.append(found)
+
+    def _count_finished(self) -> None:
+        """One more, also of those that another took the place of: so that the work is bounded."""
+        self._finished += 1
+        self.many = self.many or self._finished >= self._limit
+
+    def _touched(self, line: Line, place: Place) -> _Stream | None:
+        """The stream of *line*, if it is known; what others left unfinished is ended in time."""
+        if self._busy:
+            self._sweep(place.line)
+        stream = self._streams.get(line.stream)
+        if stream is not None:
+            stream.last_line = place.line
+        return stream
+
+    def _sweep(self, line: int) -> None:
+        """End what its stream has not gone on with for long: the process may be gone."""
+        if line - self._swept < _IDLE_LINES:
+            return
+        self._swept = line
+        for stream in self._streams.values():
+            if stream.last_line + _IDLE_LINES < line:
+                self._end_message(stream)
+                self._busy -= len(stream.open)
+                stream.open.clear()
 
     def _forget(self, traceback: Traceback) -> None:
         """Drop *traceback* from the heads: another has taken its place."""
@@ -509,6 +543,17 @@ class TracebackParser:
                     del kept[index]
                     self.count -= 1
                     return
+
+
+def _bounded(last: Traceback) -> Traceback:
+    """*last* with a chain that may grow by one: the first and the latest of it stay."""
+    chain = last.chain()
+    if len(chain) < _CHAIN:
+        return last
+    previous = chain[0]
+    for one in chain[2:]:
+        previous = replace(one, previous=previous)
+    return previous
 
 
 def _is_of_a_thread(frame: Frame) -> bool:

@@ -106,7 +106,11 @@ def read_origin(corpus: str | os.PathLike[str], origin: str) -> list[Entry]:
 
 def _read_file(file: Path) -> list[Entry]:
     entries = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"{file}: {error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             entries.append(entry_of(file.parent.name, json.loads(line)))
         except (ValueError, TypeError, KeyError) as error:

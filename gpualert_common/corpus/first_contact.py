@@ -19,7 +19,7 @@ from gpualert_common.corpus.entries import read_origin
 from gpualert_common.corpus.evaluate import Sample, Split, answer, answers_of
 from gpualert_common.corpus.judged import read_log
 from gpualert_common.corpus.similarity import groups_of
-from gpualert_common.errors import UsageError
+from gpualert_common.errors import CorpusError, UsageError
 from gpualert_common.rulefiles import rules_directory
 
 FILE = "first_contact.jsonl"
@@ -32,7 +32,10 @@ def read_contacts(corpus: str | os.PathLike[str]) -> list[dict[str, Any]]:
         lines = (Path(corpus) / FILE).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
-    return [json.loads(line) for line in lines]
+    try:
+        return [json.loads(line) for line in lines]
+    except ValueError as error:
+        raise CorpusError(f"{Path(corpus) / FILE}: {error}") from error
 
 
 def contact(

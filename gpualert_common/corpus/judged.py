@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +45,3 @@ def read_log(corpus: str | os.PathLike[str], entry: Entry) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CorpusError(f"{path}: {error.strerror}, though an entry names it") from error
-
-
-def judge_all(corpus: str | os.PathLike[str], entries: Iterable[Entry]) -> list[Judged]:
-    """Each of *entries* judged by its log.  Raises :class:`CorpusError`."""
-    return [judge(entry, read_log(corpus, entry)) for entry in entries]

@@ -142,7 +142,12 @@ def _meaning(told: Told) -> tuple[str, str]:
 def _verdict(told: Told, ending: Ending, log: bytes, run_id: str) -> dict[str, Any]:
     """The verdict on something that is no process: an exception stands for a bad exit status."""
     judge = Judge(
-        {"run_id": run_id, "host": os.uname().nodename, "custody": {"number": told.number}}
+        {
+            "run_id": run_id,
+            "host": os.uname().nodename,
+            "custody": {"number": told.number},
+            "rules": unsupervised.own_rules(),
+        }
     )
     judge.feed(unsupervised.LOG, log, 0)
     as_process = Ending.from_json({**ending.to_json(), "code": 1})

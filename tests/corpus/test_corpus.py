@@ -26,10 +26,6 @@ MOST_NEAR_COPIES = 0.1
 
 A_DEVELOPERS_MACHINE = re.compile(rb"/work/|/root/\.pyenv|/tmp/bash_jobs|\.venv-corpus")
 
-UNFINISHED = pytest.mark.xfail(
-    strict=False, reason="the corpus is still being filled; take this mark away when it is full"
-)
-
 
 def test_every_log_has_an_entry_and_every_entry_a_log() -> None:
     """Nothing lies in the corpus that no entry tells of, and no entry tells of nothing."""
@@ -116,7 +112,6 @@ def test_wrong_entries_are_named(make_corpus: MakeCorpus, old: str, new: str, to
     assert f"{ENTRIES}:1: " in str(caught.value)
 
 
-@UNFINISHED
 def test_the_corpus_is_large_enough() -> None:
     """700 logs, 38 causes, 25 for each class of the paper, 80 good runs, 350 that really ran."""
     entries = read_entries(CORPUS)
@@ -128,14 +123,12 @@ def test_the_corpus_is_large_enough() -> None:
     assert sum(entry.provenance is not Provenance.COMPOSED for entry in entries) >= 350
 
 
-@UNFINISHED
 def test_every_log_was_met() -> None:
     """No log is in the corpus whose first contact was not recorded."""
     ids = {entry.id for entry in read_entries(CORPUS)}
     assert ids - contacted(read_contacts(CORPUS)) == set()
 
 
-@UNFINISHED
 def test_a_third_is_frozen() -> None:
     """Between a quarter and two fifths of the origins are kept apart."""
     origins = {entry.origin for entry in read_entries(CORPUS)}

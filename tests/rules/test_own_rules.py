@@ -107,7 +107,7 @@ def test_a_wrong_one_is_refused_before_the_launch(tmp_path: Path, wrong: str) ->
 
 def test_a_directory_without_rules(tmp_path: Path) -> None:
     """A place where nothing is, is an error that names it."""
-    with pytest.raises(RuleError, match="no rule files"):
+    with pytest.raises(RuleError, match="no such directory"):
         run(["true"], rules=tmp_path / "nowhere", state_dir=tmp_path / "state", notify=[])
 
 
