@@ -24,9 +24,9 @@ from gpualert_common.classify.lines import Place, canonical
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import normalise
 from gpualert_common.classify.program import latin1_regex, program_of
+from gpualert_common.classify.raised import Context, Link, Traceback
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
-from gpualert_common.classify.tracebacks import Context, Link, Traceback
 from gpualert_common.model import Role
 
 _LAST_WORD_LINES = 3

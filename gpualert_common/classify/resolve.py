@@ -31,13 +31,14 @@ from gpualert_common.classify.causes import (
     SCHEDULED,
     SIGNALLED,
 )
+from gpualert_common.classify.consequences import gone_before, without_consequences
 from gpualert_common.classify.details import derive, typed
 from gpualert_common.classify.exceptions import is_report
 from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.raised import Context, Traceback
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
-from gpualert_common.classify.tracebacks import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
 _SCHEDULED = {
@@ -47,11 +48,8 @@ _SCHEDULED = {
 }
 _NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
 """A shell's word on the end of a training, as against that of a helper beside it."""
-_RESTART_LINES = 8
-"""What fails so far behind a stop failed in another start; nearer, it is the stop that did it."""
 _LASTING_SEEN = 3
 """A state told this often up to the end is no hiccup."""
 
@@ -234,7 +232,7 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
             and status.signal is not None
         ]
     else:
-        possible = _without_consequences(possible, stopped=status.signal in _STOPPING)
+        possible = without_consequences(possible, stopped=status.signal in _STOPPING)
     best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
     if best is not None:
         behind = [one for one in possible if one.cause == BEHIND.get(best.cause)]
@@ -242,79 +240,13 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
     if best is not None and best.tier is Tier.COMMUNICATION:
         if status.signal in _NATIVE_CRASHES:
             return None  # whom the others missed
-        best = _gone_before(best, possible)
+        best = gone_before(best, possible)
     if best is None or best.tier < Tier.STATUS or status.cause is None:
         return best
     # A signal says more than what followed it; that a peer was lost, more than the plain status
     # of the rank that says so.
     lost = best.cause in COMMUNICATION and status.signal is None
     return best if lost and best.rank in (None, failed_rank) else None
-
-
-def _gone_before(best: Candidate, possible: list[Candidate]) -> Candidate:
-    """*best*, or the exception in front of it that tells of somebody who was gone by then."""
-    gone = [
-        one
-        for one in possible
-        if one.tier is Tier.CASCADE
-        and one.traceback is not None
-        and not is_report(one.traceback.type)
-        and one.place < best.place
-    ]
-    return gone[0] if gone else best
-
-
-def _without_consequences(possible: list[Candidate], *, stopped: bool) -> list[Candidate]:
-    """*possible* without what came upon a run that had already failed.
-
-    Of a run that a signal *stopped* only those count that say who did, and why.
-    """
-    kept = [one for one in possible if not _announces_consequence(one, possible)]
-    if not stopped and any(one.cause in SCHEDULED for one in kept):
-        kept = _of_the_last_start(kept)
-    said = [one for one in kept if one.cause in _SCHEDULED or one.tier is Tier.CONFIRMED]
-    failed_before = len(kept) < len(possible) and not said
-    return said if stopped and not failed_before else kept
-
-
-def _of_the_last_start(possible: list[Candidate]) -> list[Candidate]:
-    """*possible* without the stops behind which another start failed by itself."""
-    raised = [one for one in possible if one.traceback is not None and one.tier is Tier.SPECIFIC]
-    last = max((one.place for one in raised), default=None)
-    if last is None:
-        return possible
-    return [
-        one
-        for one in possible
-        if one.cause not in SCHEDULED or one.place.line + _RESTART_LINES > last.line
-    ]
-
-
-def _announces_consequence(one: Candidate, possible: list[Candidate]) -> bool:
-    """True for a stop or a limit that came upon a run which had already failed or hung."""
-    said_itself = one.traceback is not None and not is_report(one.traceback.type)
-    if said_itself or one.tier is Tier.CONFIRMED:
-        return False
-    before = [
-        other
-        for other in possible
-        if other.file == one.file and other.place < one.place and other.tier < Tier.STATUS
-    ]
-    if one.cause == "segfault" and _ABORT.search(one.observations[0].excerpt):
-        # So ends what C++ threw and nobody caught.
-        return any(other.cause not in SIGNALLED for other in before)
-    if one.cause == "killed_unknown":
-        hung = [other for other in before if other.tier is Tier.COMMUNICATION]
-        return bool(hung) or any(other.cause in SCHEDULED for other in before)
-    if one.cause == "cancelled":
-        earlier = COMMUNICATION | {"killed_unknown", "segfault"}
-        return any(other.traceback or other.cause in earlier for other in before)
-    return one.cause == "time_limit" and any(
-        other.tier is Tier.COMMUNICATION
-        and (other.place < one.place or other.cause == "idle_hang")  # the kernel's log comes last
-        for other in possible
-        if other.file == one.file
-    )
 
 
 def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) -> Resolution:

@@ -18,8 +18,9 @@ from gpualert_common.classify.lines import LINE_CAP, Place, Region
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import Line, normalise
 from gpualert_common.classify.program import Probe, Program, latin1_regex, matches_of, program_of
+from gpualert_common.classify.raised import Part, Traceback
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.tracebacks import MANY, Part, Traceback, TracebackParser, merged
+from gpualert_common.classify.tracebacks import MANY, TracebackParser, merged
 from gpualert_common.model import Role
 
 CHUNK_BYTES = 1 << 20

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.raised import Traceback
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import signal_name
-from gpualert_common.classify.tracebacks import Traceback
 from gpualert_common.diagnose.paper import paper_class
 from gpualert_common.diagnose.words import all_filled, first_filled, words_for
 from gpualert_common.model import (
