@@ -235,7 +235,7 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
     last, steps = one, _PROGRESS_STEPS
     if one.cause in LASTING:
         again = [other for other in reading.observations if other.cause == one.cause]
-        last = again[-1]
+        last = again[-1] if again else one
         steps = max(steps, sum(reading.counts[other] for other in {o.pattern.id for o in again}))
     elif one.cause in SCHEDULED:
         steps = _GRACE_STEPS
@@ -275,8 +275,8 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
             for pattern, match in program.in_exception(line.text):
                 if pattern.role is Role.ROOT and (pattern.order, index) < order:
                     behind = reading.tail.count(b"\n", at - reading.tail_offset)
-                    unended = reading.tail[-1:] != b"\n"
-                    place = Place(reading.lines - behind + (not unended), at)
+                    ended = reading.tail.endswith(b"\n")
+                    place = Place(reading.lines - behind + ended, at)
                     seen = observed(pattern, match, line, reading.file, place)
                     best = replace(_of_line(seen, reading)[0], ground=Ground.GUESS)
                     order = (pattern.order, index)

@@ -160,6 +160,14 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         1,
         "checkpoint",
     ),
+    "a message about NaN without its exception, as a last resort": (
+        (
+            "preparing\n... of distribution Categorical(probs: torch.Size([1, 8])) to satisfy the "
+            "constraint Simplex(), but found invalid values: tensor([[nan, nan]])\n"
+        ),
+        1,
+        "nan_loss",
+    ),
     "usage and nothing else": ("preparing\n", 2, "config"),
     "a worker that is gone, after the exception that ended it": (
         "Process Process-1:\n"
