@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpualert_common.classify import CHUNK_BYTES, Reading, RuleSet, Scanner, load_rules
+from gpualert_common.classify import CHUNK_BYTES, Reading, RuleSet, Scanner, load_rules, prepare
 from gpualert_common.diagnose import conclude, to_json
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts
@@ -27,6 +27,10 @@ class Judge:
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._readings: list[Reading] = []
+
+    def prepare(self) -> None:
+        """Make the rules ready for matching, some 0.15 s of CPU, before there is a log to read."""
+        prepare(self._rules)
 
     def feed(self, log: str, data: bytes, offset: int) -> None:
         """Read ``data``, which stands at ``offset`` of that log.

@@ -2,6 +2,7 @@
 
 from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.program import prepare
 from gpualert_common.classify.raised import Frame, Traceback
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
@@ -21,6 +22,7 @@ __all__ = [
     "Traceback",
     "check_rules",
     "load_rules",
+    "prepare",
     "require_sound",
     "resolve",
     "rules_directory",

@@ -267,10 +267,17 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
     best: Candidate | None = None
     order = (math.inf, 0)
     for reading in readings:
+        quoted = [
+            (member.start.offset, member.end.offset)
+            for head in reading.tracebacks
+            for member in head.chain()
+        ]
         lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
         at = reading.tail_offset + len(reading.tail) + 1
         for index, piece in enumerate(reversed(lines[-_LAST_RESORT_LINES:])):
             at -= len(piece) + 1
+            if any(start <= at < end for start, end in quoted):
+                continue  # source code says what might be, not what was
             line = normalise(canonical(piece))
             for pattern, match in program.in_exception(line.text):
                 if pattern.role is Role.ROOT and (pattern.order, index) < order:

@@ -244,3 +244,8 @@ def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any, Any]]:
 def program_of(rules: RuleSet) -> Program:
     """The program of *rules*, made once."""
     return Program(rules)
+
+
+def prepare(rules: RuleSet) -> None:
+    """Make what the first scan with *rules* would have to make."""
+    program_of(rules)

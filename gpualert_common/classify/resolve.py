@@ -154,7 +154,8 @@ def _carried(chosen: Candidate, possible: list[Candidate]) -> Traceback | None:
     """The exception by which the program reported the cause, whatever it says itself."""
     found = chosen.traceback
     if found is None and chosen.cause not in SCHEDULED | SIGNALLED | {"oom_killer"}:
-        raised = [one for one in possible if one.traceback is not None and one.tier < Tier.CASCADE]
+        raised = [one for one in possible if one.traceback is not None]
+        raised = [one for one in raised if one.tier is not Tier.CASCADE or _is_cut_off(one)]
         found = min(raised, key=lambda one: one.tier).traceback if raised else None
     if found is None or is_report(found.type) or found.context is Context.NATIVE:
         return None
@@ -233,7 +234,7 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
         ]
     else:
         possible = without_consequences(possible, stopped=status.signal in _STOPPING)
-    best = min(possible, key=lambda one: (one.tier, one.place.offset), default=None)
+    best = min(possible, key=_order, default=None)
     if best is not None:
         behind = [one for one in possible if one.cause == BEHIND.get(best.cause)]
         best = behind[0] if behind else best
@@ -247,6 +248,15 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
     # of the rank that says so.
     lost = best.cause in COMMUNICATION and status.signal is None
     return best if lost and best.rank in (None, failed_rank) else None
+
+
+def _order(one: Candidate) -> tuple[int, bool, int]:
+    """The most telling first, then the earlier; an exception of which no name is left, last."""
+    return one.tier, _is_cut_off(one), one.place.offset
+
+
+def _is_cut_off(one: Candidate) -> bool:
+    return one.traceback is not None and one.traceback.context is Context.CUT_OFF
 
 
 def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) -> Resolution:

@@ -1,11 +1,13 @@
 """Reads the logs as they grow and hands them to the classifier, at a bounded price.
 
-A job that logs at human or at furious pace costs little: what comes faster than ``RATE_BYTES_S`` is
-left for the end, and what is left then beyond the last ``*_TAIL_BYTES`` is named as not scanned.
+A job that logs at human or at furious pace costs little: behind a log that grows faster than
+``RATE_BYTES_S`` the classifier falls back to ``FLOOD_BYTES_S``, and what is left at the end beyond
+the last ``*_TAIL_BYTES`` is named as not scanned.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     class Evidence(Protocol):
         """What makes a verdict of logs and an ending; anything here may raise or hang."""
 
+        def prepare(self) -> None:
+            """Do what takes long and needs no log."""
+
         def feed(self, log: str, data: bytes, offset: int) -> None:
             """Read ``data``, which stands at ``offset`` of that log."""
 
@@ -28,15 +33,20 @@ if TYPE_CHECKING:
 
 
 CHUNK_BYTES = 1 << 20
-RATE_BYTES_S = 16 << 20
-"""Well above the 10 MB/s up to which a verdict is due 25 ms after the exit."""
-BURST_BYTES = 16 << 20
+RATE_BYTES_S = 64 << 20
+"""Half of what a core scans; far above the 10 MB/s up to which a verdict is due within 25 ms."""
+BURST_BYTES = 8 << 20
+FLOOD_BYTES_S = 8 << 20
+FLOOD_BACKLOG_BYTES = 128 << 20
+"""A log this far ahead is not caught up with; chasing it would only cost the job a core."""
 SUCCESS_TAIL_BYTES = 8 << 20
 """About 20 ms of scanning: enough for the end of a run that went well."""
 FAILURE_TAIL_BYTES = 256 << 20
 """About a second of scanning: a failed run deserves it."""
 _BUSY_S = 0.05
 _IDLE_S = 0.25
+_SETTLED_S = 1.0
+"""A run this old has time for what the first line to read would otherwise wait for."""
 
 
 class Analyst:
@@ -85,10 +95,15 @@ class Analyst:
         allowance = float(BURST_BYTES)
         wait_s = _BUSY_S
         then = time.monotonic()
+        prepare_at = then + _SETTLED_S
         while not self._stop.wait(wait_s):
             now = time.monotonic()
-            allowance = min(BURST_BYTES, allowance + (now - then) * RATE_BYTES_S)
+            rate = RATE_BYTES_S if self._backlog() <= FLOOD_BACKLOG_BYTES else FLOOD_BYTES_S
+            allowance = min(BURST_BYTES, allowance + (now - then) * rate)
             then = now
+            if now >= prepare_at:
+                self._get_evidence().prepare()
+                prepare_at = math.inf
             read = 0
             for log in self._logs:
                 while allowance > CHUNK_BYTES and not self._stop.is_set():
@@ -98,6 +113,9 @@ class Analyst:
                     allowance -= size
                     read += size
             wait_s = _BUSY_S if read else min(_IDLE_S, wait_s + 0.01)
+
+    def _backlog(self) -> int:
+        return sum(log.size - self._offsets[log.name] for log in self._logs)
 
     def _read_chunk(self, log: LogFile) -> int:
         offset = self._offsets[log.name]

@@ -158,11 +158,15 @@ def when() -> Iterator[Callable[[Callable[[], object], Callable[[], None]], None
     from tests.supervised import until
 
     threads: list[threading.Thread] = []
+    errors: list[BaseException] = []
 
     def later(look: Callable[[], object], act: Callable[[], None]) -> None:
         def wait() -> None:
-            until(look, "the moment to act")
-            act()
+            try:
+                until(look, "the moment to act")
+                act()
+            except BaseException as error:  # noqa: BLE001 - raised below, in the test
+                errors.append(error)
 
         threads.append(threading.Thread(target=wait))
         threads[-1].start()
@@ -170,3 +174,5 @@ def when() -> Iterator[Callable[[Callable[[], object], Callable[[], None]], None
     yield later
     for thread in threads:
         thread.join()
+    for error in errors:
+        raise error

@@ -20,6 +20,7 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "blocks": flood.measure_blocks,
     "lines": flood.measure_lines,
     "paced": ending.measure_paced,
+    "live": ending.measure_live,
     "flat-out": ending.measure_flat_out,
     "endless-line": restraint.measure_endless_line,
     "idle": restraint.measure_idle,

@@ -9,6 +9,8 @@ from tests.benchmarks.measure import Row, interleave
 
 LIMIT_MS = 25.0
 RATES_MB_S = (0, 1, 10)
+LIVE_MB_S = 50
+LIVE_LIMIT_MS = 100.0
 EXPECTED = {0: "none", 1: "div_zero"}
 """By the child's status: without this verdict the time to it would mean nothing."""
 
@@ -29,6 +31,17 @@ def measure_paced(bench: Bench) -> Row:
             for way in _ways(bench, child, status):
                 spread = row.entries[f"{way}, {name}"]
                 row.promise(f"{way}, {name}", spread.median, LIMIT_MS, "ms")
+    return row
+
+
+def measure_live(bench: Bench) -> Row:
+    """A job that logs 50 MB/s: whether the classifier keeps up, by how much it has to read yet."""
+    row = Row("4c. the same at 50 MB/s: the classifier is a tenth of a second behind at most")
+    child = bench.child("paced", LIVE_MB_S * 1_000_000, bench.amount(10, 1), status=1)
+    ways = _ways(bench, child, 1)
+    for way, delays in interleave(ways, bench.amount(3, 1)).items():
+        row.add(way, delays, "ms")
+        row.promise(way, row.entries[way].median, LIVE_LIMIT_MS, "ms")
     return row
 
 

@@ -114,3 +114,17 @@ def test_nothing_heavy_before_the_child(module: str) -> None:
     command = [sys.executable, "-c", probe]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) & HEAVY == set()
+
+
+@pytest.mark.parametrize(("seconds", "made"), [("0", 0), ("2", 1)])
+def test_rules_are_ready_once_a_run_lasts(seconds: str, made: int) -> None:
+    """What prints nothing for a while finds the rules made; what ends at once never pays."""
+    probe = (
+        "from gpualert_common import run\n"
+        "from gpualert_common.classify.program import program_of\n"
+        f"run(['sleep', '{seconds}'])\n"
+        "print(program_of.cache_info().currsize)"
+    )
+    command = [sys.executable, "-c", probe]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == made
