@@ -1,6 +1,6 @@
-"""Rules made ready for matching: one filter over all, one expression per pattern.
+"""Rules made ready for matching: filters over all, one expression per pattern.
 
-The filter (RE2's FilteredRE2) derives from each expression the strings that a match must contain
+A filter (RE2's FilteredRE2) derives from each expression the strings that a match must contain
 and looks for all of them in one pass over a megabyte; an automaton over the expressions
 themselves has so many states that building them takes longer than any search.  A probe is a
 pattern's literal, or its expression where it has none.  Only for probes that may occur are lines
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Final
 
 import re2
@@ -142,14 +142,33 @@ def _without_anchors(expression: str) -> str:
     return "".join(kept)
 
 
-class Program:
-    """The probes of a rule set.  Safe to share between threads; costs a few ms to make."""
+class Sieve:
+    """Probes, and filters that tell which of them may occur in a text.
 
-    def __init__(self, rules: RuleSet) -> None:
-        self.probes: list[Probe] = []
-        self._raised_in = _raised_in(rules)
+    A filter holds some 80 KB of strings.  Where that is not enough there are several.
+    """
+
+    def __init__(self, probes: Iterable[Probe]) -> None:
+        self._filters = _filters(list(probes))
+
+    @property
+    def probes(self) -> list[Probe]:
+        """All of them, but for those whose expression is wrong."""
+        return [probe for each in self._filters for probe in each.probes]
+
+    def may_occur(self, text: bytes) -> list[Probe]:
+        """The probes that may occur in *text*, each named once; never too few."""
+        ended = text if b"\n" in text else text + b"\n"
+        return [probe for each in self._filters for probe in each.may_occur(ended)]
+
+
+class _Filter:
+    """One filter.  Raises ``re2.error`` when the probes are too many for it."""
+
+    def __init__(self, probes: list[Probe]) -> None:
+        self.probes = []
         self._filter = re2.Filter()
-        for probe in _probes(rules):
+        for probe in probes:
             try:
                 self._filter.Add(probe.expression, _TEXT)  # its strings are UTF-8
             except re2.error:
@@ -160,9 +179,43 @@ class Program:
         self._canary = self._filter.Add(rb"\n", _TEXT)
         self._filter.Compile()
 
+    def may_occur(self, text: bytes) -> list[Probe]:
+        found = self._filter.Match(text, potential=True)
+        if not found or self._canary not in found:
+            return [probe for probe in self.probes if next(probe.line_starts(text), -1) >= 0]
+        return [self.probes[index] for index in sorted(found) if index != self._canary]
+
+
+def _filters(probes: list[Probe]) -> list[_Filter]:
+    try:
+        return [_Filter(probes)]
+    except re2.error:
+        half = len(probes) // 2
+        return [*_filters(probes[:half]), *_filters(probes[half:])] if half else []
+
+
+class Program:
+    """The probes of a rule set.  Safe to share between threads; costs some 0.1 s to make.
+
+    What counts only in an exception's text is looked for only there.
+    """
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._raised_in = _raised_in(rules)
+        in_lines = [one for one in rules.patterns if _counts_in_lines(one)]
+        self.of_lines = Sieve([*_markers(rules), *_probes(in_lines)])
+        self._of_exceptions = [one for one in rules.patterns if not _counts_in_lines(one)]
+
+    @cached_property
+    def of_exceptions(self) -> Sieve:
+        """What counts only in an exception; made when there is the first."""
+        return Sieve(_probes(self._of_exceptions))
+
     def in_exception(self, text: str, places: Iterable[str] = ()) -> list[tuple[Pattern, Any]]:
         """The patterns that match the text of an exception raised in *places*, with the match."""
-        found = matches_of(self.probes_in(text.encode()), text, in_exception=True)
+        data = text.encode()
+        probes = [*self.of_lines.may_occur(data), *self.of_exceptions.may_occur(data)]
+        found = matches_of(probes, text, in_exception=True)
         frames = list(places)
         return [
             (pattern, match)
@@ -183,13 +236,6 @@ class Program:
                 return cause
         return None
 
-    def probes_in(self, text: bytes) -> list[Probe]:
-        """The probes that may occur in *text*, each named once; never too few."""
-        found = self._filter.Match(text if b"\n" in text else text + b"\n", potential=True)
-        if not found or self._canary not in found:
-            return [probe for probe in self.probes if next(probe.line_starts(text), -1) >= 0]
-        return [self.probes[index] for index in sorted(found) if index != self._canary]
-
 
 def matches_of(
     probes: Iterable[Probe], text: str, *, in_exception: bool
@@ -198,7 +244,7 @@ def matches_of(
     found = []
     for probe in probes:
         for pattern in probe.patterns:
-            if in_exception or (pattern.where is Scope.ANYWHERE and pattern.raised_in is None):
+            if in_exception or _counts_in_lines(pattern):
                 match = _regex_of(pattern.re).search(text)
                 if match:
                     found.append((pattern, match))
@@ -206,9 +252,13 @@ def matches_of(
     return benign or found
 
 
-def _probes(rules: RuleSet) -> list[Probe]:
+def _counts_in_lines(pattern: Pattern) -> bool:
+    return pattern.where is Scope.ANYWHERE and pattern.raised_in is None
+
+
+def _markers(rules: RuleSet) -> list[Probe]:
+    """What the traceback parser wants to see."""
     markers: dict[bytes, Probe] = {}
-    probes: dict[bytes, Probe] = {}
     for marker in MARKERS:
         literal = marker.encode()
         markers[re2.escape(literal)] = Probe(literal, re2.escape(literal))
@@ -219,12 +269,17 @@ def _probes(rules: RuleSet) -> list[Probe]:
             literal = name.rpartition(".")[2].encode()
             if not is_telling(name):  # the others are looked for anyway
                 markers[re2.escape(literal)] = Probe(literal, re2.escape(literal))
-    for pattern in rules.patterns:
+    return list(markers.values())
+
+
+def _probes(patterns: Iterable[Pattern]) -> list[Probe]:
+    probes: dict[bytes, Probe] = {}
+    for pattern in patterns:
         wanted = pattern.literal.encode() if pattern.literal is not None else None
         expression = re2.escape(wanted) if wanted is not None else _loose(pattern)
         probe = probes.setdefault(expression, Probe(wanted, expression))
         probe.patterns.append(pattern)
-    return [*markers.values(), *probes.values()]
+    return list(probes.values())
 
 
 def _raised_in(rules: RuleSet) -> list[tuple[str, RaisedIn, Any, Any]]:
@@ -248,4 +303,4 @@ def program_of(rules: RuleSet) -> Program:
 
 def prepare(rules: RuleSet) -> None:
     """Make what the first scan with *rules* would have to make."""
-    program_of(rules)
+    program_of(rules).of_exceptions  # noqa: B018 - cached

@@ -201,7 +201,7 @@ class Scanner:
 
     def _hits(self, text: bytes) -> dict[int, list[Probe]]:
         hits: dict[int, list[Probe]] = {}
-        for probe in self._program.probes_in(text):
+        for probe in self._program.of_lines.may_occur(text):
             if self._exhausted(probe):
                 continue
             for start in probe.line_starts(text):

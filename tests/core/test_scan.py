@@ -15,7 +15,13 @@ from gpualert_common.classify import Scanner, load_rules, scan_file
 from gpualert_common.classify.lines import LINE_CAP, canonical
 from gpualert_common.classify.observations import EXCERPT_CHARS
 from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import Program, compile_pattern, program_of
+from gpualert_common.classify.program import (
+    Probe,
+    Program,
+    Sieve,
+    compile_pattern,
+    program_of,
+)
 from gpualert_common.classify.rules import Scope
 from gpualert_common.classify.scan import TAIL_BYTES, Reading
 from gpualert_common.classify.tracebacks import MANY
@@ -109,15 +115,27 @@ def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) 
         def Match(self, text: bytes, potential: bool) -> None:  # noqa: N802 - RE2's
             return None
 
-    monkeypatch.setattr(program, "_filter", Exhausted())
+    for sieve in (program.of_lines, program.of_exceptions):
+        for each in sieve._filters:
+            monkeypatch.setattr(each, "_filter", Exhausted())
     text = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
     def seen(by: Program) -> set[str]:
-        patterns = [entry for probe in by.probes_in(text) for entry in probe.patterns]
+        probes = [*by.of_lines.may_occur(text), *by.of_exceptions.may_occur(text)]
+        patterns = [entry for probe in probes for entry in probe.patterns]
         return {one.id for one in patterns if compile_pattern(one).search(text.decode())}
 
     assert "cuda_oom/torch" in seen(program)
     assert seen(program) == seen(program_of(RULES))
+
+
+def test_more_patterns_than_one_filter_takes() -> None:
+    """Each of very many probes is found, and only those that may occur are named."""
+    texts = [f"{'abcdefghij'[number % 10] * 12} {number:05}".encode() for number in range(9000)]
+    sieve = Sieve([Probe(text, text) for text in texts])
+    for text in (texts[0], texts[4500], texts[-1]):
+        assert [probe.literal for probe in sieve.may_occur(b"step 1\n" + text)] == [text]
+    assert sieve.may_occur(b"step 1\n") == []
 
 
 def test_places(tmp_path: Path) -> None:

@@ -66,7 +66,9 @@ def test_the_papers_causes_are_all_there() -> None:
 
 def test_patterns_are_all_in_the_automaton() -> None:
     """No pattern is left out when the rules are made ready."""
-    names = {pattern.id for probe in program_of(RULES).probes for pattern in probe.patterns}
+    program = program_of(RULES)
+    probes = [*program.of_lines.probes, *program.of_exceptions.probes]
+    names = {pattern.id for probe in probes for pattern in probe.patterns}
     assert names == {pattern.id for pattern in RULES.patterns}
 
 
