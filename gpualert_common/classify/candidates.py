@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -38,11 +39,31 @@ _FAR_FROM_END = 40
 _RECORD: Final = latin1_regex(rb"\b(?:INFO|DEBUG|NOTICE)\b")
 """What a program that goes on logs; what the runtime says while it goes down is a warning."""
 
+_COMPLETED: Final = latin1_regex(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
+_TRAINED: Final = latin1_regex(
+    rb"(?i)\btraining (?:of \w+ )?(?:is |was |has )?(?:done|completed?|finished|over)\b"
+    rb"|\b(?:finished|completed|done) training\b|['\"]train_runtime['\"]"
+)
+_WRITTEN: Final = latin1_regex(
+    rb"(?i)\bwrote \S+\.\w"
+    rb"|\b(?:saved|saving|wrote|written)\b.{0,80}(?:checkpoint|ckpt|model|state|\.pt)"
+    rb"|(?:checkpoint|ckpt|\.pt\w?)\b.{0,60}\b(?:saved|written)\b|remounting filesystem read-only"
+)
+_PARTING_LINES = 4
+"""Lines that a program which is told to stop may write until it has."""
+
 _NEAR_END_LINES = 300
 """How far from the end a line without a traceback is still taken for what ended the run."""
 
 _NEARBY_LINES = 40
 """How far from an exception that ended a process such a line may have to do with it."""
+
+_FINITE_LOSS: Final = latin1_regex(
+    rb"(?i)\bloss(?:_[a-z]{1,9})?['\"]?\s{0,2}[:= ]\s{0,2}['\"]?-?"
+    rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
+)
+_FINITE_LOSSES = 2
+"""Told behind the last bad value they show that it was passing; one may be an average."""
 
 _PROGRESS_STEPS = 3
 """Different step numbers after a failure that show that training went on."""
@@ -121,12 +142,32 @@ def went_on(reading: Reading, offset: int, steps: int = _PROGRESS_STEPS) -> bool
     return first < len(reading.progress) and reading.progress[first][1] >= steps
 
 
-def is_last_word(reading: Reading, place: Place) -> bool:
-    """True when next to nothing stands behind *place*, and no logger's record among it."""
+def is_afterwards(one: Candidate, reading: Reading) -> bool:
+    """True for what befell a thread when the training was through: the process goes down."""
+    if one.file != reading.file or one.head is None or one.head.context is not Context.THREAD:
+        return False
+    before = reading.tail[: max(0, one.head.start.offset - reading.tail_offset)]
+    return _TRAINED.search(before) is not None
+
+
+def _recovered(reading: Reading, offset: int) -> bool:
+    """True when the loss was finite again behind *offset*, as far as the end shows."""
+    behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
+    return len(list(islice(_FINITE_LOSS.finditer(behind), _FINITE_LOSSES))) == _FINITE_LOSSES
+
+
+def is_last_word(reading: Reading, place: Place, cause: str = "") -> bool:
+    """True when next to nothing stands behind *place*, and no logger's record among it.
+
+    A program that was told to stop may still say what it does about that, but not that it is
+    through with its work.
+    """
     if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END:
         return False
     after = canonical(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
     lines = [line for line in after if line.strip()]
+    if cause == "cancelled" and len(lines) <= _PARTING_LINES:
+        return not any(_COMPLETED.search(line) for line in lines)
     if len(lines) > _LAST_WORD_LINES:
         return False
     return not any(_RECORD.search(line) for line in lines)
@@ -207,7 +248,8 @@ def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Can
     roots = [one for one in named if not one.followed]
     if not any(one.telling for one in roots) and named[-1].followed:
         return _of_line(named[-1].observations[0], reading, head)
-    member, observations, cause, ground = _root_of_chain(roots)
+    member, observations, named_cause, ground = _root_of_chain(roots)
+    cause = _worn(named_cause, member.text, reading, head.start)
     return [
         Candidate(
             cause=cause,
@@ -216,7 +258,7 @@ def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Can
             file=head.file,
             place=member.end,
             rank=member.rank,
-            observations=tuple(one for one in observations if one.cause == cause),
+            observations=tuple(one for one in observations if one.cause == named_cause),
             traceback=member,
             head=head,
             went_on=went_on(reading, head.end.offset),
@@ -230,13 +272,15 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
     cause = one.cause
     if cause == "traceback" and head is not None and is_report(head.type):
         cause = "runtime_error"  # a launcher's word on a child of which nothing else is known
+    cause = _worn(cause, one.excerpt, reading, one.place)
     ground = Ground.CONFIRMATION if one.role is Role.CONFIRMATION else Ground.LINE
     tier = Tier.CASCADE if one.role is Role.CASCADE else _tier(one.cause, ground)
-    last, steps = one, _PROGRESS_STEPS
+    last, steps, recovered = one, _PROGRESS_STEPS, False
     if one.cause in LASTING:
         again = [other for other in reading.observations if other.cause == one.cause]
         last = again[-1] if again else one
         steps = max(steps, sum(reading.counts[other] for other in {o.pattern.id for o in again}))
+        recovered = one.role is Role.ROOT and _recovered(reading, last.place.offset)
     elif one.cause in SCHEDULED:
         steps = _GRACE_STEPS
     return [
@@ -250,11 +294,19 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
             observations=(one,),
             traceback=head,
             head=head,
-            went_on=went_on(reading, last.place.offset, steps),
+            went_on=recovered or went_on(reading, last.place.offset, steps),
             near_end=head is not None or is_near_end(reading, last.place),
-            last_word=is_last_word(reading, last.place),
+            last_word=is_last_word(reading, last.place, cause),
         )
     ]
+
+
+def _worn(cause: str, text: str, reading: Reading, place: Place) -> str:
+    """*cause*, unless it is a disk that went read-only under a run that had written to it."""
+    if cause != "permission" or "Read-only file system" not in text:
+        return cause
+    before = reading.tail[: max(0, place.offset - reading.tail_offset)]
+    return "filesystem_io" if _WRITTEN.search(before) else cause
 
 
 def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None:
@@ -285,8 +337,10 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
                     ended = reading.tail.endswith(b"\n")
                     place = Place(reading.lines - behind + ended, at)
                     seen = observed(pattern, match, line, reading.file, place)
-                    best = replace(_of_line(seen, reading)[0], ground=Ground.GUESS)
-                    order = (pattern.order, index)
+                    found = _of_line(seen, reading)[0]
+                    if not found.went_on:
+                        best = replace(found, ground=Ground.GUESS)
+                        order = (pattern.order, index)
     return best
 
 

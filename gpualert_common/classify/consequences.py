@@ -7,6 +7,7 @@ import re
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.causes import COMMUNICATION, SCHEDULED, SIGNALLED
 from gpualert_common.classify.exceptions import is_report
+from gpualert_common.classify.raised import Context
 
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _RESTART_LINES = 8
@@ -20,6 +21,7 @@ def gone_before(best: Candidate, possible: list[Candidate]) -> Candidate:
         for one in possible
         if one.tier is Tier.CASCADE
         and one.traceback is not None
+        and one.traceback.context is not Context.CUT_OFF
         and not is_report(one.traceback.type)
         and one.place < best.place
     ]

@@ -10,14 +10,16 @@ HEADER = re.compile(
 )
 """Begins a traceback, in a box of rich's too; ``before`` is what stands in front."""
 
-FRAME = re.compile(r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d{1,9})(?:, in (?P<function>.+))?')
+FRAME = re.compile(
+    r'^\s*File "(?P<file>[^"]*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*\S))?'
+)
 _BAR = re.compile(
     r"\d%\|.{0,150}\|\s*[\d.kM]{1,9}/[\d.kM?]{1,9} \[|\d/\d{1,9} ?\[[=>. ]{4,}\]|━{4}"
 )
 
 IPYTHON_FRAME = re.compile(
-    r"^(?:File )?(?P<file>[^\s:<>]+\.py|<ipython-input-[^>]+>)(?::(?P<line>\d{1,9}),)?"
-    r" in (?P<function>[\w<>.]+)(?:\(|$)"
+    r"^(?:File |\[)?(?P<file>[^\s:<>\]]+\.py|<ipython-input-[^>]+>)(?:\]\([^)\s]*\))?"
+    r"(?::(?P<line>\d{1,9}),)? in (?P<function>[\w<>.]+)(?:\(|$)"
 )
 RICH_FRAME = re.compile(r"^(?P<file>[^\s:]\S*):(?P<line>\d{1,9}) in (?P<function>[\w<>.]+)$")
 
@@ -41,6 +43,7 @@ HEADLESS = (
     rb'File "[^"\n]+", line \d+',
     rb"[A-Za-z](?:Error|Interrupt|Fault|Failed|Failure|Exit|Timeout)\b",
     rb"Exception\b",
+    rb"\.(?:_*[A-Z]\w*|error): ",
     rb"Check failed: ",
 )
 
@@ -128,6 +131,17 @@ def named_alone(text: str) -> Named | None:
     return Named(match["type"], match["message"] or "")
 
 
+def quoted_lines(text: str) -> list[str]:
+    r"""The lines of a traceback that stands as one string in *text*, with \n for their ends.
+
+    So loggers in JSON write it, and whoever prints the repr of an exception.  Empty for others.
+    """
+    if "\\n" not in text or "Traceback (most recent call" not in text:
+        return []
+    pieces = text.replace('\\"', '"').split("\\n")
+    return [piece for piece in pieces if any(map(str.isalnum, piece))]
+
+
 def is_bar(text: str) -> bool:
     """True for a progress bar, which is redrawn in the middle of whatever else is written."""
     return _BAR.search(text[:400]) is not None
@@ -145,9 +159,11 @@ def type_before(header: str) -> str | None:
 
 
 def raised_by(source: str) -> str | None:
-    """The type that a line of source raises by name."""
+    """The type that a line of source raises by name, or by asserting."""
     match = _RAISED.match(source.strip())
-    return match["type"] if match else None
+    if match is None:
+        return "AssertionError" if source.startswith("assert ") else None
+    return match["type"]
 
 
 def is_report(type_name: str) -> bool:

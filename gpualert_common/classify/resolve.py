@@ -18,6 +18,7 @@ from gpualert_common.classify.candidates import (
     Ground,
     Tier,
     candidates,
+    is_afterwards,
     is_last_word,
     last_resort,
     near_failure,
@@ -179,6 +180,8 @@ def _possible(
     if status.disposition is Disposition.RUNNING:
         return []
     near = near_failure(surviving(everything))
+    if status.disposition is Disposition.UNKNOWN:
+        return [one for one in near if not any(is_afterwards(one, each) for each in readings)]
     if status.disposition is not Disposition.COMPLETED:
         return near
     return near if _broke_off(near, readings) else []
@@ -242,6 +245,8 @@ def _choose(possible: list[Candidate], status: Status, failed_rank: int | None) 
         if status.signal in _NATIVE_CRASHES:
             return None  # whom the others missed
         best = gone_before(best, possible)
+    if best is not None and best.cause == "cancelled" and status.cause == "time_limit":
+        return None  # the log tells of the signal, the status of the reason
     if best is None or best.tier < Tier.STATUS or status.cause is None:
         return best
     # A signal says more than what followed it; that a peer was lost, more than the plain status

@@ -26,6 +26,7 @@ from gpualert_common.classify.exceptions import (
     is_report,
     named_after_frames,
     named_alone,
+    quoted_lines,
     raised_by,
     thrown,
     type_before,
@@ -172,6 +173,10 @@ class TracebackParser:
 
     def feed(self, line: Line, place: Place, *, benign: bool = False) -> Part:
         """Take *line*; a *benign* one is left out of messages."""
+        quoted = quoted_lines(line.text)
+        return self._take_quoted(line, place, quoted) if quoted else self._feed(line, place, benign)
+
+    def _feed(self, line: Line, place: Place, benign: bool) -> Part:
         stream = self._touched(line, place)
         if self._busy and is_bar(line.text) and HEADER.match(line.text) is None:
             return Part.OTHER
@@ -194,6 +199,18 @@ class TracebackParser:
         if stream is not None and stream.message is not None:
             return self._continue(stream, line, benign)
         return Part.OTHER
+
+    def _take_quoted(self, line: Line, place: Place, quoted: list[str]) -> Part:
+        """A whole traceback in one line, which may be the message of the one before it."""
+        stream = self._touched(line, place)
+        if stream is not None and stream.open and not self.many:
+            stream.open.pop()
+            self._busy -= 1
+        for piece in quoted:
+            self._feed(line._replace(text=piece), place, benign=False)
+        if stream := self._streams.get(line.stream):
+            self._end_message(stream)
+        return Part.EXCEPTION
 
     def _note(self, line: Line) -> bool:
         """Remember what a line between tracebacks says of the next one."""
@@ -284,7 +301,8 @@ class TracebackParser:
             state.in_body = True
             state.raises = None
         elif frame := IPYTHON_FRAME.match(text):
-            state.add(Frame(frame["file"], int(frame["line"] or 0), frame["function"]))
+            function = frame["function"].rpartition(".")[2]  # IPython has the class, too
+            state.add(Frame(frame["file"], int(frame["line"] or 0), function))
             state.in_body = True
         elif (bare := named_alone(body)) and state.in_body and bare.is_sure:
             return self._end(stream, line, place, bare)  # indented, yet no source says that

@@ -91,6 +91,59 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         1,
         "traceback",
     ),
+    "a loss that was finite again": (
+        "".join(f"step {n} loss: nan\n" for n in range(3)) + "step 3 loss 0.31\nstep 4 loss 0.3\n",
+        0,
+        "none",
+    ),
+    "a loss that stays nan": (
+        STEPS + "".join(f"step {n} loss: nan\n" for n in range(40, 44)) + "saved model.pt\n",
+        0,
+        "nan_loss",
+    ),
+    "a disk that went read-only": (
+        "wrote ckpt_1.pt\n" + RAISE + "OSError: [Errno 30] Read-only file system: 'ckpt_2.pt'\n",
+        1,
+        "filesystem_io",
+    ),
+    "a disk that always was read-only": (
+        RAISE + "OSError: [Errno 30] Read-only file system: 'ckpt_2.pt'\n",
+        1,
+        "permission",
+    ),
+    "stopped, and left with 0 before it was through": (
+        STEPS + "received SIGTERM, draining\nINFO saved policy.pt at step 40 of 2000\n",
+        0,
+        "cancelled",
+    ),
+    "stopped when it was through": (
+        STEPS + "received SIGTERM, draining\nINFO training complete\n",
+        0,
+        "none",
+    ),
+    "a limit that the log tells as a signal": (
+        STEPS + RAISE + "torch.distributed.elastic.multiprocessing.api.SignalException: "
+        "Process 4212 got signal: 15\n",
+        124,
+        "time_limit",
+    ),
+    "a thread that dies when all is done": (
+        STEPS + "Training is done\nException in thread Thread-1:\n" + RAISE + "KeyError: 'x'\n",
+        None,
+        "none",
+    ),
+    "a thread that dies, and nothing is done": (
+        STEPS + "Exception in thread Thread-1:\n" + RAISE + "KeyError: 'x'\n",
+        None,
+        "traceback",
+    ),
+    "a cut-off traceback beside what a launcher says": (
+        RAISE
+        + RAISE
+        + "RuntimeError: One or more background workers are no longer alive. Exiting.\n",
+        1,
+        "runtime_error",
+    ),
     "nothing but a watchdog": (STEPS + WATCHDOG.format(0) + WATCHDOG.format(1), -6, "collective"),
     "a worker was killed, the rest lost it": (
         ranked(0, RAISE + GLOO) + LAUNCHER.format(-9, -9),

@@ -171,7 +171,7 @@ def test_bytes_fed_twice_count_once() -> None:
 
 def test_first_and_last_of_many() -> None:
     """Of a pattern seen very often the first and the very last are kept, and that it was often."""
-    lines = [b"step %d loss: nan\n" % step for step in range(MANY * 3)]
+    lines = [b"train_loss: nan, number %d\n" % number for number in range(MANY * 3)]
     log = b"".join(lines)
     reading = read(log, [5000, 70000])
     assert reading.counts == {"nan_loss/logged_loss": MANY}

@@ -164,6 +164,21 @@ def test_unfinished(broken: str) -> None:
     assert [one.name for one in tracebacks_of(text)] == ["ZeroDivisionError"]
 
 
+def test_one_string() -> None:
+    """A traceback in one line, its line ends quoted, is read as what it is."""
+    (found,) = tracebacks_of(
+        "Run x errored: RuntimeError('Caught RuntimeError in DataLoader worker process 0."
+        "\\nOriginal Traceback (most recent call last):"
+        '\\n  File "/app/loader.py", line 308, in collate   \\n    torch.stack(batch)'
+        "\\nRuntimeError: stack expects each tensor to be equal size\\n')\nnext line\n"
+    )
+    assert (found.type, found.message) == (
+        "RuntimeError",
+        "stack expects each tensor to be equal size",
+    )
+    assert found.places == ["/app/loader.py:collate"]
+
+
 def test_quoted_source_is_no_evidence() -> None:
     """A line of source shown in a traceback is not taken for the error it speaks of."""
     scanner = Scanner(RULES, "a.log")
