@@ -20,7 +20,7 @@ from gpualert_common.classify.causes import (
     SCHEDULED,
     SIGNALLED,
 )
-from gpualert_common.classify.exceptions import is_aftermath, is_report
+from gpualert_common.classify.exceptions import is_aftermath, is_bar, is_report
 from gpualert_common.classify.lines import Place, canonical
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import normalise
@@ -153,7 +153,11 @@ def is_afterwards(one: Candidate, reading: Reading) -> bool:
 def _recovered(reading: Reading, offset: int) -> bool:
     """True when the loss was finite again behind *offset*, as far as the end shows."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
-    return len(list(islice(_FINITE_LOSS.finditer(behind), _FINITE_LOSSES))) == _FINITE_LOSSES
+    lines = canonical(behind).split(b"\n")
+    finite = (
+        line for line in lines if _FINITE_LOSS.search(line) and not is_bar(line.decode("latin1"))
+    )
+    return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 
 
 def is_last_word(reading: Reading, place: Place, cause: str = "") -> bool:
@@ -338,7 +342,7 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
                     place = Place(reading.lines - behind + ended, at)
                     seen = observed(pattern, match, line, reading.file, place)
                     found = _of_line(seen, reading)[0]
-                    if not found.went_on:
+                    if not (found.went_on and found.cause in LASTING):
                         best = replace(found, ground=Ground.GUESS)
                         order = (pattern.order, index)
     return best

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -120,10 +121,22 @@ class Bench:
         """Remove what was logged and let the disk come to rest: nobody pays for another."""
         for path in self.scratch.iterdir():
             if path.is_dir():
-                shutil.rmtree(path)
+                _remove(path)
             else:
                 path.unlink()
         os.sync()
+
+
+def _remove(folder: Path, tries: int = 50) -> None:
+    """Remove *folder*, into which a process of the last run may write yet."""
+    for left in reversed(range(tries)):
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError:
+            if not left:
+                raise
+            time.sleep(0.1)
 
 
 class Worker:

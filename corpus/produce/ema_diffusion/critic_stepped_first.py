@@ -10,6 +10,7 @@ from loguru import logger
 from torch import nn
 
 torch.manual_seed(0)
+torch.autograd.set_detect_anomaly(True)
 
 
 class Gan:

@@ -31,6 +31,8 @@ train = [{"input_ids": [2, 4], "label": 1}, {"input_ids": [3, 4], "label": 0}] *
 model = DistilBertForSequenceClassification(
     DistilBertConfig(vocab_size=6, dim=16, hidden_dim=32, n_layers=1, n_heads=2)
 )
+print(tokenizer)
+print(model)
 print(f"***** {model.num_parameters():,} parameters, {len(train)} reviews *****")
 trainer = Trainer(
     model=model,

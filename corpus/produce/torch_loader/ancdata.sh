@@ -5,6 +5,7 @@
 # ///
 # Batches kept in a list hold a descriptor each until the limit of the shell is reached.
 ulimit -n 96
+ulimit -a
 cat > collect.py <<'EOF'
 import torch
 from torch.utils.data import DataLoader, TensorDataset
