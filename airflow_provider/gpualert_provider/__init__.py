@@ -19,5 +19,12 @@ def get_provider_info() -> dict[str, object]:
                 "python-modules": ["gpualert_provider.operators.gpualert"],
             }
         ],
+        "task-decorators": [
+            {
+                "name": "gpualert",
+                "class-name": "gpualert_provider.decorators.gpualert.gpualert_task",
+            }
+        ],
         "notifications": ["gpualert_provider.notifications.gpualert.GPUAlertNotifier"],
+        "extra-links": ["gpualert_provider.links.VerdictLink"],
     }

@@ -24,6 +24,7 @@ from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.unsupervised import record_run, run_id_of
+from gpualert_provider.identity import index_of, key_of
 from gpualert_provider.output import task_log
 
 if TYPE_CHECKING:
@@ -162,12 +163,12 @@ def _state(context: Any, ti: Any, *, is_last: bool) -> str:
 
 def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
     """The same key as GPUAlertOperator's; of a DAG run where there is no task."""
-    if ti is None:
+    key = key_of(ti)
+    if key is None:
         dag_id = str(getattr(context.get("dag"), "dag_id", "unknown"))
         return ("airflow", dag_id, str(context.get("run_id"))), dag_id
-    index = ti.map_index if isinstance(getattr(ti, "map_index", None), int) else -1
-    name = f"{ti.dag_id}.{ti.task_id}" + (f"[{index}]" if index >= 0 else "")
-    return ("airflow", ti.dag_id, ti.run_id, ti.task_id, str(index)), name
+    index = index_of(ti)
+    return key, f"{ti.dag_id}.{ti.task_id}" + (f"[{index}]" if index >= 0 else "")
 
 
 def _numbers(record: Record) -> set[int]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow.providers.common.compat.sdk import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from gpualert_common.guardian.failure import TrainingFailure
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from gpualert_common.api import RunResult
 
 
@@ -16,7 +18,7 @@ class TrainingFailed(TrainingFailure, AirflowException):
     """A training failed or was stopped; the first line of the message says why."""
 
     @classmethod
-    def of(cls, result: RunResult) -> TrainingFailed:
+    def of(cls, result: RunResult) -> Self:
         """The failure that a run's result is, whatever its status."""
         verdict, code = result.verdict, result.exit_code
         if code is None:
@@ -35,3 +37,10 @@ class TrainingFailed(TrainingFailure, AirflowException):
             run_id=result.record.run_id,
             verdict=verdict,
         )
+
+
+class TrainingFailedForGood(TrainingFailed, AirflowFailException):
+    """A training failed of what it would meet again: Airflow retries it no more.
+
+    Raised before Airflow 3.3 only, which asks a ``retry_policy`` instead.
+    """

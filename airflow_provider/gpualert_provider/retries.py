@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow.providers.common.compat.sdk import conf
+from airflow.providers.common.compat.sdk import AirflowFailException, conf
+
+from gpualert_common.retries import Action, RetryRules
 
 if TYPE_CHECKING:
-    from airflow.providers.common.compat.sdk import BaseOperator
+    from airflow.providers.common.compat.sdk import BaseOperator, Context
+
+    from gpualert_common.model import Verdict
+    from gpualert_common.retries import Wish
 
 SCHEDULING_SLACK_S = 180.0
 """From the end of the retry delay to the start of the next attempt: the scheduler's loop, its look
@@ -17,10 +24,100 @@ for lost heartbeats, a queue, the import of the DAG."""
 MOST_RETRY_DELAY_S = 24 * 3600.0
 """Airflow lets no exponential delay grow beyond it."""
 
+HAS_POLICIES = find_spec("airflow.sdk.definitions.retry_policy") is not None
+"""From Airflow 3.3 on a task may have a ``retry_policy``."""
 
-def are_left(ti: Any) -> bool:
-    """True when this attempt, should it fail, is not the task's last."""
-    return bool(ti.try_number <= ti.max_tries)
+
+class Following(NamedTuple):
+    """What follows a failed attempt: ``final`` nothing, else one within that time."""
+
+    final: bool
+    within_s: float | None
+
+
+class Retries:
+    """The retries of one attempt at a task, as its worker sees them."""
+
+    def __init__(self, task: BaseOperator, context: Context, rules: RetryRules | None) -> None:
+        self._task = task
+        self._context = context
+        self._rules = rules
+        self._ti: Any = context.get("ti")
+
+    @property
+    def number(self) -> int:
+        """This attempt's number, from 1."""
+        return _number(self._ti, "try_number", 1)
+
+    @property
+    def left(self) -> bool:
+        """True when this attempt, should it fail, is not the task's last."""
+        return self.number <= _number(self._ti, "max_tries", 0)
+
+    def adopt_within_s(self, wanted: timedelta | float | None) -> float:
+        """How long after the death of this worker the next attempt begins at the latest."""
+        if not self.left:
+            return 0.0
+        if wanted is not None:
+            return seconds(wanted)
+        return noticed_within_s() + self.next_within_s()
+
+    def next_within_s(self) -> float:
+        """How long after the end of this attempt the next one begins at the latest."""
+        return _delay_s(self._task, self.number) + SCHEDULING_SLACK_S
+
+    def refused(self, verdict: Verdict | None) -> bool:
+        """True when the attempt itself must say that none shall follow: no policy does."""
+        if HAS_POLICIES or self._rules is None or not self.left:
+            return False
+        return self._rules.advise(verdict).action is Action.STOP
+
+    def after(self, error: BaseException) -> Following:
+        """What follows the failure by *error*, as Airflow will decide."""
+        if not self.left or isinstance(error, AirflowFailException):
+            return Following(final=True, within_s=None)
+        delay_s = self.next_within_s()
+        policy = getattr(self._task, "retry_policy", None)
+        if policy is None:
+            return Following(final=False, within_s=delay_s)
+        try:
+            decision = policy.evaluate(
+                exception=error,
+                try_number=self._ti.try_number,
+                max_tries=self._ti.max_tries,
+                context=self._context,
+            )
+            if decision.action.value == "fail":
+                return Following(final=True, within_s=None)
+            if decision.action.value == "retry" and decision.retry_delay is not None:
+                delay_s = decision.retry_delay.total_seconds() + SCHEDULING_SLACK_S
+        except Exception:  # noqa: BLE001 - Airflow falls back to the task's retries, too
+            pass
+        return Following(final=False, within_s=delay_s)
+
+
+def rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | None:
+    """The rules that ``retry_by_cause`` asks for; None for none.  Raises UsageError."""
+    if wanted is False:
+        return None
+    return RetryRules.of({} if wanted is True else plain(wanted))
+
+
+def policy(wanted: bool | Mapping[str, Wish | timedelta]) -> dict[str, Any]:
+    """The argument that makes Airflow ask for the cause, where it knows of policies."""
+    if wanted is False or not HAS_POLICIES:
+        return {}
+    from gpualert_provider.retry_policy import RetryByCause
+
+    return {"retry_policy": RetryByCause(None if wanted is True else wanted)}
+
+
+def plain(wishes: Mapping[str, Wish | timedelta]) -> dict[str, Wish]:
+    """*wishes* with delays in seconds."""
+    return {
+        cause: wish.total_seconds() if isinstance(wish, timedelta) else wish
+        for cause, wish in wishes.items()
+    }
 
 
 def noticed_within_s() -> float:
@@ -29,9 +126,10 @@ def noticed_within_s() -> float:
     return timeout_s
 
 
-def next_within_s(task: BaseOperator, try_number: int) -> float:
-    """How long after the end of attempt ``try_number`` the next one begins at the latest."""
-    return _delay_s(task, try_number) + SCHEDULING_SLACK_S
+def _number(ti: Any, name: str, otherwise: int) -> int:
+    """What an attempt says of itself; one that was made up for a unit test may not."""
+    value = getattr(ti, name, None)
+    return value if isinstance(value, int) else otherwise
 
 
 def _delay_s(task: BaseOperator, try_number: int) -> float:

@@ -42,7 +42,7 @@ import datetime
 import pickle
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk import DAG
+from airflow.sdk import DAG, ExceptionRetryPolicy
 from airflow.sdk.exceptions import AirflowFailException
 from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 from gpualert_provider.operators.gpualert import GPUAlertOperator
@@ -71,12 +71,13 @@ def pytest_unconfigure() -> None:
 
 @dataclass
 class Done:
-    """A task that has run: its state, its attempts, what it returned, and its last error."""
+    """A task that has run: its state, attempts, result, last error, and what it left in XCom."""
 
     state: str
     tries: int
     returned: Any
     error: BaseException | None
+    xcom: Callable[[str], Any]
 
 
 class Trials:
@@ -122,7 +123,11 @@ class Trials:
         if self._errors.exists():
             error = pickle.loads(self._errors.read_bytes())
         returned = task.xcom_pull(task_ids="train")
-        return Done(str(task.state), task.try_number, returned, error)
+
+        def xcom(key: str) -> Any:
+            return task.xcom_pull(task_ids="train", key=key)
+
+        return Done(str(task.state), task.try_number, returned, error, xcom)
 
     def end(self) -> None:
         """Remove the files, which every later run would read again."""

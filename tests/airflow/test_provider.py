@@ -24,8 +24,9 @@ def test_provider_info_is_valid() -> None:
     for integration in info["operators"]:  # type: ignore[attr-defined]
         for module in integration["python-modules"]:
             import_module(module)
-    for notification in info["notifications"]:  # type: ignore[attr-defined]
-        module, _, name = notification.rpartition(".")
+    decorators = [entry["class-name"] for entry in info["task-decorators"]]  # type: ignore[attr-defined]
+    for dotted in (*info["notifications"], *info["extra-links"], *decorators):  # type: ignore[misc]
+        module, _, name = dotted.rpartition(".")
         assert hasattr(import_module(module), name)
 
 

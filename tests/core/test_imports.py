@@ -21,7 +21,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"rulefiles"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"store"}),
-    frozenset({"collect", "diagnose", "report", "supervise"}),
+    frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
     frozenset({"judge", "notify"}),
     frozenset({"api", "corpus", "recover", "unsupervised"}),
     frozenset({"guardian"}),

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import (
     AirflowFailException,
@@ -21,15 +21,20 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_provider import alerts, retries
-from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider import alerts, retries, xcom
+from gpualert_provider.environment import without_airflows
+from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
+from gpualert_provider.identity import key_by_hand, key_of
+from gpualert_provider.links import VerdictLink
 from gpualert_provider.output import last_line
 from gpualert_provider.workplace import Workplace
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
+    from airflow.sdk.definitions._internal.types import ArgNotSet
 
     from gpualert_common.api import RunResult
+    from gpualert_common.retries import Wish
     from gpualert_common.spec import RunSpec
 
 STOP_SLACK_S = 15.0
@@ -47,6 +52,15 @@ class GPUAlertOperator(BashOperator):
     next attempt adopts it; a stop ends all of it; a stopped training is never a success; and the
     error, :class:`~gpualert_provider.exceptions.TrainingFailed`, says why.
 
+    :param bash_command: as BashOperator's; or else ``command``.
+    :param command: the program and its arguments, a list, run without a shell.  (templated; an
+        argument that ends in .sh is no template file)
+    :param retry_by_cause: True: where the verdict is sure that every further attempt would fail
+        alike, none is made; everywhere else the task's retries stand.  False: they always stand.
+        A mapping says for single causes "stop", "retry", "default" or the delay of the retry (the
+        delay: from Airflow 3.3 on).  A ``retry_policy`` of the task's own goes first.
+    :param scrub_env: keep Airflow's own variables (connections, secrets, its configuration) out of
+        what the command inherits; what ``env`` names, AIRFLOW_HOME and AIRFLOW_CTX_* stay.
     :param adopt_within: how long the training may go on alone, once its worker has died, for the
         next attempt to adopt it; timedelta or seconds.  None: as long as the scheduler takes to
         start that attempt.  0: not at all, the next attempt trains anew.  Without retries left the
@@ -63,9 +77,20 @@ class GPUAlertOperator(BashOperator):
     What is None of these comes from gpualert's configuration.
     """
 
+    template_fields = (*BashOperator.template_fields, "command")
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        **BashOperator.template_fields_renderers,
+        "command": "py",
+    }
+    operator_extra_links = (VerdictLink(),)
+
     def __init__(
         self,
         *,
+        bash_command: str | ArgNotSet | None = None,
+        command: Sequence[str] | None = None,
+        retry_by_cause: bool | Mapping[str, Wish | timedelta] = True,
+        scrub_env: bool = False,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
@@ -74,7 +99,16 @@ class GPUAlertOperator(BashOperator):
         artifact: str | Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        if (bash_command is None) == (command is None):
+            raise TypeError("GPUAlertOperator needs one of bash_command and command")
+        if isinstance(command, str):
+            raise TypeError('command is a list, as in ["python", "train.py"]; see bash_command')
+        self.retry_rules = retries.rules(retry_by_cause)
+        if kwargs.get("retry_policy") is None:
+            kwargs |= retries.policy(retry_by_cause)
+        super().__init__(bash_command="" if bash_command is None else bash_command, **kwargs)
+        self.command = None if command is None else list(command)
+        self.scrub_env = scrub_env
         self.adopt_within = adopt_within
         self.grace = grace
         self.notify = notify
@@ -93,6 +127,7 @@ class GPUAlertOperator(BashOperator):
     def execute(self, context: Context) -> Any:
         """As BashOperator's; what became of the task is written down, and its alerts are sent."""
         self._context = context
+        self._retries = retries.Retries(self, context, self.retry_rules)
         try:
             value = super().execute(context)
         except AirflowSkipException:
@@ -103,9 +138,9 @@ class GPUAlertOperator(BashOperator):
         except AirflowFailException:
             self._tell("failed", final=True)
             raise
-        except BaseException:
-            final = not self._retries_left()
-            self._tell("failed" if final else "up_for_retry", final=final)
+        except BaseException as error:
+            final, within_s = self._retries.after(error)
+            self._tell("failed" if final else "up_for_retry", final=final, within_s=within_s)
             raise
         else:
             self._tell("success", final=True)
@@ -130,9 +165,32 @@ class GPUAlertOperator(BashOperator):
         elif self._launching:
             raise _never_began()
 
+    def get_env(self, context: Context) -> dict[str, str]:
+        """As BashOperator's; with ``scrub_env`` without Airflow's own variables."""
+        env: dict[str, str] = super().get_env(context)
+        return without_airflows(env, self.env or {}) if self.scrub_env else env
+
+    def resolve_template_files(self) -> None:
+        """As BashOperator's; an argument of ``command`` is no file to be read, whatever its end."""
+        command, self.command = self.command, None
+        try:
+            super().resolve_template_files()
+        finally:
+            self.command = command
+
+    def render_template(self, content: Any, *args: Any, **kwargs: Any) -> Any:
+        """As BashOperator's; an argument of ``command`` is no file to be rendered, either."""
+        if content is None or content is not self.command:
+            return super().render_template(content, *args, **kwargs)
+        self.template_ext = ()
+        try:
+            return [str(one) for one in super().render_template(content, *args, **kwargs)]
+        finally:
+            del self.template_ext
+
     def _run_inline_command(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
         text = str(self.bash_command)
-        too_long = len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
+        too_long = self.command is None and len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
         return self._train(bash_path, env, Workplace.make(self.cwd, text if too_long else None))
 
     def _run_rendered_script_file(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
@@ -142,7 +200,7 @@ class GPUAlertOperator(BashOperator):
 
     def _train(self, bash: str, env: Mapping[str, str], place: Workplace) -> SubprocessResult:
         """Launch, adopt or claim the training and follow it to its end."""
-        command = [bash, "-c", str(self.bash_command)]
+        command = self.command or [bash, "-c", str(self.bash_command)]
         same = fingerprint(command, self.env, self.cwd)
         if place.script is not None:
             command = [bash, place.script]
@@ -228,7 +286,8 @@ class GPUAlertOperator(BashOperator):
         passes = code == 0 or code in self.skip_on_exit_code
         was_stopped = result.record.event("stopping") is not None
         if code is None or not passes or was_stopped:
-            raise TrainingFailed.of(result)
+            for_good = self._retries.refused(result.verdict)
+            raise (TrainingFailedForGood if for_good else TrainingFailed).of(result)
         try:
             output = last_line(result.log_path, self.output_encoding)
         except OSError as error:  # the status is the training's, whatever became of its log
@@ -240,39 +299,22 @@ class GPUAlertOperator(BashOperator):
 
     def _attempt(self, same: str) -> Attempt:
         assert self._context is not None
-        ti = self._context["ti"]
         return Attempt(
-            key=("airflow", ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index)),
-            number=ti.try_number,
-            adopt_within_s=self._adopt_within_s(),
-            is_last=not self._retries_left(),
+            key=key_of(self._context.get("ti")) or key_by_hand(self.task_id),
+            number=self._retries.number,
+            adopt_within_s=self._retries.adopt_within_s(self.adopt_within),
+            is_last=not self._retries.left,
             fingerprint=same,
         )
 
-    def _retries_left(self) -> bool:
-        assert self._context is not None
-        return retries.are_left(self._context["ti"])
-
-    def _adopt_within_s(self) -> float:
-        """How long after the death of this worker the next attempt begins at the latest."""
-        if not self._retries_left():
-            return 0.0
-        if self.adopt_within is not None:
-            return retries.seconds(self.adopt_within)
-        return retries.noticed_within_s() + self._next_within_s()
-
-    def _next_within_s(self) -> float:
-        """How long after the end of this attempt the next one begins at the latest."""
-        assert self._context is not None
-        return retries.next_within_s(self, self._context["ti"].try_number)
-
-    def _tell(self, state: str, *, final: bool) -> None:
+    def _tell(self, state: str, *, final: bool, within_s: float | None = None) -> None:
         """Write down what became of the task, and wait for the alerts that are then due."""
         if self._handle is None:
             return
-        next_within_s = None if final else self._next_within_s()
-        self._handle.outcome(state, final=final, next_within_s=next_within_s)
+        self._handle.outcome(state, final=final, next_within_s=within_s)
         alerts.settle(self._handle, self.alert_secrets, self.log)
+        if self.do_xcom_push and self._context is not None:
+            xcom.push(self._context.get("ti"), self._handle.record, self.log)
 
 
 def _never_began() -> TrainingFailed:

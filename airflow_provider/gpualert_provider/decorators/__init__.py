@@ -1,0 +1,1 @@
+"""The task decorators of this provider."""

@@ -1,0 +1,24 @@
+"""The link from a task in Airflow's pages to its verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import BaseOperatorLink, conf
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import BaseOperator, TaskInstanceKey
+
+
+class VerdictLink(BaseOperatorLink):
+    """Leads to the attempt's XCom page, where the verdict and the places of log and record are."""
+
+    name = "Verdict"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002
+        """The page's address, on the host where Airflow's pages are."""
+        base = conf.get("api", "base_url", fallback="/").rstrip("/")
+        mapped = f"/mapped/{ti_key.map_index}" if ti_key.map_index >= 0 else ""
+        return (
+            f"{base}/dags/{ti_key.dag_id}/runs/{ti_key.run_id}/tasks/{ti_key.task_id}{mapped}/xcom"
+        )

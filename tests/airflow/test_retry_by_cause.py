@@ -1,0 +1,83 @@
+"""Retries that the cause decides: stopped where they would burn GPU time, else as the task says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from gpualert_provider import retries
+from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
+
+from gpualert_common.errors import UsageError
+from tests.airflow.conftest import Trials
+from tests.supervised import Lab
+
+AGAIN = "retries=1, retry_delay=datetime.timedelta(0)"
+ABSENT = "import package_of_nobody\n"
+BUG = "{}['key']\n"
+
+
+def trained(trials: Trials, lab: Lab, program: str, more: str = "") -> tuple[int, list[str]]:
+    """How often a program that fails was run, and what each record says the task became."""
+    script = lab.script("train.py", program)
+    done = trials.train(f"bash_command='python3 {script}', {AGAIN}{more}")
+    assert done.state == "failed"
+    told = [json.loads((path / "outcome.json").read_text())["state"] for path in lab.records()]
+    return len(told), told
+
+
+def test_deterministic_cause(trials: Trials, lab: Lab) -> None:
+    """What is missing stays missing: one attempt, and the record says that it was the last."""
+    assert trained(trials, lab, ABSENT) == (1, ["failed"])
+
+
+def test_any_other_cause(trials: Trials, lab: Lab) -> None:
+    """A bug of the program may be chance; the task's retries stand."""
+    assert trained(trials, lab, BUG) == (2, ["up_for_retry", "failed"])
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted", "attempts"),
+    [
+        (ABSENT, "False", 2),
+        (ABSENT, "{'missing_module': 'retry'}", 2),
+        (ABSENT, "{'missing_module': 'default'}", 2),
+        (ABSENT, "{'missing_module': datetime.timedelta(0)}", 2),
+        (ABSENT, "{'network': 'stop'}", 1),
+        (BUG, "{'traceback': 'stop'}", 1),
+    ],
+)
+def test_wishes(trials: Trials, lab: Lab, program: str, wanted: str, attempts: int) -> None:
+    """What the author asks for a cause goes before the default, for that cause alone."""
+    assert trained(trials, lab, program, f", retry_by_cause={wanted}")[0] == attempts
+
+
+def test_policy_of_the_author(trials: Trials, lab: Lab) -> None:
+    """A ``retry_policy`` of the task's own is asked, and ours is not."""
+    own = "retry_policy=ExceptionRetryPolicy(rules=[])"
+    assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
+
+
+@pytest.mark.parametrize("wanted", ["{'missing_modul': 'stop'}", "{'network': 'soon'}"])
+def test_bad_wish(trials: Trials, wanted: str) -> None:
+    """A cause that does not exist, or a value that says nothing, is named while the DAG is read."""
+    with pytest.raises(UsageError, match=r"missing_module|network"):
+        trials.dag(f"bash_command='true', retry_by_cause={wanted}")
+
+
+def test_without_policies(
+    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Airflow 3.3 the error itself says that no further attempt shall follow."""
+    monkeypatch.setattr(retries, "HAS_POLICIES", False)
+    script = lab.script("train.py", ABSENT)
+    done = trials.train(f"bash_command='python3 {script}', {AGAIN}")
+    assert (done.state, len(lab.records())) == ("failed", 1)
+    assert isinstance(done.error, TrainingFailedForGood)
+    assert trained(trials, lab, BUG)[0] == 3  # one of them above
+
+
+def test_last_attempt(trials: Trials, lab: Lab) -> None:
+    """Where no attempt is left the error is the plain one."""
+    script = lab.script("train.py", ABSENT)
+    assert type(trials.train(f"bash_command='python3 {script}'").error) is TrainingFailed

@@ -1,0 +1,162 @@
+"""What GPUAlertOperator adds to a BashOperator: a command without a shell, XCom, a clean env."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gpualert_provider.environment import without_airflows
+from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.links import VerdictLink
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+from gpualert_provider.xcom import MOST_BYTES, bounded
+
+from tests.airflow.conftest import Trials
+from tests.supervised import Lab
+
+# -- command -------------------------------------------------------------------------------
+
+
+def test_command_has_no_shell(trials: Trials) -> None:
+    """A list is the program and its arguments, as they are."""
+    assert trials.train("command=['printf', '%s|', '$HOME', 'a b', '*']").returned == "$HOME|a b|*|"
+
+
+def test_command_is_rendered(trials: Trials, lab: Lab) -> None:
+    """Each argument is a template, and none of them a template file."""
+    done = trials.train("command=['echo', '{{ 6 * 7 }}', 'train.sh']")
+    assert done.returned == "42 train.sh"
+
+
+def test_command_that_does_not_exist(trials: Trials) -> None:
+    """The status is that of a shell, and the verdict names it."""
+    error = trials.train("command=['no-such-trainer']").error
+    assert isinstance(error, TrainingFailed)
+    assert (error.exit_code, error.cause) == (127, "command_not_found")
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"bash_command": "true", "command": ["true"]}, {"command": "python train.py"}]
+)
+def test_one_command(arguments: dict[str, Any]) -> None:
+    """Neither, both, or a string for a list: an error that says what is wanted."""
+    with pytest.raises(TypeError, match="command"):
+        GPUAlertOperator(task_id="train", **arguments)
+
+
+def test_by_hand(lab: Lab) -> None:
+    """An operator can be executed outside any DAG run, as unit tests do."""
+    assert GPUAlertOperator(task_id="train", bash_command="echo 1").execute({}) == "1"
+    with pytest.raises(TrainingFailed):
+        GPUAlertOperator(task_id="train", bash_command="exit 3").execute({})
+    assert len(lab.records()) == 2
+
+
+# -- XCom ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "cause"), [("echo well", "none"), ("exit 99", "runtime_error"), ("1/0", None)]
+)
+def test_verdict_in_xcom(trials: Trials, lab: Lab, command: str, cause: str | None) -> None:
+    """Whatever the end, the verdict and the places of log and record are left for later tasks."""
+    done = trials.train(f"bash_command={command!r}")
+    verdict, run = done.xcom("gpualert_verdict"), done.xcom("gpualert_run")
+    assert verdict["run_id"] == run["run_id"] == lab.record().run_id
+    assert cause in (None, verdict["cause"])
+    assert Path(run["log_path"]).read_bytes() == lab.log("output.log")
+    assert Path(run["record"]) == lab.records()[0]
+    assert run["artifacts_left_out"] == 0
+
+
+def test_no_xcom(trials: Trials) -> None:
+    """``do_xcom_push=False`` is honoured."""
+    done = trials.train("bash_command='true', do_xcom_push=False")
+    assert done.xcom("gpualert_verdict") is None
+
+
+def test_xcom_is_bounded() -> None:
+    """A verdict with very long parts loses them, says so, and keeps what matters."""
+    verdict = {"cause": "data", "headline": "h", "shows": [{"claim": "x" * 500}] * 400}
+    kept = bounded(verdict | {"sources": [{"name": "log"}] * 3})
+    assert len(json.dumps(kept)) <= MOST_BYTES
+    assert (kept["cause"], kept["headline"]) == ("data", "h")
+    assert kept["left_out"] == {"sources": 3, "shows": 400}
+    assert bounded(kept) == kept
+
+
+# -- environment ---------------------------------------------------------------------------
+
+
+def test_scrubbed_environment(
+    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow's own variables stay with Airflow; what the author gives, and the task's, do not."""
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://u:secret@db/airflow")
+    monkeypatch.setenv("AIRFLOW_CONN_MINE", "smtp://u:secret@mail")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    shown = "bash_command='env | grep -E \"^(AIRFLOW|MASTER)\" | cut -d= -f1 | sort | xargs'"
+    names = trials.train(f"{shown}, scrub_env=True, append_env=True, env={{'AIRFLOW_X': '1'}}")
+    assert {"AIRFLOW_HOME", "AIRFLOW_X", "MASTER_PORT"} < set(names.returned.split())
+    assert "AIRFLOW_CTX_TASK_ID" in names.returned
+    assert "AIRFLOW_CONN_MINE" not in names.returned
+    assert "AIRFLOW__" not in names.returned
+    assert "AIRFLOW_CONN_MINE" in trials.train(shown).returned
+
+
+def test_which_variables_are_airflows() -> None:
+    """By their names."""
+    env = {"_AIRFLOW_PARSING_CONTEXT_DAG_ID": "d", "AIRFLOW_VAR_KEY": "k", "MY_AIRFLOW_KEY": "m"}
+    assert without_airflows(env, {}) == {"MY_AIRFLOW_KEY": "m"}
+    assert without_airflows(env, {"AIRFLOW_VAR_KEY": "k"}).keys() == {
+        "AIRFLOW_VAR_KEY",
+        "MY_AIRFLOW_KEY",
+    }
+
+
+# -- decorator and pages -------------------------------------------------------------------
+
+_DECORATED = """
+from airflow.sdk import DAG, task
+with DAG("decorated", schedule=None) as dag:
+    @task.gpualert(env={"WHO": "{{ task.task_id }}"}, append_env=True, multiple_outputs=False)
+    def train(epochs):
+        return f"echo {epochs} epochs by $WHO"
+    train(3)
+if __name__ == "__main__":
+    run = dag.test()
+    print("RETURNED", run.get_task_instance("train").xcom_pull(task_ids="train"))
+"""
+
+
+def test_decorator(lab: Lab, database: None) -> None:
+    """``@task.gpualert`` is there by the package's entry point alone, and runs what is returned."""
+    import os
+
+    script = Path(os.environ["AIRFLOW_HOME"]) / "dags" / "decorated.py"
+    script.write_text(_DECORATED)
+    try:
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    finally:
+        script.unlink()
+    assert "RETURNED 3 epochs by train\n" in done.stdout
+    assert len(lab.records()) == 1
+
+
+class Key:
+    """What a link is made from."""
+
+    dag_id, run_id, task_id, map_index = "d", "r", "t", -1
+
+
+@pytest.mark.parametrize(("index", "end"), [(-1, "tasks/t/xcom"), (2, "tasks/t/mapped/2/xcom")])
+def test_link(index: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link leads to the attempt's XCom, also of a mapped task."""
+    monkeypatch.setattr(Key, "map_index", index)
+    get_link: Callable[..., str] = VerdictLink().get_link
+    assert get_link(None, ti_key=Key()).endswith(f"/dags/d/runs/r/{end}")
