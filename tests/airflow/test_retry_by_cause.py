@@ -65,9 +65,7 @@ def test_bad_wish(trials: Trials, wanted: str) -> None:
         trials.dag(f"bash_command='true', retry_by_cause={wanted}")
 
 
-def test_without_policies(
-    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_policies(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before Airflow 3.3 the error itself says that no further attempt shall follow."""
     monkeypatch.setattr(retries, "HAS_POLICIES", False)
     script = lab.script("train.py", ABSENT)

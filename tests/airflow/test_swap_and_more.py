@@ -93,9 +93,7 @@ def test_xcom_is_bounded() -> None:
 # -- environment ---------------------------------------------------------------------------
 
 
-def test_scrubbed_environment(
-    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scrubbed_environment(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow's own variables stay with Airflow; what the author gives, and the task's, do not."""
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://u:secret@db/airflow")
     monkeypatch.setenv("AIRFLOW_CONN_MINE", "smtp://u:secret@mail")

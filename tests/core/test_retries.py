@@ -1,0 +1,91 @@
+"""Which verdicts take a retry away, and what an author may say about it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from gpualert_common.classify import load_rules
+from gpualert_common.diagnose import conclude
+from gpualert_common.errors import UsageError
+from gpualert_common.model import ExitFacts, Verdict
+from gpualert_common.retries import DETERMINISTIC, SURE, Action, RetryRules
+
+RULES = load_rules()
+PLAIN = conclude(
+    run_id="r", attempt=1, host="h", log_path=None, readings=[], facts=ExitFacts(1), rules=RULES
+)
+
+
+def verdict(cause: str, confidence: float = 0.95) -> Verdict:
+    """A verdict that names *cause*."""
+    return dataclasses.replace(PLAIN, cause=cause, confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("cause", "confidence", "action"),
+    [
+        ("missing_module", 0.95, Action.STOP),
+        ("cuda_oom", SURE, Action.STOP),
+        ("cuda_oom", SURE - 0.01, Action.DEFAULT),
+        ("network", 0.99, Action.DEFAULT),
+        ("nan_loss", 0.99, Action.DEFAULT),
+        ("killed_unknown", 0.99, Action.DEFAULT),
+    ],
+)
+def test_careful_default(cause: str, confidence: float, action: Action) -> None:
+    """Retries stop only for what is sure, and deterministic beyond doubt."""
+    advice = RetryRules.of().advise(verdict(cause, confidence))
+    assert (advice.action, advice.delay_s) == (action, None)
+    assert advice.reason.startswith(f"{cause} (confidence ")
+
+
+def test_no_verdict() -> None:
+    """Without a verdict the task's own retries stand."""
+    assert RetryRules.of({"cuda_oom": "stop"}).advise(None).action is Action.DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("wish", "action", "delay_s"),
+    [
+        ("stop", Action.STOP, None),
+        ("retry", Action.RETRY, None),
+        ("default", Action.DEFAULT, None),
+        ("10m", Action.RETRY, 600.0),
+        (90, Action.RETRY, 90.0),
+    ],
+)
+def test_wishes(wish: str | float, action: Action, delay_s: float | None) -> None:
+    """What was asked for a cause holds for it, however sure the verdict, and for no other."""
+    rules = RetryRules.of({"cuda_oom": wish})
+    advice = rules.advise(verdict("cuda_oom", 0.5))
+    assert (advice.action, advice.delay_s) == (action, delay_s)
+    assert rules.advise(verdict("pickling")).action is Action.STOP
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ({"cuda_omm": "stop"}, "did you mean cuda_oom"),
+        ({"what": "stop"}, "'what' is no cause"),
+        ({"network": "soon"}, "network: 'soon' is neither stop"),
+        ({"network": -1}, "network: -1 is neither stop"),
+    ],
+)
+def test_bad_wishes(wishes: dict[str, str | float], said: str) -> None:
+    """The error names the cause, or the value."""
+    with pytest.raises(UsageError, match=said):
+        RetryRules.of(wishes)
+
+
+def test_bad_confidence() -> None:
+    """What is no confidence is refused."""
+    with pytest.raises(UsageError, match=r"1\.5"):
+        RetryRules.of(sure=1.5)
+
+
+def test_deterministic_causes_have_rules() -> None:
+    """Each is a cause of the closed list, and its rule, where there is one, says the same."""
+    retry = {cause: RULES.by_cause[cause].retry for cause in DETERMINISTIC & RULES.by_cause.keys()}
+    assert set(retry.values()) == {"after_fix"}
