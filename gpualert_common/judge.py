@@ -6,7 +6,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpualert_common.classify import CHUNK_BYTES, Reading, RuleSet, Scanner, load_rules, prepare
+from gpualert_common.classify import (
+    CHUNK_BYTES,
+    Reading,
+    RuleSet,
+    Scanner,
+    load_rules,
+    prepare,
+    telling,
+)
 from gpualert_common.diagnose import conclude, to_json
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts
@@ -76,6 +84,17 @@ class Judge:
             {"kind": "broken_rule", "text": f"left out: {error}"} for error in self._broken
         ]
         return fields
+
+
+def telling_lines(text: bytes, own: str | None) -> list[int]:
+    """Start of every line of *text* that people should see, by our rules and the user's *own*.
+
+    None where the rules cannot be read.
+    """
+    try:
+        return telling.telling_lines(text, _live_rules(own, _state_of(own))[0])
+    except (OSError, RuleError):
+        return []
 
 
 def _state_of(own: str | None) -> object:

@@ -194,10 +194,17 @@ class RunHandle:
         views = []
         for name in self.record.logs:
             try:
-                views.append(LogView(self.record.open_log(name), self.record.log_path(name)))
+                path = self.record.log_path(name)
+                views.append(LogView(self.record.open_log(name), path, self._telling))
             except FileNotFoundError:
                 pass  # somebody removed it; the run goes on
         return views
+
+    def _telling(self, lines: bytes) -> list[int]:
+        """Which of *lines* are shown whatever else is left out; the rules are read at need."""
+        from gpualert_common.judge import telling_lines  # the child has long begun
+
+        return telling_lines(lines, self.record.spec.get("rules"))
 
     def wait(self, timeout_s: float | None = None) -> RunResult:
         """How the run ended; the result is this attempt's from now on, and nobody else's.

@@ -1,7 +1,8 @@
 """A bounded, rate-limited view of a log for people: never the log itself, which is on the disk.
 
 An engine's log costs far more per line than a file: the view shows what a person can follow, says
-how much it left out and where all of it is, and always ends with the last lines.
+how much it left out and where all of it is, and always ends with the last lines.  Of what it leaves
+out it still shows the lines that rules take for evidence, exceptions and warnings.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 BURST_LINES = 200
 RATE_LINES_S = 20.0
@@ -17,32 +18,45 @@ RATE_LINES_S = 20.0
 FAST_LINES = 5000
 SLOW_RATE_LINES_S = 0.5
 """From then on: some 43,000 lines a day, however long the run."""
+TELLING_BURST_LINES = 1000
+TELLING_RATE_LINES_S = 1.0
+"""Evidence and warnings that are shown beyond that; a program may warn in every step."""
 PROGRESS_S = 10.0
 """How often a progress bar that redraws one line for ever is shown."""
 LAST_LINES = 50
 """Always shown at the end, whatever was left out before."""
 MOST_LINE_BYTES = 4096
 _READ_BYTES = 1 << 18
-_MOST_READ_BYTES = 8 << 20
+_MOST_READ_BYTES = 32 << 20
 """At one look; of a log that grows faster the older part is passed over unread."""
+
+Telling = Callable[[bytes], list[int]]
+"""Start of each line of some whole lines that is shown even where others are left out, ascending.
+Called only when lines are left out."""
+
+
+def _nothing(_lines: bytes) -> list[int]:
+    return []
 
 
 class LogView:
     """Lines of one log as it grows."""
 
-    def __init__(self, fd: int, path: str) -> None:
+    def __init__(self, fd: int, path: str, telling: Telling = _nothing) -> None:
         self._fd = fd
         self._path = path
+        self._telling = telling
         self._offset = 0
         self._partial = b""
         self._bar = b""
         self._shown = 0
         self._progress_due = time.monotonic() + PROGRESS_S
         self._allowance = float(BURST_LINES)
+        self._for_telling = float(TELLING_BURST_LINES)
         self._at = time.monotonic()
         self._left_out = 0
         self._left_out_bytes = 0
-        self._held: deque[str] = deque(maxlen=LAST_LINES)
+        self._held: deque[bytes] = deque(maxlen=LAST_LINES)
 
     def close(self) -> None:
         """Give back the descriptor."""
@@ -52,17 +66,21 @@ class LogView:
         """The lines to show now; with ``last`` also those that were held back for the end."""
         now = time.monotonic()
         rate = RATE_LINES_S if self._shown < FAST_LINES else SLOW_RATE_LINES_S
-        self._allowance = min(BURST_LINES, self._allowance + (now - self._at) * rate)
+        passed_s = now - self._at
+        self._allowance = min(BURST_LINES, self._allowance + passed_s * rate)
+        self._for_telling = min(
+            TELLING_BURST_LINES, self._for_telling + passed_s * TELLING_RATE_LINES_S
+        )
         self._at = now
         shown: list[str] = []
-        for line in self._read():
-            self._take(line, shown)
+        for lines in self._read():
+            self._take(lines, shown)
         if now >= self._progress_due:
             self._progress_due = now + PROGRESS_S
             self._show_progress(shown)
         if last:
             if self._partial:
-                self._take(_text(self._partial), shown)
+                self._take(self._partial + b"\n", shown)
                 self._partial = b""
             self._show_held(shown)
         elif self._held and self._allowance >= LAST_LINES:
@@ -75,28 +93,53 @@ class LogView:
         drawn, _is_bar, _drawing = self._partial.rpartition(b"\r")
         if drawn and drawn != self._bar:
             self._bar = drawn
-            self._take(_text(drawn), shown)
+            self._take(drawn + b"\n", shown)
 
-    def _take(self, line: str, shown: list[str]) -> None:
-        if self._allowance >= 1 and not self._held:
-            self._allowance -= 1
-            shown.append(line)
-            return
-        if len(self._held) == LAST_LINES:
-            self._left_out += 1
-        self._held.append(line)
+    def _take(self, lines: bytes, shown: list[str]) -> None:
+        """Show whole lines as far as the allowance goes; hold or leave out the others."""
+        free = int(self._allowance) if not self._held else 0
+        at = _end_of(lines, free)
+        first = lines[:at].split(b"\n")[:-1]
+        self._allowance -= len(first)
+        shown += map(_text, first)
+        if at < len(lines):
+            self._thin(lines[at:], shown)
 
-    def _show_held(self, shown: list[str]) -> None:
+    def _thin(self, lines: bytes, shown: list[str]) -> None:
+        """Show of *lines* those that are telling, and hold the last of the others."""
+        at = 0
+        for start in self._telling(lines):
+            if self._for_telling < 1:
+                break
+            self._for_telling -= 1
+            self._hold(lines[at:start])
+            self._left_out += len(self._held)
+            self._held.clear()
+            self._show_mark(shown)
+            at = lines.index(b"\n", start) + 1
+            shown.append(_text(lines[start : at - 1]))
+        self._hold(lines[at:])
+
+    def _hold(self, lines: bytes) -> None:
+        """Keep the last of whole *lines*, and count those that fall out."""
+        count = lines.count(b"\n")
+        self._left_out += max(0, len(self._held) + count - LAST_LINES)
+        self._held.extend(lines.rsplit(b"\n", LAST_LINES + 1)[-LAST_LINES - 1 : -1])
+
+    def _show_mark(self, shown: list[str]) -> None:
         if self._left_out or self._left_out_bytes:
             what = f"{self._left_out:,} lines" if self._left_out else ""
             if self._left_out_bytes:
                 what += (" and " if what else "") + f"{self._left_out_bytes:,} bytes"
             shown.append(f"[gpualert: {what} left out here; the whole log is {self._path}]")
-        shown += self._held
-        self._held.clear()
         self._left_out = self._left_out_bytes = 0
 
-    def _read(self) -> Iterator[str]:
+    def _show_held(self, shown: list[str]) -> None:
+        self._show_mark(shown)
+        shown += map(_text, self._held)
+        self._held.clear()
+
+    def _read(self) -> Iterator[bytes]:
         size = os.fstat(self._fd).st_size
         if size < self._offset:
             self._offset, self._partial = 0, b""  # truncated: it goes on at its start
@@ -110,15 +153,23 @@ class LogView:
             self._allowance = 0.0
         while self._offset < size and (data := os.pread(self._fd, _READ_BYTES, self._offset)):
             self._offset += len(data)
-            yield from self._split(data)
+            lines, newline, rest = data.rpartition(b"\n")
+            if newline:
+                yield self._partial + lines + newline
+                self._partial = b""
+            partial = self._partial + rest
+            self._partial = partial if len(partial) <= MOST_LINE_BYTES else _shortened(partial)
 
-    def _split(self, data: bytes) -> Iterator[str]:
-        """Whole lines; of a progress bar that redraws itself only what a look finds last."""
-        pieces = data.split(b"\n")
-        pieces[0] = self._partial + pieces[0]
-        *whole, partial = pieces
-        self._partial = partial if len(partial) <= MOST_LINE_BYTES else _shortened(partial)
-        yield from map(_text, whole)
+
+def _end_of(lines: bytes, count: int) -> int:
+    """Where the first *count* of whole *lines* end."""
+    at = 0
+    for _ in range(count):
+        end = lines.find(b"\n", at)
+        if end < 0:
+            break
+        at = end + 1
+    return at
 
 
 def _shortened(partial: bytes) -> bytes:

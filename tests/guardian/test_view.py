@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from gpualert_common.guardian import Attempt, RunHandle, view
 from gpualert_common.guardian.view import LAST_LINES, MOST_LINE_BYTES, LogView
+from gpualert_common.judge import telling_lines
 from gpualert_common.spec import RunSpec
 from tests.supervised import Lab, python
 
@@ -118,6 +119,34 @@ def test_lines_without_pause(log: Path) -> None:
     assert last[1:] == [str(n) for n in range(9_950, 10_000)]
 
 
+def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
+    """Of a flood the lines that somebody must see are shown, each with what was left out before."""
+    lines = [b"step %d loss 0.1" % n for n in range(30_000)]
+    lines[9_000] = b"WARNING: loss scale reduced"
+    lines[20_000] = b"RuntimeError: CUDA error: an illegal memory access was encountered"
+    lines[20_001] = b"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
+    with viewing(log) as found:
+        found._telling = lambda text: telling_lines(text, None)
+        append(log, b"\n".join(lines) + b"\n")
+        seen = found.look() + found.look(last=True)
+    shown, left_out, _bytes = told_of(seen)
+    assert len(shown) + left_out == len(lines)
+    assert [lines.index(line.encode()) for line in shown] == [
+        *range(view.BURST_LINES), 9_000, 20_000, 20_001, *range(29_950, 30_000)
+    ]  # fmt: skip
+
+
+def test_telling_lines_are_bounded(log: Path) -> None:
+    """A program that warns in every step is cut like any other."""
+    with viewing(log) as found:
+        found._telling = lambda text: telling_lines(text, None)
+        append(log, b"WARNING: again\n" * 20_000)
+        seen = found.look() + found.look(last=True)
+    shown, left_out, _bytes = told_of(seen)
+    assert len(shown) + left_out == 20_000
+    assert len(shown) == view.BURST_LINES + view.TELLING_BURST_LINES + LAST_LINES
+
+
 def test_a_jump_is_counted(log: Path) -> None:
     """Of a log that grew by far too much the unread part is told in bytes."""
     line = b"x" * 99 + b"\n"
@@ -147,7 +176,7 @@ def test_giant_line(log: Path) -> None:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert told_of(seen)[0][-1] == "after"
-    assert told_of(seen)[2] > 290 << 20
+    assert told_of(seen)[2] > 260 << 20
     assert max(len(line) for line in seen) < 5 * MOST_LINE_BYTES
     assert peak < 32 << 20
 
