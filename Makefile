@@ -15,11 +15,11 @@ export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
 
-.PHONY: help setup check test debian e2e demo bench corpus docs clean
+.PHONY: help setup check test test-upstream debian e2e demo bench corpus docs clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(VENV)/.ready  ## the environment in .venv, with the core installed editable
 
@@ -56,7 +56,8 @@ IN_PREFECT = examples/prefect_flow.py tests/benchmarks/prefect_start.py \
 
 # What imports Airflow is checked with it.
 IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/airflow/dags/matrix.py \
-	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/*/*.py tests/airflow/*.py)
+	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/*/*.py tests/airflow/*.py \
+	tests/upstream/airflow/*.py tests/upstream/airflow/tests_common/*.py tests/upstream/airflow/tests_common/*/*.py)
 
 # By pip, which also looks where the machine's own pip configuration says: that is how a site
 # offers a CPU-only build, which is a tenth of the size of the one on the public registry.
@@ -77,6 +78,9 @@ test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any 
 	$(PY) -m pytest $(PYTEST_ARGS)
 	$(AIRFLOW)/bin/python -m pytest tests/airflow $(PYTEST_ARGS)
 	$(PREFECT)/bin/python -m pytest tests/prefect $(PYTEST_ARGS)
+
+test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready  ## the tests of the engines' own operators, with ours in their place
+	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python
 
 debian:
 	tests/faults/install-debian-packages.sh

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -79,9 +81,52 @@ def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None
     assert done.state == "failed"
     assert isinstance(done.error, TrainingFailed)
     assert done.error.exit_code == code
-    assert told(lab)[0] == code
-    assert told(lab)[1] in ("cancelled", "preempted")
+    assert told(lab)[:2] == (code, "preempted")  # nobody touched the task
     until(lab.is_empty, "the guardian to be gone")
+
+
+@pytest.mark.parametrize("state", ["failed", "success", "restarting"])
+def test_kill_on_a_persons_word(trials: Trials, lab: Lab, when: When, state: str) -> None:
+    """A task that somebody marked or cleared before was cancelled, not preempted."""
+
+    def mark_and_kill() -> None:
+        mark(state)
+        send(signal.SIGTERM)()
+
+    when(lambda: is_training(lab), mark_and_kill)
+    trials.train(trainer("plain"))
+    assert told(lab)[1] == "cancelled"
+    stopping = lab.record().event("stopping")
+    assert stopping is not None
+    because = stopping["sender"]["because"]
+    assert because.startswith("its task was ended in Airflow: it was ")
+    assert because.endswith("cleared" if state == "restarting" else f"set to {state}")
+
+
+def mark(state: str) -> None:
+    """Give every running task this state, as Airflow's pages do."""
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+    from sqlalchemy import update
+
+    with create_session() as session:
+        running = TaskInstance.state == "running"
+        session.execute(update(TaskInstance).where(running).values(state=state))
+
+
+def test_kill_when_airflow_does_not_answer(
+    trials: Trials, lab: Lab, when: When, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The training is stopped all the same, and soon."""
+    from gpualert_provider import stopping
+
+    monkeypatch.setattr(stopping, "ANSWER_S", 0.2)
+    monkeypatch.setattr(stopping, "reason", lambda _ti: threading.Event().wait(30))
+    when(lambda: is_training(lab), send(signal.SIGTERM))
+    began = time.monotonic()
+    assert trials.train(trainer("plain")).state == "failed"
+    assert time.monotonic() - began < 20
+    assert told(lab)[1] == "cancelled"
 
 
 def test_kill_of_a_skip_code(trials: Trials, lab: Lab, when: When) -> None:

@@ -21,7 +21,7 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_provider import alerts, retries, xcom
+from gpualert_provider import alerts, retries, stopping, xcom
 from gpualert_provider.environment import without_airflows
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
 from gpualert_provider.identity import key_by_hand, key_of
@@ -160,8 +160,7 @@ class GPUAlertOperator(BashOperator):
         """
         self._killed = True
         if self._handle is not None:
-            # A person, or a drain: the engine does not say which.
-            self._handle.stop("Airflow ended its task, on somebody's word or for a drained worker")
+            stopping.stop(self._handle, (self._context or {}).get("ti"))
         elif self._launching:
             raise _never_began()
 

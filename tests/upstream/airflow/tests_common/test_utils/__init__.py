@@ -1,0 +1,1 @@
+"""The modules that tests import by name."""

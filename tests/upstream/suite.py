@@ -1,0 +1,74 @@
+"""The tests of an engine's own operator, and the place that they run in with another in its stead.
+
+A suite has a folder here: a pytest plugin ``swap``, whose option ``--operator`` names the class,
+and modules that stand in for those which the tests import and nobody publishes.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.supervised import Lab
+from tests.upstream import outcome
+from tests.upstream.outcome import Outcome
+
+HERE = Path(__file__).parent.resolve()
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What there is to run.
+
+    :ivar engine: its name, that of the folder here, and the prefix of its variables
+    :ivar distribution: its sdist has the tests
+    :ivar tests: how many each file has; one that goes missing is a failure
+    :ivar settings: variables for the engine, whose home lies in this directory
+    """
+
+    engine: str
+    distribution: str
+    tests: Mapping[str, int]
+    settings: Callable[[Path], Mapping[str, str]]
+
+    def run(self, python: Path, source: Path, operator: str) -> dict[str, Outcome]:
+        """Run the tests of this sdist with a class, in a home that is gone afterwards."""
+        with tempfile.TemporaryDirectory(prefix="gpualert-upstream-") as home:
+            lab = Lab(Path(home))
+            (lab.home / "tmp").mkdir()
+            foreign = (self.engine.upper(), "GPUALERT_", "PYTEST_", "PYTHON")
+            env = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+            env |= lab.environment()
+            env |= self.settings(lab.home)
+            env["PYTHONPATH"] = str(HERE / self.engine)
+            arguments = ["-p", "swap", f"--operator={operator}"]
+            if operator == "broken":  # the failures are what is wanted, and of no interest
+                arguments += ["--tb=no", "--no-summary"]
+            try:
+                return outcome.run(python, source, self.tests, *arguments, env=env)
+            finally:
+                lab.end_everything()
+
+
+def _airflow(home: Path) -> Mapping[str, str]:
+    return {
+        "AIRFLOW_HOME": str(home / "airflow"),
+        # A DAG that a test adds to is written each time, not once in half a minute.
+        "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "0",
+    }
+
+
+SUITES = (
+    Suite(
+        engine="airflow",
+        distribution="apache_airflow_providers_standard",
+        tests={
+            "tests/unit/standard/operators/test_bash.py": 38,
+            "tests/unit/standard/decorators/test_bash.py": 42,
+        },
+        settings=_airflow,
+    ),
+)
