@@ -12,7 +12,6 @@ import time
 from typing import Any
 
 from gpualert_common.errors import RecordError
-from gpualert_common.judge import Judge
 from gpualert_common.record import EXIT, SPARE, SPEC, VERDICT, Record
 from gpualert_common.spec import Ending
 from gpualert_common.supervise.proc import boot_id, pid_namespace, read_stat
@@ -95,6 +94,8 @@ def recover(record: Record, *, force: bool = False) -> str:
 
 def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
     """The verdict of a record's logs, read whole; without an ending, of a run that goes on."""
+    from gpualert_common.judge import Judge  # with it comes the classifier; most runs need none
+
     reader = Judge(record.spec)
     path = None
     for name in record.logs:

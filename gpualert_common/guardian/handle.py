@@ -26,6 +26,8 @@ from gpualert_common.supervise import proc
 Meaning = Literal["cancelled", "preempted", "timeout"]
 
 _POLL_S = 0.25
+_LAST_POLL_S = 0.01
+"""Once the guardian has ended: what it left to write takes milliseconds."""
 _VERDICT_S = 7.0
 """From the exit record to the end of a guardian: the verdict's deadline and its margin."""
 
@@ -252,7 +254,7 @@ class RunHandle:
         """Sleep, but not beyond the guardian's end."""
         fd = self._keeper.guardian_fd if self._keeper is not None else -1
         if fd >= 0 and proc.is_ready(fd):
-            fd = -1  # it has ended, and somebody still writes down how
+            fd, seconds = -1, min(seconds, _LAST_POLL_S)  # somebody still writes down how it ended
         poll = select.poll()
         if fd >= 0:
             poll.register(fd, select.POLLIN)
