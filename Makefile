@@ -55,7 +55,7 @@ IN_PREFECT = examples/prefect_flow.py tests/benchmarks/prefect_start.py \
 	$(wildcard prefect_collection/prefect_gpualert/*.py tests/prefect/*.py)
 
 # What imports Airflow is checked with it.
-IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/airflow/dags/matrix.py \
+IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/benchmarks/airflow_flood.py tests/airflow/dags/matrix.py \
 	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/*/*.py tests/airflow/*.py \
 	tests/upstream/airflow/*.py tests/upstream/airflow/tests_common/*.py tests/upstream/airflow/tests_common/*/*.py)
 

@@ -1,0 +1,124 @@
+"""A task that prints 200,000 lines under a real LocalExecutor: ours beside BashOperator.
+
+Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
+tests.benchmarks.airflow_flood``.  Rounds are interleaved.  The wall time is the task's, as Airflow
+has it in its books; the CPU is that of the process that runs the task.  Each thousandth line is a
+warning, and a round counts only when the task log shows all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+OPERATORS = ("GPUAlertOperator", "BashOperator")
+LINES = 200_000
+EVERY = 1000
+FASTER = 10.0
+
+_CHILD = """
+for n in range({lines}):
+    if n % {every} == 7:
+        print(f"WARNING: gradient overflow at step {{n}}")
+    else:
+        print(f"step {{n:06d}} loss {{1 / (n + 1):.6f}} lr 0.0003 tokens/s 12345.6 memory 71.2 GiB")
+"""
+
+_DAGS = """
+import resource
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.sdk import DAG
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+
+def used():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+def begin(context):
+    global began
+    began = used()
+
+def note(context, result=None):
+    context["ti"].xcom_push(key="cpu_s", value=used() - began)
+
+for operator in (GPUAlertOperator, BashOperator):
+    with DAG(operator.__name__, schedule=None) as dag:
+        operator(
+            task_id="train",
+            bash_command="python3 {child}",
+            pre_execute=begin,
+            post_execute=note,
+        )
+    globals()[operator.__name__] = dag
+"""
+
+
+def main() -> int:
+    """Measure and print; 1 when the promise is not kept; with --json store the figures too."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.airflow_flood")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    (ROOT / ".bench").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / ".bench") as scratch:
+        row = measure(Path(scratch), options.rounds)
+    from tests.benchmarks.measure import text_of
+
+    print(text_of(row))
+    if options.json is not None:
+        content = {"schema": 1, "rows": [row.to_json()]}
+        options.json.write_text(json.dumps(content, indent=1) + "\n")
+    return 0 if all(limit.met for limit in row.limits) else 1
+
+
+def measure(home: Path, rounds: int) -> Any:
+    """The row: wall time and CPU of the task, and of both how much less ours takes."""
+    from tests.airflow.standalone import Standalone
+    from tests.benchmarks.measure import Row
+
+    child = home / "flood.py"
+    child.write_text(_CHILD.format(lines=LINES, every=EVERY))
+    dags = home / "dags"
+    dags.mkdir()
+    (dags / "flood.py").write_text(_DAGS.replace("{child}", str(child)))
+    airflow = Standalone(home, dags, {"GPUALERT_NOTIFY": "none"})
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in OPERATORS}
+    try:
+        airflow.start()
+        for number in range(rounds + 1):
+            for name in OPERATORS:
+                sample = _run(airflow, home, name)
+                if number:  # the first one warms the caches
+                    found[name].append(sample)
+    finally:
+        airflow.end()
+    row = Row(f"Airflow, LocalExecutor: a task that prints {LINES:,} lines")
+    for name, samples in found.items():
+        row.add(f"{name}, wall", [wall for wall, _ in samples], "s")
+        row.add(f"{name}, CPU of its process", [cpu for _, cpu in samples], "s")
+    for what in ("wall", "CPU of its process"):
+        ours, theirs = (row.entries[f"{name}, {what}"].median for name in OPERATORS)
+        row.promise(f"{what}, times less", theirs / ours, FASTER, "x", at_least=True)
+    return row
+
+
+def _run(airflow: Any, home: Path, name: str) -> tuple[float, float]:
+    from tests.airflow.standalone import wait_for
+
+    run = airflow.trigger(name)
+    wait_for(lambda: airflow.is_over(name, run), f"the end of {name}", 300)
+    task = airflow.task(name, run)
+    assert task["state"] == "success", task
+    (log,) = (home / "logs").glob(f"dag_id={name}/run_id={run}/task_id=train/attempt=1.log")
+    warned = log.read_bytes().count(b"WARNING: gradient overflow")
+    assert warned == LINES // EVERY, f"{name}: {warned} of {LINES // EVERY} warnings in its log"
+    path = f"dags/{name}/dagRuns/{run}/taskInstances/train/xcomEntries/cpu_s"
+    return task["duration"], float(airflow.call("GET", path)["value"])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
