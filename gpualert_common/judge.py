@@ -89,7 +89,7 @@ class Judge:
 def telling_lines(text: bytes, own: str | None) -> list[int]:
     """Start of every line of *text* that people should see, by our rules and the user's *own*.
 
-    None where the rules cannot be read.
+    No line where the rules cannot be read.
     """
     try:
         return telling.telling_lines(text, _live_rules(own, _state_of(own))[0])

@@ -81,6 +81,8 @@ class RetryRules:
             return Advice(wish.action, f"{said}; {wish.reason}", wish.delay_s)
         if verdict.cause not in DETERMINISTIC:
             return Advice(Action.DEFAULT, f"{said}; another attempt may end differently")
+        if verdict.cause == "cuda_oom" and verdict.details.get("kind") == "co_tenant":
+            return Advice(Action.DEFAULT, f"{said}; others on the card may have gone by then")
         if verdict.confidence < self.sure:
             return Advice(Action.DEFAULT, f"{said}; not sure enough to stop retries")
         return Advice(Action.STOP, f"{said}; the same command would meet it again")

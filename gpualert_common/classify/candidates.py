@@ -27,7 +27,7 @@ from gpualert_common.classify.prefixes import normalise
 from gpualert_common.classify.program import latin1_regex, program_of
 from gpualert_common.classify.raised import Context, Link, Traceback
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import Reading
+from gpualert_common.classify.scan import PROGRESS, Reading
 from gpualert_common.model import Role
 
 _LAST_WORD_LINES = 3
@@ -39,14 +39,18 @@ _FAR_FROM_END = 40
 _RECORD: Final = latin1_regex(rb"\b(?:INFO|DEBUG|NOTICE)\b")
 """What a program that goes on logs; what the runtime says while it goes down is a warning."""
 
+_LEAVING: Final = latin1_regex(
+    rb"(?i)\b(?:drain|stop|exit|terminat|abort|shut|leav|quit|interrupt)\w*|\bsaving\b"
+)
+"""What a program does about a signal that ends it; others only make it rotate its log."""
 _COMPLETED: Final = latin1_regex(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
 _TRAINED: Final = latin1_regex(
     rb"(?i)\btraining (?:of \w+ )?(?:is |was |has )?(?:done|completed?|finished|over)\b"
-    rb"|\b(?:finished|completed|done) training\b|['\"]train_runtime['\"]"
+    rb"|['\"]train_runtime['\"]"
 )
 _WRITTEN: Final = latin1_regex(
     rb"(?i)\bwrote \S+\.\w"
-    rb"|\b(?:saved|saving|wrote|written)\b.{0,80}(?:checkpoint|ckpt|model|state|\.pt)"
+    rb"|\b(?:saved|wrote|written)\b.{0,80}(?:checkpoint|ckpt|model|state|\.pt)"
     rb"|(?:checkpoint|ckpt|\.pt\w?)\b.{0,60}\b(?:saved|written)\b|remounting filesystem read-only"
 )
 _PARTING_LINES = 4
@@ -62,8 +66,9 @@ _FINITE_LOSS: Final = latin1_regex(
     rb"(?i)\bloss(?:_[a-z]{1,9})?['\"]?\s{0,2}[:= ]\s{0,2}['\"]?-?"
     rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
 )
+_SUMMARY: Final = latin1_regex(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
 _FINITE_LOSSES = 2
-"""Told behind the last bad value they show that it was passing; one may be an average."""
+"""Told of steps behind the last bad value they show that it was passing."""
 
 _PROGRESS_STEPS = 3
 """Different step numbers after a failure that show that training went on."""
@@ -147,34 +152,41 @@ def is_afterwards(one: Candidate, reading: Reading) -> bool:
     if one.file != reading.file or one.head is None or one.head.context is not Context.THREAD:
         return False
     before = reading.tail[: max(0, one.head.start.offset - reading.tail_offset)]
-    return _TRAINED.search(before) is not None
+    done = list(_TRAINED.finditer(before))
+    return bool(done) and PROGRESS.search(before, done[-1].end()) is None
 
 
 def _recovered(reading: Reading, offset: int) -> bool:
     """True when the loss was finite again behind *offset*, as far as the end shows."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
-    lines = canonical(behind).split(b"\n")
+    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS.search(line)]
+    lines = [line for line in lines if not _SUMMARY.search(line)]
     finite = (
         line for line in lines if _FINITE_LOSS.search(line) and not is_bar(line.decode("latin1"))
     )
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 
 
-def is_last_word(reading: Reading, place: Place, cause: str = "") -> bool:
+def is_last_word(reading: Reading, place: Place, *, leaving: bool = False) -> bool:
     """True when next to nothing stands behind *place*, and no logger's record among it.
 
-    A program that was told to stop may still say what it does about that, but not that it is
-    through with its work.
+    A program that said there that it is *leaving* may still say how, but not that it is through
+    with its work.
     """
     if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END:
         return False
     after = canonical(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
     lines = [line for line in after if line.strip()]
-    if cause == "cancelled" and len(lines) <= _PARTING_LINES:
+    if leaving and len(lines) <= _PARTING_LINES:
         return not any(_COMPLETED.search(line) for line in lines)
     if len(lines) > _LAST_WORD_LINES:
         return False
     return not any(_RECORD.search(line) for line in lines)
+
+
+def _is_leaving(one: Observation) -> bool:
+    own_words = one.cause == "cancelled" and one.role is Role.CASCADE
+    return own_words and _LEAVING.search(one.excerpt.encode()) is not None
 
 
 def is_near_end(reading: Reading, place: Place) -> bool:
@@ -300,7 +312,7 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
             head=head,
             went_on=recovered or went_on(reading, last.place.offset, steps),
             near_end=head is not None or is_near_end(reading, last.place),
-            last_word=is_last_word(reading, last.place, cause),
+            last_word=is_last_word(reading, last.place, leaving=_is_leaving(one)),
         )
     ]
 

@@ -38,12 +38,27 @@ MARKERS = (
 """While no traceback is open the parser wants to see every line that contains one of these or
 matches one of :data:`HEADLESS`."""
 
+UNTELLING = (
+    *("ArrowInvalid", "BadZipFile", "BrokenProcessPool", "ContextualVersionConflict"),
+    *(
+        "DistributionNotFound",
+        "KilledWorker",
+        "MissingMandatoryValue",
+        "NoSuchBucket",
+        "NoSuchKey",
+        "RateLimitReached",
+    ),
+    *("RemoteDisconnected", "TimeoutExpired"),
+)
+"""Exceptions whose names do not say by their ending that they are some."""
+
 HEADLESS = (
     rb"Process \S+-\d+:",
     rb'File "[^"\n]+", line \d+',
     rb"[A-Za-z](?:Error|Interrupt|Fault|Failed|Failure|Exit|Timeout)\b",
     rb"Exception\b",
-    rb"\.(?:_*[A-Z]\w*|error): ",
+    rb"(?:errors?|exceptions?|exc|errorfactory)\.[A-Z]\w*: |\.[Ee]rror: |Error_[A-Z]",
+    *(re.escape(name).encode() for name in UNTELLING),
     rb"Check failed: ",
 )
 
@@ -57,8 +72,9 @@ _EXCEPTION = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_]\w*))(?:: ?(?P<message>.*)|)$"
 )
 _TELLING = re.compile(
-    r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration|Failure|Failed|Timeout|Fault|Group)$"
-    r"|^(?:error|gaierror|herror|timeout|Empty|Full|BadZipFile|RemoteTraceback|Abort|CancelledError)$"
+    r"(?:Error(?:_\w+)?|Exception|Warning|Interrupt|Exit|Iteration|Failure|Failed|Timeout|Fault)$"
+    r"|Group$|^(?:error|gaierror|herror|timeout|Empty|Full|RemoteTraceback|Abort|CancelledError"
+    rf"|{'|'.join(UNTELLING)})$"
 )
 _BARE = re.compile(
     r"^\s{0,3}(?:E\s{2,7})?(?P<type>"
@@ -67,6 +83,11 @@ _BARE = re.compile(
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
     r"(?:: ?(?P<message>.*)|)$"
 )
+_OF_ERRORS = re.compile(
+    r"(?:^|[._])(?:errors?|exceptions?|exc|errorfactory)\.\w+$"
+    r"|(?:Error|Exception|Interrupt|Fault|Failed|Failure|Exit|Timeout)$"
+)
+"""A dotted name that is an exception's by its module, where its ending does not say so."""
 _LONGEST_REPR = 1000
 _REPR = re.compile(
     r"^(?:.*(?:[Ee]rror|ERROR|[Ff]ailed|exception).*: )?"
@@ -128,7 +149,12 @@ def named_alone(text: str) -> Named | None:
         match = _REPR.match(text)
     if match is None or is_report(match["type"]) or match["type"].endswith("Warning"):
         return None
+    if not is_telling(match["type"]) and not _OF_ERRORS.search(match["type"]):
+        return None  # a logger may be called app.Trainer
     return Named(match["type"], match["message"] or "")
+
+
+_MOST_QUOTED = 200
 
 
 def quoted_lines(text: str) -> list[str]:
@@ -136,9 +162,16 @@ def quoted_lines(text: str) -> list[str]:
 
     So loggers in JSON write it, and whoever prints the repr of an exception.  Empty for others.
     """
-    if "\\n" not in text or "Traceback (most recent call" not in text:
+    before, begins, behind = text.partition("Traceback (most recent call")
+    if "\\n" not in behind:
         return []
-    pieces = text.replace('\\"', '"').split("\\n")
+    quote = max('"', "'", key=before.rfind)
+    if quote in before:
+        behind = re.split(rf"(?<!\\){quote}", behind, maxsplit=1)[0]
+    pieces = [before + begins, *behind.replace('\\"', '"').replace("\\'", "'").split("\\n")]
+    pieces[:2] = ["".join(pieces[:2])]
+    if len(pieces) > _MOST_QUOTED:
+        pieces = [*pieces[: _MOST_QUOTED // 2], *pieces[-_MOST_QUOTED // 2 :]]
     return [piece for piece in pieces if any(map(str.isalnum, piece))]
 
 

@@ -320,6 +320,8 @@ def _from_status(status: Status, facts: ExitFacts) -> Resolution:
         confidence = 0.6 if facts.log_disk_full else 0.3
     elif status.disposition is Disposition.NOT_STARTED:
         confidence = 0.98
+    elif status.signal is None:
+        confidence = 0.8  # of any program, or of the last one in a script
     elif status.probable:
         confidence = 0.7
     details: dict[str, Any] = {}

@@ -201,11 +201,21 @@ class TracebackParser:
         return Part.OTHER
 
     def _take_quoted(self, line: Line, place: Place, quoted: list[str]) -> Part:
-        """A whole traceback in one line, which may be the message of the one before it."""
+        """A whole traceback in one line.
+
+        It may be the message of the one before it (what an old loader raises), a record between
+        its lines (what a logger writes in JSON), or a line of source that only looks like one.
+        """
         stream = self._touched(line, place)
         if stream is not None and stream.open and not self.many:
-            stream.open.pop()
-            self._busy -= 1
+            state = stream.open[-1]
+            if len(line.text) - len(line.text.lstrip()) > state.indent:
+                return self._take(stream, line, place)
+            if named_after_frames(line.text.partition("Traceback")[0].strip(" '\""), True):
+                stream.open.pop()
+                self._busy -= 1
+            else:
+                line = line._replace(stream=f"{line.stream} (quoted)")
         for piece in quoted:
             self._feed(line._replace(text=piece), place, benign=False)
         if stream := self._streams.get(line.stream):

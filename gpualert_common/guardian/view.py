@@ -21,6 +21,8 @@ SLOW_RATE_LINES_S = 0.5
 TELLING_BURST_LINES = 1000
 TELLING_RATE_LINES_S = 1.0
 """Evidence and warnings that are shown beyond that; a program may warn in every step."""
+MOST_LOOKING_S = 0.5
+"""What one look may take to find them; the first look also makes the rules ready."""
 PROGRESS_S = 10.0
 """How often a progress bar that redraws one line for ever is shown."""
 LAST_LINES = 50
@@ -54,6 +56,7 @@ class LogView:
         self._allowance = float(BURST_LINES)
         self._for_telling = float(TELLING_BURST_LINES)
         self._at = time.monotonic()
+        self._looked_s = 0.0
         self._left_out = 0
         self._left_out_bytes = 0
         self._held: deque[bytes] = deque(maxlen=LAST_LINES)
@@ -72,6 +75,7 @@ class LogView:
             TELLING_BURST_LINES, self._for_telling + passed_s * TELLING_RATE_LINES_S
         )
         self._at = now
+        self._looked_s = 0.0
         shown: list[str] = []
         for lines in self._read():
             self._take(lines, shown)
@@ -108,7 +112,7 @@ class LogView:
     def _thin(self, lines: bytes, shown: list[str]) -> None:
         """Show of *lines* those that are telling, and hold the last of the others."""
         at = 0
-        for start in self._telling(lines):
+        for start in self._found(lines):
             if self._for_telling < 1:
                 break
             self._for_telling -= 1
@@ -119,6 +123,15 @@ class LogView:
             at = lines.index(b"\n", start) + 1
             shown.append(_text(lines[start : at - 1]))
         self._hold(lines[at:])
+
+    def _found(self, lines: bytes) -> list[int]:
+        """Where *lines* are telling; nowhere once looking for that has taken its time."""
+        if self._for_telling < 1 or self._looked_s > MOST_LOOKING_S:
+            return []
+        began = time.monotonic()
+        found = self._telling(lines)
+        self._looked_s += time.monotonic() - began
+        return found
 
     def _hold(self, lines: bytes) -> None:
         """Keep the last of whole *lines*, and count those that fall out."""

@@ -7,6 +7,7 @@ the last ``*_TAIL_BYTES`` is named as not scanned.
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 import time
@@ -43,6 +44,11 @@ SUCCESS_TAIL_BYTES = 8 << 20
 """About 20 ms of scanning: enough for the end of a run that went well."""
 FAILURE_TAIL_BYTES = 256 << 20
 """About a second of scanning: a failed run deserves it."""
+LAST_BYTES = 256 << 10
+"""What is still read when the time is over: some 0.1 s of the slowest lines."""
+_READING_SHARE = 0.7
+"""Of the time for a verdict; the rest is for that chunk, and for concluding."""
+_LEAVE_S = 2.0
 _BUSY_S = 0.05
 _IDLE_S = 0.25
 _SETTLED_S = 1.0
@@ -59,6 +65,7 @@ class Analyst:
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
+        self._read_until = math.inf
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: dict[str, Any] | None = None
         self.problem: BaseException | None = None
@@ -72,11 +79,15 @@ class Analyst:
     ) -> dict[str, Any] | None:
         """The verdict, or None with ``problem`` set when it cannot be had in time."""
         self._end = ending, facts
+        self._read_until = time.monotonic() + deadline_s * _READING_SHARE
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
         self._thread.join(deadline_s)
         if self._thread.is_alive():
+            # The interpreter must not end while the thread is inside of RE2: that aborts it.
+            self._read_until = 0.0
+            atexit.register(self._thread.join, _LEAVE_S)
             self.problem = TimeoutError(f"the classifier did not conclude within {deadline_s:g} s")
         return self._verdict if self.problem is None else None
 
@@ -134,7 +145,10 @@ class Analyst:
             end = log.size
             self._offsets[log.name] = max(self._offsets[log.name], end - tail)
             while self._offsets[log.name] < end and self._read_chunk(log):
-                pass
+                if time.monotonic() > self._read_until:  # its end tells most
+                    self._offsets[log.name] = max(self._offsets[log.name], end - LAST_BYTES)
+                    self._read_chunk(log)
+                    break
 
     def _get_evidence(self) -> Evidence:
         if self._evidence is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -306,3 +308,15 @@ def test_leader_is_dead_when_the_run_is_over(lab: Lab) -> None:
     result = run(shell("echo $$; sleep 0.1; exit 3"))
     assert not is_alive(int(Path(result.log_path).read_text()))
     assert lab.is_empty()
+
+
+def test_a_slow_classifier_still_concludes(lab: Lab) -> None:
+    """A log that takes too long to read costs its middle, not the verdict, nor the caller's end."""
+    script = lab.script("train.py", "print('loss: nan\\n' * 8_000_000)\n1/0\n")
+    program = (
+        "from gpualert_common import run\n"
+        f"result = run(['python3', {script!r}])\n"
+        "print(result.exit_code, [one['cause'] for one in result.verdict.secondary])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "1 ['div_zero']\n"), done.stderr

@@ -101,6 +101,51 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         0,
         "nan_loss",
     ),
+    "a loss that stays nan, and a summary of better times": (
+        STEPS
+        + "".join(f"step {n} loss: nan\n" for n in range(40, 44))
+        + "Best val loss: 0.45\nBest train loss: 0.31\n",
+        0,
+        "nan_loss",
+    ),
+    "a checkpoint that was only announced": (
+        "Saving model checkpoint to /out/checkpoint-1\n"
+        + RAISE
+        + "OSError: [Errno 30] Read-only file system: '/out/checkpoint-1'\n",
+        1,
+        "permission",
+    ),
+    "a signal that only rotates a log": (
+        STEPS + "Got SIGHUP, rotating log file\nINFO epoch 30 saved\n",
+        0,
+        "none",
+    ),
+    "a logger called like a class": (
+        "".join(f"2026-02-11 10:00:00 app.Trainer: step {n} ok\n" for n in range(60)),
+        -9,
+        "killed_unknown",
+    ),
+    "what make says of a target": (
+        RAISE + "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='hub.example', "
+        "port=443): Max retries exceeded with url: /x\n"
+        "make: *** [Makefile:3: train] Error 1\n",
+        2,
+        "network",
+    ),
+    "a record in JSON between the frames": (
+        'Traceback (most recent call last):\n  File "train.py", line 3, in main\n    step()\n'
+        '{"exc": "Traceback (most recent call last):\\n  File \\"a.py\\", line 1, in f'
+        '\\nTimeoutError: late"}\n' + OOM,
+        1,
+        "cuda_oom",
+    ),
+    "a thread that dies after one epoch": (
+        "Epoch 1: finished training, validating\nException in thread Thread-1:\n"
+        + RAISE
+        + "KeyError: 'x'\n",
+        None,
+        "traceback",
+    ),
     "a disk that went read-only": (
         "wrote ckpt_1.pt\n" + RAISE + "OSError: [Errno 30] Read-only file system: 'ckpt_2.pt'\n",
         1,

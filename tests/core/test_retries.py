@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 
 from gpualert_common.classify import load_rules
+from gpualert_common.classify.causes import CAUSES
 from gpualert_common.diagnose import conclude
 from gpualert_common.errors import UsageError
 from gpualert_common.model import ExitFacts, Verdict
@@ -39,6 +40,27 @@ def test_careful_default(cause: str, confidence: float, action: Action) -> None:
     advice = RetryRules.of().advise(verdict(cause, confidence))
     assert (advice.action, advice.delay_s) == (action, None)
     assert advice.reason.startswith(f"{cause} (confidence ")
+
+
+@pytest.mark.parametrize("code", [2, 126, 127])
+def test_a_bare_status_is_not_sure(code: int) -> None:
+    """What only the exit status says may be that of the last command in a script."""
+    found = conclude(
+        run_id="r",
+        attempt=1,
+        host="h",
+        log_path=None,
+        readings=[],
+        facts=ExitFacts(code),
+        rules=RULES,
+    )
+    assert RetryRules.of().advise(found).action is Action.DEFAULT
+
+
+def test_others_on_the_card() -> None:
+    """Memory that another process holds may be free by the next attempt."""
+    found = dataclasses.replace(verdict("cuda_oom"), details={"kind": "co_tenant"})
+    assert RetryRules.of().advise(found).action is Action.DEFAULT
 
 
 def test_no_verdict() -> None:
@@ -87,5 +109,6 @@ def test_bad_confidence() -> None:
 
 def test_deterministic_causes_have_rules() -> None:
     """Each is a cause of the closed list, and its rule, where there is one, says the same."""
+    assert set(CAUSES) >= DETERMINISTIC
     retry = {cause: RULES.by_cause[cause].retry for cause in DETERMINISTIC & RULES.by_cause.keys()}
     assert set(retry.values()) == {"after_fix"}

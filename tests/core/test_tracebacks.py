@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -177,6 +178,27 @@ def test_one_string() -> None:
         "stack expects each tensor to be equal size",
     )
     assert found.places == ["/app/loader.py:collate"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "message"), [("AssertionError", ""), ("AssertionError: bad 'x'", "bad 'x'")]
+)
+def test_one_string_of_a_record(raised: str, message: str) -> None:
+    """What stands behind the string in its record is none of its message."""
+    frame = 'Traceback (most recent call last):\n  File "a.py", line 2, in f\n'
+    record = json.dumps({"exc": frame + raised, "lineno": 3, "ts": "2026"})
+    (found,) = tracebacks_of(f"{record}\nnext\n")
+    assert (found.type, found.message) == ("AssertionError", message)
+
+
+def test_source_that_quotes() -> None:
+    """A line of source that holds such a string loses no traceback."""
+    (found,) = tracebacks_of(
+        'Traceback (most recent call last):\n  File "a.py", line 2, in f\n'
+        '    raise RuntimeError("died: Traceback (most recent call last):\\n" + text)\n'
+        "RuntimeError: died\n"
+    )
+    assert (found.type, found.message, found.places) == ("RuntimeError", "died", ["a.py:f"])
 
 
 def test_quoted_source_is_no_evidence() -> None:
