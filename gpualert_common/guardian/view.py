@@ -21,8 +21,8 @@ SLOW_RATE_LINES_S = 0.5
 TELLING_BURST_LINES = 1000
 TELLING_RATE_LINES_S = 1.0
 """Evidence and warnings that are shown beyond that; a program may warn in every step."""
-MOST_LOOKING_S = 0.5
-"""What one look may take to find them; the first look also makes the rules ready."""
+MOST_LOOKING_S = 1.0
+"""What one look may take to find them, once the rules are ready."""
 PROGRESS_S = 10.0
 """How often a progress bar that redraws one line for ever is shown."""
 LAST_LINES = 50
@@ -48,6 +48,7 @@ class LogView:
         self._fd = fd
         self._path = path
         self._telling = telling
+        self._ready = False
         self._offset = 0
         self._partial = b""
         self._bar = b""
@@ -128,6 +129,9 @@ class LogView:
         """Where *lines* are telling; nowhere once looking for that has taken its time."""
         if self._for_telling < 1 or self._looked_s > MOST_LOOKING_S:
             return []
+        if not self._ready:
+            self._telling(b"\n")
+            self._ready = True
         began = time.monotonic()
         found = self._telling(lines)
         self._looked_s += time.monotonic() - began
