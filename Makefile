@@ -38,7 +38,7 @@ AIRFLOW := .venv-airflow
 $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 	$(UV) venv --quiet --clear --python $(PY) $(AIRFLOW)
 	$(UV) pip install --quiet --python $(AIRFLOW)/bin/python --editable . --editable ./airflow_provider \
-		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 numpy==2.4.6 pytest==9.2.0
+		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 apprise==2.2.0 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 
 # fastapi from 0.151 on breaks the server of this Prefect; prefect-shell is what ours stands beside
@@ -56,7 +56,7 @@ IN_PREFECT = examples/prefect_flow.py tests/benchmarks/prefect_start.py \
 
 # What imports Airflow is checked with it.
 IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/benchmarks/airflow_flood.py tests/airflow/dags/matrix.py \
-	$(wildcard airflow_provider/gpualert_provider/*.py airflow_provider/gpualert_provider/*/*.py tests/airflow/*.py \
+	$(wildcard airflow_provider/*/*.py airflow_provider/*/*/*.py tests/airflow/*.py \
 	tests/upstream/airflow/*.py tests/upstream/airflow/tests_common/*.py tests/upstream/airflow/tests_common/*/*.py)
 
 # By pip, which also looks where the machine's own pip configuration says: that is how a site

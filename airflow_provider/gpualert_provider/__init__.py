@@ -7,6 +7,8 @@ __all__ = ["__version__", "get_provider_info"]
 
 def get_provider_info() -> dict[str, object]:
     """What this package adds to Airflow, in the form of Airflow's provider schema."""
+    from gpualert_provider import connection_form as form
+
     return {
         "package-name": "airflow-provider-gpualert",
         "name": "GPUAlert",
@@ -19,10 +21,42 @@ def get_provider_info() -> dict[str, object]:
                 "python-modules": ["gpualert_provider.operators.gpualert"],
             }
         ],
+        "triggers": [
+            {
+                "integration-name": "GPUAlert",
+                "python-modules": ["gpualert_provider.triggers.gpualert"],
+            }
+        ],
         "task-decorators": [
             {
                 "name": "gpualert",
                 "class-name": "gpualert_provider.decorators.gpualert.gpualert_task",
+            }
+        ],
+        "hooks": [
+            {
+                "integration-name": "GPUAlert",
+                "python-modules": ["gpualert_provider.hooks.gpualert"],
+            }
+        ],
+        "connection-types": [
+            {
+                "connection-type": "gpualert",
+                "hook-class-name": "gpualert_provider.hooks.gpualert.GPUAlertHook",
+                "hook-name": "GPUAlert",
+                "ui-field-behaviour": {
+                    "hidden-fields": form.HIDDEN,
+                    "relabeling": form.RELABELING,
+                    "placeholders": form.PLACEHOLDERS,
+                },
+                "conn-fields": {
+                    name: {
+                        "label": name,
+                        "description": text,
+                        "schema": {"type": ["string", "null"]},
+                    }
+                    for name, text in form.FIELDS.items()
+                },
             }
         ],
         "notifications": ["gpualert_provider.notifications.gpualert.GPUAlertNotifier"],

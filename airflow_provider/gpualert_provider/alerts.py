@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import ConfigError
+from gpualert_common.notify.targets import is_reference
 from gpualert_common.notify.words import UNDELIVERED, told
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 """By channel and setting: what the record does not say."""
 
 _OURS = "airflow:"
+_OWN_TYPE = "gpualert"
 _MAIL = ("smtp", "email")
 
 TIME_LIMIT_MARGIN_S = 1.0
@@ -53,8 +55,13 @@ def resolved(target: Any) -> Any:
     """A target as a channel, where it is one of Airflow's connections.  Raises ConfigError."""
     if not isinstance(target, str) or not target.startswith(_OURS):
         return target
+    return {"name": target, **channel_in(target)}
+
+
+def channel_in(target: str) -> dict[str, Any]:
+    """Kind and settings of ``airflow:CONN_ID``, secrets among them.  Raises ConfigError."""
     conn_id, _, query = target.removeprefix(_OURS).partition("?")
-    return {"name": target, **_channel(target, _connection(target, conn_id)), **_given(query)}
+    return {**_channel(target, _connection(target, conn_id)), **_given(query)}
 
 
 def _connection(target: str, conn_id: str) -> Connection:
@@ -75,6 +82,8 @@ def _given(query: str) -> dict[str, Any]:
 
 def _channel(target: str, connection: Connection) -> dict[str, Any]:
     extra = connection.extra_dejson
+    if connection.conn_type == _OWN_TYPE:
+        return _own(target, connection, extra)
     if connection.conn_type in _MAIL:
         return _mail(target, connection, extra)
     config = extra.get("config")  # where the apprise provider keeps it
@@ -85,6 +94,28 @@ def _channel(target: str, connection: Connection) -> dict[str, Any]:
     raise ConfigError(
         f"notify: {target}: a connection of type smtp is mail; one of type "
         f"{connection.conn_type} needs a URL of apprise, as url in its extra or as its password"
+    )
+
+
+def _own(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The channel of a connection of our own type: its fields, and in its extra the settings."""
+    more = {key: value for key, value in extra.items() if value not in (None, "")}
+    url = connection.password or ""
+    if connection.host:
+        if bool(connection.login) != bool(connection.password):
+            raise ConfigError(f"notify: {target}: login and password of a mail server go together")
+        fields = {
+            "host": connection.host,
+            "port": connection.port,
+            "user": connection.login,
+            "password": connection.password,
+        }
+        return {"kind": "smtp", **{key: value for key, value in fields.items() if value}, **more}
+    if "://" in url or is_reference(url):
+        return {"kind": "apprise", "url": url, **more}
+    raise ConfigError(
+        f"notify: {target}: a connection of type {_OWN_TYPE} needs a mail server as its host, or a "
+        "URL of apprise as its password"
     )
 
 

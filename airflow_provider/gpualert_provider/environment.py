@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_AIRFLOWS = ("AIRFLOW_", "_AIRFLOW_")
+_AIRFLOWS = ("AIRFLOW_", "_AIRFLOW_", "__AIRFLOW_")
 _HARMLESS = ("AIRFLOW_CTX_", "AIRFLOW_HOME")
 
 

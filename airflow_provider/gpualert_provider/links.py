@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import BaseOperatorLink, conf
 
+from gpualert_provider.identity import index_of
+
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import BaseOperator, TaskInstanceKey
 
@@ -18,7 +20,8 @@ class VerdictLink(BaseOperatorLink):
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002
         """The page's address, on the host where Airflow's pages are."""
         base = conf.get("api", "base_url", fallback="/").rstrip("/")
-        mapped = f"/mapped/{ti_key.map_index}" if ti_key.map_index >= 0 else ""
+        index = index_of(ti_key)
+        mapped = f"/mapped/{index}" if index >= 0 else ""
         return (
             f"{base}/dags/{ti_key.dag_id}/runs/{ti_key.run_id}/tasks/{ti_key.task_id}{mapped}/xcom"
         )

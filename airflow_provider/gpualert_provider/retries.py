@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow.providers.common.compat.sdk import AirflowFailException, conf
 
+from gpualert_common.errors import UsageError
 from gpualert_common.retries import Action, RetryRules
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | None:
     """The rules that ``retry_by_cause`` asks for; None for none.  Raises UsageError."""
     if wanted is False:
         return None
+    if wanted is not True and not isinstance(wanted, Mapping):
+        raise UsageError(f"retry_by_cause: {wanted!r} is neither True, False nor a mapping")
     return RetryRules.of({} if wanted is True else plain(wanted))
 
 

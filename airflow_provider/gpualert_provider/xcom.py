@@ -10,7 +10,8 @@ from gpualert_common.record import VERDICT
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
-    from gpualert_provider.alerts import Log
+    from gpualert_common.redact import Redactor
+    from gpualert_provider.alerts import Log, Secrets
 
 VERDICT_KEY = "gpualert_verdict"
 RUN_KEY = "gpualert_run"
@@ -23,17 +24,34 @@ _LONG = ("sources", "ruled_out", "secondary", "warnings", "shows", "details", "d
 """Fields of a verdict that may be long, the least telling first."""
 
 
-def push(ti: Any, record: Record, log: Log) -> None:
-    """Leave verdict and places in XCom; a fault of it is logged and changes nothing."""
+def push(ti: Any, record: Record, log: Log, secrets: Secrets) -> None:
+    """Leave verdict and places in XCom; a fault of it is logged and changes nothing.
+
+    What looks like a secret is masked, and so are the *secrets* of the task's own channels.
+    """
     if ti is None:
         return
+    from gpualert_common.redact import Redactor  # a DAG's reader needs none
+
     try:
         verdict = record.read_json(VERDICT)
         if verdict is not None:
-            ti.xcom_push(key=VERDICT_KEY, value=bounded(verdict))
+            known = [secret for channel in secrets.values() for secret in channel.values()]
+            ti.xcom_push(key=VERDICT_KEY, value=bounded(masked(verdict, Redactor(known))))
         ti.xcom_push(key=RUN_KEY, value=_places(record))
     except Exception as error:  # noqa: BLE001 - no fault of Airflow's database is the training's
         log.warning("The verdict could not be left in XCom: %s", error)
+
+
+def masked(value: Any, redactor: Redactor) -> Any:
+    """*value* with what every string in it must not tell masked."""
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, list):
+        return [masked(one, redactor) for one in value]
+    if isinstance(value, dict):
+        return {key: masked(one, redactor) for key, one in value.items()}
+    return value
 
 
 def bounded(verdict: dict[str, Any], most_bytes: int = MOST_BYTES) -> dict[str, Any]:

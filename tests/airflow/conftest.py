@@ -90,11 +90,15 @@ class Trials:
     def dag(self, arguments: str, *, how: str = "", operator: str = "GPUAlertOperator") -> DAG:
         """A DAG in a file, as Airflow wants it, whose task has these arguments."""
         dag_id = f"trial_{os.urandom(4).hex()}"
-        path = DAGS / f"{dag_id}.py"
         given = {"arguments": arguments, "how": how, "operator": operator}
-        path.write_text(_SOURCE.format(errors=str(self._errors), name=dag_id, **given))
+        return self.dag_of(dag_id, _SOURCE.format(errors=str(self._errors), name=dag_id, **given))
+
+    def dag_of(self, name: str, source: str) -> DAG:
+        """The DAG called ``dag`` of this source, in a file of that name."""
+        path = DAGS / f"{name}.py"
+        path.write_text(source)
         self._made.append(path)
-        spec = importlib.util.spec_from_file_location(dag_id, path)
+        spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

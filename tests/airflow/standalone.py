@@ -103,10 +103,11 @@ class Standalone:
 
     def start(self) -> None:
         """Start it and return when it takes requests and knows its DAGs."""
-        self._spawn("standalone")
+        self.spawn("standalone")
         wait_for(self.answers, "the API server", 180)
 
-    def _spawn(self, command: str) -> None:
+    def spawn(self, command: str) -> None:
+        """Start one of its programs, such as "triggerer", beside what runs."""
         with (self.home / f"{command}.out").open("ab") as out:
             self._started.append(
                 subprocess.Popen(
@@ -227,7 +228,7 @@ class Standalone:
 
     def start_api_server(self) -> None:
         """Bring the API server back."""
-        self._spawn("api-server")
+        self.spawn("api-server")
         wait_for(self.answers, "the API server to be back", 120)
 
     def end(self) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gpualert_provider import alerts
+from airflow.providers.common.compat.sdk import BaseHook
+from gpualert_provider import alerts, get_provider_info
+from gpualert_provider.hooks import gpualert as hooks
+from gpualert_provider.hooks.gpualert import GPUAlertHook
 
 from gpualert_common import config
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.targets import alerts_of
 from tests.airflow.conftest import Trials
 from tests.alerts.alerting import states
-from tests.alerts.faults import mail_process
+from tests.alerts.faults import free_port, mail_process
 from tests.supervised import Lab
 
 TO = "?to=a@example.org"
@@ -92,16 +96,61 @@ def test_any_other_service(connect: Any, database: None, fields: dict[str, Any])
     assert found == {"kind": "apprise", "name": "airflow:mine", "url": "ntfy://host.test/topic"}
 
 
+def test_own_type_for_mail(connect: Any, database: None) -> None:
+    """A connection of type gpualert with a host is mail; empty fields of its form are none."""
+    connect(
+        conn_type="gpualert",
+        host="mail.example.org",
+        port=2525,
+        login="me",
+        password="secret",
+        extra={"security": "ssl", "from": "b@example.org", "to": "a@example.org", "ca_file": ""},
+    )
+    assert resolved("airflow:mine") == {
+        "kind": "smtp",
+        "name": "airflow:mine",
+        "host": "mail.example.org",
+        "port": 2525,
+        "user": "me",
+        "password": "secret",
+        "security": "ssl",
+        "from": "b@example.org",
+        "to": "a@example.org",
+    }
+
+
+@pytest.mark.parametrize("url", ["ntfy://host.test/topic", "env:CHAT_URL", "file:/run/chat-url"])
+def test_own_type_for_a_chat(connect: Any, database: None, url: str) -> None:
+    """Without a host its password is a URL of apprise, or where that is kept."""
+    connect(conn_type="gpualert", password=url, extra={"text_bytes": "2KB", "to": None})
+    found = resolved("airflow:mine")
+    assert found == {"kind": "apprise", "name": "airflow:mine", "url": url, "text_bytes": "2KB"}
+
+
+def test_own_type_as_a_uri(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection may be written as Airflow's URI."""
+    uri = "gpualert://me:s3cret@mail.example.org:2525/?security=ssl&to=a%40example.org"
+    monkeypatch.setenv("AIRFLOW_CONN_MINE", uri)
+    found = resolved("airflow:mine")
+    assert (found["kind"], found["security"], found["to"]) == ("smtp", "ssl", "a@example.org")
+
+
 @pytest.mark.parametrize(
     "fields",
     [
+        {"conn_type": "gpualert"},
+        {"conn_type": "gpualert", "password": "not a URL"},
+        {"conn_type": "gpualert", "host": "host.test"},
+        {"conn_type": "gpualert", "host": "host.test", "login": "me", "extra": {"to": "a@b.c"}},
+        {"conn_type": "gpualert", "host": "host.test", "extra": {"to": "a@b.c", "tls": "yes"}},
+        {"conn_type": "gpualert", "password": "ntfy://host.test/topic", "extra": {"to": "a@b.c"}},
         {"conn_type": "generic", "host": "host.test"},
         {"conn_type": "smtp", "host": "host.test", "extra": {"auth_type": "oauth2", "to": "a@b.c"}},
         {"conn_type": "smtp", "host": "host.test"},
     ],
 )
 def test_connection_of_no_use(connect: Any, database: None, fields: dict[str, Any]) -> None:
-    """A connection without an address, with a login that is not known, or without recipients."""
+    """A connection without an address or recipients, with half a login, or an unknown setting."""
     connect(**fields)
     with pytest.raises(ConfigError, match="airflow:mine"):
         resolved("airflow:mine")
@@ -116,19 +165,28 @@ def test_missing_connection(trials: Trials, lab: Lab) -> None:
     assert lab.records() == []
 
 
-def test_delivery(trials: Trials, lab: Lab, connect: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "extra"),
+    [
+        ("smtp", {"disable_ssl": True, "disable_tls": True, "from_email": "b@example.org"}),
+        ("gpualert", {"security": "none", "from": "b@example.org"}),
+    ],
+)
+def test_delivery(
+    trials: Trials, lab: Lab, connect: Any, tmp_path: Path, kind: str, extra: dict[str, Any]
+) -> None:
     """The password of a connection reaches the mail server, and no file of the record."""
     caught = tmp_path / "caught"
     caught.mkdir()
     login = ("--login", "me:Tr0ub4dor")
     with mail_process("good", "--folder", str(caught), *login) as port:
         connect(
-            conn_type="smtp",
+            conn_type=kind,
             host="127.0.0.1",
             port=port,
             login="me",
             password="Tr0ub4dor",
-            extra={"disable_ssl": True, "disable_tls": True, "from_email": "b@example.org"},
+            extra=extra,
         )
         target = f"airflow:mine{TO}"
         said = "echo Tr0ub4''dor; exit 1"  # in the log, and not in the command
@@ -140,3 +198,115 @@ def test_delivery(trials: Trials, lab: Lab, connect: Any, tmp_path: Path) -> Non
     logs = {"output.log", "output.idx"}
     written = [path for path in lab.state.rglob("*") if path.is_file() and path.name not in logs]
     assert [path for path in written if b"Tr0ub4dor" in path.read_bytes()] == []
+
+
+def test_password_that_is_kept_on_the_worker(
+    trials: Trials, lab: Lab, connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection may say in which variable of the worker its password is, and the record does."""
+    monkeypatch.setenv("MAIL_PASSWORD", "Tr0ub4dor")
+    login = ("--login", "me:Tr0ub4dor")
+    with mail_process("good", "--folder", str(tmp_path / "caught"), *login) as port:
+        (tmp_path / "caught").mkdir()
+        connect(**mail(port, login="me", password="env:MAIL_PASSWORD"))
+        assert tried()[0]
+        trials.train("bash_command='exit 1', notify='airflow:mine', env={'A': 'b'}")
+    assert states(lab.record()) == {"airflow:mine": "sent"}
+    (channel,) = lab.record().spec["alerts"]["channels"]
+    assert channel["settings"]["password"] == "env:MAIL_PASSWORD"
+
+
+# -- the button "Test" of a connection ------------------------------------------------------
+
+
+def tried() -> tuple[bool, str]:
+    """What Airflow says of the connection ``mine`` when it is asked to test it."""
+    answer: tuple[bool, str] = BaseHook.get_connection("mine").test_connection()
+    return answer
+
+
+def mail(port: int, **more: Any) -> dict[str, Any]:
+    """A connection to a mail server of this machine."""
+    extra = {"security": "none", "to": "a@example.org"}
+    return {"conn_type": "gpualert", "host": "127.0.0.1", "port": port, "extra": extra, **more}
+
+
+def test_tried_mail(connect: Any, database: None, tmp_path: Path) -> None:
+    """The server is asked, login included, and gets no mail."""
+    with mail_process("good", "--folder", str(tmp_path), "--login", "me:Tr0ub4dor") as port:
+        connect(**mail(port, login="me", password="Tr0ub4dor"))
+        assert tried() == (True, f"127.0.0.1:{port} let me log in")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tried_mail_without_recipients(connect: Any, database: None) -> None:
+    """Recipients may be left to the target, and it says so."""
+    with mail_process("good") as port:
+        connect(**mail(port, extra={"security": "none"}))
+        worked, said = tried()
+    assert worked
+    assert "airflow:mine?to=" in said
+
+
+@pytest.mark.parametrize("kind", ["bad_login", "echo", "garbage", "421"])
+def test_tried_mail_that_does_not_work(
+    connect: Any, database: None, capfd: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """What the server answered is told, and the password nowhere, whatever the server repeats."""
+    with mail_process(kind) as port:
+        connect(**mail(port, login="me", password="Tr0ub4dor"))
+        worked, said = tried()
+    assert not worked
+    assert f"127.0.0.1:{port}" in said
+    coded = base64.b64encode(b"\0me\0Tr0ub4dor").decode()
+    for text in (said, *capfd.readouterr()):
+        assert "Tr0ub4dor" not in text
+        assert coded not in text
+
+
+def test_tried_mail_that_is_not_there(connect: Any, database: None) -> None:
+    """A server that nobody runs is told, with its address."""
+    connect(**mail(free_port()))
+    worked, said = tried()
+    assert not worked
+    assert "Connection refused" in said
+
+
+def test_tried_mail_that_says_nothing(
+    connect: Any, database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks has an answer within the time for a trial."""
+    monkeypatch.setattr(hooks, "TRIAL_S", 0.2)
+    with mail_process("silent") as port:
+        connect(**mail(port))
+        assert tried() == (False, "no answer within 0.2 s")
+
+
+@pytest.mark.parametrize(
+    ("url", "works"),
+    [("ntfy://host.test/topicOfMine", True), ("nosuch://host.test/topicOfMine", False)],
+)
+def test_tried_chat(connect: Any, database: None, url: str, works: bool) -> None:
+    """Of a chat it is told whether apprise knows its URL, without what may be a token in it."""
+    connect(conn_type="gpualert", password=url)
+    worked, said = tried()
+    assert worked is works
+    assert "apprise knows" in said
+    assert "topicOfMine" not in said
+
+
+def test_tried_connection_of_no_use(connect: Any, database: None) -> None:
+    """What is wrong with the connection itself is told as it would be before a launch."""
+    connect(conn_type="gpualert", host="host.test", extra={"tls": "yes"})
+    worked, said = tried()
+    assert not worked
+    assert "tls: unknown key" in said
+
+
+def test_form_is_the_same_for_every_airflow() -> None:
+    """What the hook says of its form is what the metadata say, which Airflow reads since 3.2."""
+    own: dict[str, Any] = get_provider_info()["connection-types"][0]  # type: ignore[index]
+    behaviour = {key.replace("-", "_"): value for key, value in own["ui-field-behaviour"].items()}
+    assert GPUAlertHook.get_ui_field_behaviour() == behaviour
+    names = (own["connection-type"], own["hook-name"])
+    assert (GPUAlertHook.conn_type, GPUAlertHook.hook_name) == names

@@ -9,8 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from gpualert_provider import get_provider_info
+from gpualert_provider import __version__, get_provider_info
 from gpualert_provider.output import last_line
+
+PACKAGE = "airflow-provider-gpualert"
 
 
 def test_provider_info_is_valid() -> None:
@@ -25,7 +27,8 @@ def test_provider_info_is_valid() -> None:
         for module in integration["python-modules"]:
             import_module(module)
     decorators = [entry["class-name"] for entry in info["task-decorators"]]  # type: ignore[attr-defined]
-    for dotted in (*info["notifications"], *info["extra-links"], *decorators):  # type: ignore[misc]
+    hooks = [entry["hook-class-name"] for entry in info["connection-types"]]  # type: ignore[attr-defined]
+    for dotted in (*info["notifications"], *info["extra-links"], *decorators, *hooks):  # type: ignore[misc]
         module, _, name = dotted.rpartition(".")
         assert hasattr(import_module(module), name)
 
@@ -36,6 +39,43 @@ def test_provider_info_imports_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert loaded.isdisjoint({"airflow", "gpualert_common.record", "gpualert_common.api"})
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("list", {"package_name": PACKAGE, "version": __version__}),
+        (f"get {PACKAGE}", {"Provider": PACKAGE, "Version": __version__}),
+        (
+            "hooks",
+            {
+                "connection_type": "gpualert",
+                "class": "gpualert_provider.hooks.gpualert.GPUAlertHook",
+                "conn_id_attribute_name": "gpualert_conn_id",
+                "package_name": PACKAGE,
+                "hook_name": "GPUAlert",
+            },
+        ),
+        ("links", {"extra_link_class_name": "gpualert_provider.links.VerdictLink"}),
+        (
+            "notifications",
+            {
+                "notification_class_name": (
+                    "gpualert_provider.notifications.gpualert.GPUAlertNotifier"
+                )
+            },
+        ),
+        ("behaviours", {"field_behaviours": "gpualert"}),
+        ("widgets", {"connection_parameter_name": "extra__gpualert__to", "package_name": PACKAGE}),
+    ],
+)
+def test_airflow_shows_it(command: str, shown: dict[str, str]) -> None:
+    """``airflow providers`` lists the package and what it adds."""
+    program = [str(Path(sys.executable).with_name("airflow")), "providers", *command.split()]
+    done = subprocess.run([*program, "-o", "json"], capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)
+    assert [row for row in rows if shown.items() <= row.items()] != []
+    assert "gpualert" not in done.stderr
 
 
 @pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 200_000])

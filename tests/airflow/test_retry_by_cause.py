@@ -58,10 +58,18 @@ def test_policy_of_the_author(trials: Trials, lab: Lab) -> None:
     assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
 
 
-@pytest.mark.parametrize("wanted", ["{'missing_modul': 'stop'}", "{'network': 'soon'}"])
+def test_policy_of_the_dag(trials: Trials, lab: Lab) -> None:
+    """So is one that the DAG gives to all its tasks."""
+    own = "default_args={'retry_policy': ExceptionRetryPolicy(rules=[])}"
+    assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "wanted", ["'stop'", "None", "{'missing_modul': 'stop'}", "{'network': 'soon'}"]
+)
 def test_bad_wish(trials: Trials, wanted: str) -> None:
     """A cause that does not exist, or a value that says nothing, is named while the DAG is read."""
-    with pytest.raises(UsageError, match=r"missing_module|network"):
+    with pytest.raises(UsageError, match=r"missing_module|network|retry_by_cause"):
         trials.dag(f"bash_command='true', retry_by_cause={wanted}")
 
 

@@ -41,12 +41,32 @@ def test_command_that_does_not_exist(trials: Trials) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"bash_command": "true", "command": ["true"]}, {"command": "python train.py"}]
+    "arguments",
+    [
+        {},
+        {"bash_command": "true", "command": ["true"]},
+        {"command": "python train.py"},
+        {"command": []},
+    ],
 )
 def test_one_command(arguments: dict[str, Any]) -> None:
     """Neither, both, or a string for a list: an error that says what is wanted."""
     with pytest.raises(TypeError, match="command"):
         GPUAlertOperator(task_id="train", **arguments)
+
+
+def test_command_of_other_tasks_is_no_template() -> None:
+    """What Airflow has marked as another task's result stays as it is."""
+    task = GPUAlertOperator(task_id="train", command=["echo", "{{ 1 + 1 }}", "x.sh"])
+    assert task.render_template(task.command, {}) == ["echo", "2", "x.sh"]
+    assert task.render_template(task.command, {}, None, {id(task.command)}) == task.command
+
+
+def test_empty_command(trials: Trials) -> None:
+    """A mapped list with nothing in it is no success."""
+    dag = trials.dag(").expand(command=[[]]", how=".partial")
+    (task,) = dag.test().get_task_instances()
+    assert task.state == "failed"
 
 
 def test_by_hand(lab: Lab) -> None:
@@ -80,6 +100,15 @@ def test_no_xcom(trials: Trials) -> None:
     assert done.xcom("gpualert_verdict") is None
 
 
+def test_xcom_has_no_secrets(trials: Trials, lab: Lab) -> None:
+    """What the training printed of a credential is masked in what goes to Airflow's database."""
+    url = "https://me:hunter2secret@hub.example/x"
+    script = lab.script("train.py", f"raise ConnectionError('cannot reach {url}')\n")
+    verdict = trials.train(f"bash_command='python3 {script}'").xcom("gpualert_verdict")
+    assert "hub.example" in json.dumps(verdict)
+    assert "hunter2secret" not in json.dumps(verdict)
+
+
 def test_xcom_is_bounded() -> None:
     """A verdict with very long parts loses them, says so, and keeps what matters."""
     verdict = {"cause": "data", "headline": "h", "shows": [{"claim": "x" * 500}] * 400}
@@ -109,7 +138,7 @@ def test_scrubbed_environment(trials: Trials, lab: Lab, monkeypatch: pytest.Monk
 
 def test_which_variables_are_airflows() -> None:
     """By their names."""
-    env = {"_AIRFLOW_PARSING_CONTEXT_DAG_ID": "d", "AIRFLOW_VAR_KEY": "k", "MY_AIRFLOW_KEY": "m"}
+    env = {"_AIRFLOW_X": "d", "__AIRFLOW_FD": "3", "AIRFLOW_VAR_KEY": "k", "MY_AIRFLOW_KEY": "m"}
     assert without_airflows(env, {}) == {"MY_AIRFLOW_KEY": "m"}
     assert without_airflows(env, {"AIRFLOW_VAR_KEY": "k"}).keys() == {
         "AIRFLOW_VAR_KEY",

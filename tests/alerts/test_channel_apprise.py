@@ -73,6 +73,17 @@ def test_every_byte_of_a_file_arrives() -> None:
     assert [base64.b64decode(file["base64"]) for file in got] == [file.content for file in files]
 
 
+def test_probe_calls_nobody() -> None:
+    """A probe says whether apprise knows the URL, without its token and without any request."""
+    with web_server() as server:
+        said = Channel({"url": f"json://127.0.0.1:{server.port}/{TOKEN}"}).probe()
+    assert said.startswith("apprise knows it")
+    assert TOKEN not in said
+    assert server.requests == []
+    with pytest.raises(DeliveryError, match="not a URL that apprise knows"):
+        Channel({"url": f"nosuch://host.test/{TOKEN}"}).probe()
+
+
 def test_without_files_there_is_one_request() -> None:
     """A message without files is one call."""
     with web_server() as server:

@@ -82,6 +82,25 @@ def test_starttls_and_login(tmp_path: Path) -> None:
     assert "queued as test" in said
 
 
+def test_probe_sends_nothing(tmp_path: Path) -> None:
+    """A probe greets and logs in as a delivery would, and says so; no mail is begun."""
+    ca_file = tmp_path / "ca.pem"
+    with mail_server(ca_file=ca_file, login=("me", "s3cret")) as server:
+        secure = channel(
+            server, security="starttls", ca_file=str(ca_file), user="me", password="s3cret"
+        )
+        said = secure.probe(TIMEOUT_S)
+    assert said == f"{server.host}:{server.port} let me log in"
+    assert not [command for command in server.commands if command.startswith("MAIL")]
+    assert server.received == []
+
+
+def test_probe_of_a_wrong_password() -> None:
+    """What the server answered is the error of a probe, too."""
+    with faulty_smtp("bad_login") as server, pytest.raises(DeliveryError, match="535"):
+        channel(server, user="me", password="s3cret").probe(TIMEOUT_S)
+
+
 def test_tls_from_the_start(tmp_path: Path) -> None:
     """With security = "ssl" the mail goes over TLS from the first byte on."""
     ca_file = tmp_path / "ca.pem"

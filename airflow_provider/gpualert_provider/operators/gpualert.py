@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import (
+    AirflowException,
     AirflowFailException,
     AirflowSkipException,
     AirflowTaskTimeout,
+    TaskDeferred,
 )
 from airflow.providers.standard.hooks.subprocess import SubprocessResult
 from airflow.providers.standard.operators.bash import BashOperator
@@ -26,6 +28,7 @@ from gpualert_provider.environment import without_airflows
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
 from gpualert_provider.identity import key_by_hand, key_of
 from gpualert_provider.links import VerdictLink
+from gpualert_provider.operators.deferrable import DeferrableOperator
 from gpualert_provider.output import last_line
 from gpualert_provider.workplace import Workplace
 
@@ -44,7 +47,7 @@ MOST_ARGUMENT_BYTES = 128 << 10
 """Linux takes no longer one; a longer command is run from a file, as a rendered script is."""
 
 
-class GPUAlertOperator(BashOperator):
+class GPUAlertOperator(DeferrableOperator):
     """Run a training command as BashOperator does, under a guardian that outlives the worker.
 
     Takes BashOperator's place as it is: the same arguments, result, skip and error.  Beyond it: the
@@ -65,6 +68,8 @@ class GPUAlertOperator(BashOperator):
         next attempt to adopt it; timedelta or seconds.  None: as long as the scheduler takes to
         start that attempt.  0: not at all, the next attempt trains anew.  Without retries left the
         training is always ended.
+    :param deferrable: free the worker while the training runs; a trigger watches it.  Needs a state
+        directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
     :param grace: time between the first signal of a stop and the end by force; timedelta, seconds
         or text such as "2m".  None: from gpualert's configuration, or else 30 s.
     :param notify: who is told how the training ended: a target or a list of them, each the name of
@@ -93,6 +98,7 @@ class GPUAlertOperator(BashOperator):
         scrub_env: bool = False,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
+        deferrable: bool = False,
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
         notify_on: str | None = None,
         notify_deadline: timedelta | float | str | None = None,
@@ -101,16 +107,18 @@ class GPUAlertOperator(BashOperator):
     ) -> None:
         if (bash_command is None) == (command is None):
             raise TypeError("GPUAlertOperator needs one of bash_command and command")
-        if isinstance(command, str):
+        if isinstance(command, str) or command in ([], ()):
             raise TypeError('command is a list, as in ["python", "train.py"]; see bash_command')
         self.retry_rules = retries.rules(retry_by_cause)
-        if kwargs.get("retry_policy") is None:
+        defaults = kwargs.get("default_args") or {}
+        if kwargs.get("retry_policy") is None and defaults.get("retry_policy") is None:
             kwargs |= retries.policy(retry_by_cause)
         super().__init__(bash_command="" if bash_command is None else bash_command, **kwargs)
-        self.command = None if command is None else list(command)
+        self.command = command
         self.scrub_env = scrub_env
         self.adopt_within = adopt_within
         self.grace = grace
+        self.deferrable = deferrable
         self.notify = notify
         self.notify_on = notify_on
         self.notify_deadline = notify_deadline
@@ -126,15 +134,18 @@ class GPUAlertOperator(BashOperator):
 
     def execute(self, context: Context) -> Any:
         """As BashOperator's; what became of the task is written down, and its alerts are sent."""
+        return self._accounted(super().execute, context)
+
+    def _accounted(self, work: Callable[[Context], Any], context: Context) -> Any:
         self._context = context
         self._retries = retries.Retries(self, context, self.retry_rules)
         try:
-            value = super().execute(context)
+            value = work(context)
         except AirflowSkipException:
             self._tell("skipped", final=True)
             raise
-        except SupersededError:
-            raise  # the attempt that took over tells
+        except (SupersededError, TaskDeferred):
+            raise  # whoever took over tells
         except AirflowFailException:
             self._tell("failed", final=True)
             raise
@@ -183,7 +194,7 @@ class GPUAlertOperator(BashOperator):
             return super().render_template(content, *args, **kwargs)
         self.template_ext = ()
         try:
-            return [str(one) for one in super().render_template(content, *args, **kwargs)]
+            return super().render_template(content, *args, **kwargs)
         finally:
             del self.template_ext
 
@@ -199,16 +210,23 @@ class GPUAlertOperator(BashOperator):
 
     def _train(self, bash: str, env: Mapping[str, str], place: Workplace) -> SubprocessResult:
         """Launch, adopt or claim the training and follow it to its end."""
-        command = self.command or [bash, "-c", str(self.bash_command)]
+        command = [bash, "-c", str(self.bash_command)]
+        if self.command is not None:
+            command = [str(argument) for argument in self.command]
+            if not command:
+                raise AirflowException("command is an empty list, so there is nothing to train")
         same = fingerprint(command, self.env, self.cwd)
         if place.script is not None:
             command = [bash, place.script]
         spec = self._spec(command, env, place.directory)
         try:
-            handle = self._launch(spec, self._attempt(same))
+            attempt = self._attempt(same)
+            self._make_way(spec, attempt)
+            handle = self._launch(spec, attempt)
+            self._leave(handle, attempt)
             result = self._follow(handle)
             self._leftovers.append(place.of_run(handle.record.spec))
-        except SupersededError:
+        except (SupersededError, TaskDeferred):
             raise
         except BaseException as error:
             self._give_up(error, place, spec.grace_s)
@@ -313,7 +331,7 @@ class GPUAlertOperator(BashOperator):
         self._handle.outcome(state, final=final, next_within_s=within_s)
         alerts.settle(self._handle, self.alert_secrets, self.log)
         if self.do_xcom_push and self._context is not None:
-            xcom.push(self._context.get("ti"), self._handle.record, self.log)
+            xcom.push(self._context.get("ti"), self._handle.record, self.log, self.alert_secrets)
 
 
 def _never_began() -> TrainingFailed:

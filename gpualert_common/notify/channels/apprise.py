@@ -97,6 +97,14 @@ class Channel:
         carried = len(message.attachments)
         return f"{self.address} took the text" + (f" and {carried} files" if carried else "")
 
+    def probe(self) -> str:
+        """Ask apprise whether it knows the URL, and nobody else; one line with its address.
+
+        Raises DeliveryError.
+        """
+        with _Overheard() as overheard:
+            return f"apprise knows it, and did not call it: {_address(self._service(overheard))}"
+
     def _notify_files(self, message: Message, timeout_s: float, overheard: _Overheard) -> None:
         import tempfile
 

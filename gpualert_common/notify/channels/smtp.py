@@ -91,6 +91,18 @@ class Channel:
             )
         return f"{server.shown} accepted it for {', '.join(accepted)}: {answer}"
 
+    def probe(self, timeout_s: float) -> str:
+        """Greet the server and log in, and send nothing; one line on what it allowed.
+
+        ``timeout_s`` bounds each wait.  Raises DeliveryError.
+        """
+        from gpualert_common.notify.channels._smtp_session import session
+
+        server = self._server()
+        with session(server, timeout_s):
+            allowed = f"let {server.user} log in" if server.user else "answers, without a login"
+            return f"{server.shown} {allowed}"
+
     def _largest(
         self, opened: Session, compose: Callable[[Budget], Message], recipients: list[str]
     ) -> tuple[str, dict[str, DeliveryError]]:

@@ -1,0 +1,1 @@
+"""The hook of the connections that this provider brings."""

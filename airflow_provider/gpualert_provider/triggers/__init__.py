@@ -1,0 +1,1 @@
+"""The trigger of this provider."""

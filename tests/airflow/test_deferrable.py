@@ -1,0 +1,365 @@
+"""A training that goes on without a worker: the same end, and nothing left, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from gpualert_provider import deferred
+from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+from gpualert_provider.triggers import gpualert as triggers
+from gpualert_provider.triggers.gpualert import TrainingTrigger
+
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.attempt import fingerprint
+from gpualert_common.record import Record
+from gpualert_common.spec import RunSpec
+from tests.airflow.conftest import Done, Trials
+from tests.airflow.test_ending import told, trainer
+from tests.alerts.alerting import mails
+from tests.supervised import Lab, until
+
+When = Callable[[Callable[[], object], Callable[[], None]], None]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks that follow each other soon."""
+    monkeypatch.setattr(triggers, "LOOK_S", 0.2)
+
+
+def said(lab: Lab) -> dict[str, Any]:
+    """What the only record says the task is by now."""
+    return lab.record().read_json("outcome.json") or {}
+
+
+def is_deferred(lab: Lab) -> bool:
+    """True once the only run is left to a trigger, and lives."""
+    return bool(lab.records()) and "deferred" in said(lab) and lab.record().ending is None
+
+
+# -- the same, without a worker ------------------------------------------------------------
+
+
+def account(done: Done, lab: Lab) -> list[object]:
+    """What became of a task, less what two runs never have in common."""
+    record = Record.open(str(lab.records()[-1]))
+    verdict = done.xcom("gpualert_verdict") or {}
+    outcome = record.read_json("outcome.json") or {}
+    error = None if done.error is None else str(done.error).splitlines()[:2]
+    return [
+        *(done.state, done.tries, done.returned, type(done.error), error),
+        *(verdict.get(name) for name in ("cause", "disposition", "headline", "exit_code")),
+        *(outcome.get(name) for name in ("state", "final", "next_within_s", "deferred")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "bash_command='sleep 1; echo first; echo last'",
+        "bash_command='sleep 1; echo 41', output_processor=lambda line: int(line) + 1",
+        "bash_command='sleep 1; exit 99'",
+        "bash_command='sleep 1; exit 3', retries=1, retry_delay=datetime.timedelta(0)",
+        "bash_command='sleep 1; python3 -c \"import package_of_nobody\"', retries=1",
+        "command=['sh', '-c', 'sleep 1; echo $0', '{{ 6 * 7 }}']",
+        "bash_command='sleep 1; pwd | wc -l', cwd='/'",
+        "bash_command='sleep 1; echo ' + 'x' * 140_000 + ' | wc -c'",
+        "bash_command='sleep 1', do_xcom_push=False",
+    ],
+)
+def test_same_end(trials: Trials, lab: Lab, arguments: str) -> None:
+    """State, attempts, result, error, verdict and outcome are those of a task with a worker."""
+    accounts = []
+    for more in ("", ", deferrable=True"):
+        accounts.append(account(trials.train(arguments + more), lab))
+        until(lab.is_empty, "the guardian to be gone")
+    assert accounts[0] == accounts[1]
+    assert Record.open(str(lab.records()[-1])).event("adopted") is not None
+    assert list((lab.home / "tmp").iterdir()) == []
+
+
+def test_short_run_is_not_left(trials: Trials, lab: Lab) -> None:
+    """A run that has ended when its worker would leave it is finished there and then."""
+    done = trials.train("command=['no-such-trainer'], deferrable=True")
+    assert done.state == "failed"
+    assert isinstance(done.error, TrainingFailed)
+    assert done.error.exit_code == 127
+    assert lab.record().event("adopted") is None
+
+
+def test_worker_is_free_meanwhile(trials: Trials, lab: Lab, when: When) -> None:
+    """The run belongs to its attempt all the while, by a lease behind which there is no process."""
+    seen: list[str] = []
+    when(lambda: is_deferred(lab), lambda: seen.append(lab.record().state))
+    done = trials.train("bash_command='sleep 2; echo done', deferrable=True")
+    assert (done.state, done.returned, seen) == ("success", "done", ["running"])
+    events = [event["event"] for event in lab.record().events()]
+    assert [event for event in events if event in ("orphaned", "resumed")] == []
+
+
+def test_default_deferrable_is_not_followed(
+    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A swap of the operator changes nothing that nobody asked for."""
+    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
+    assert trials.train("bash_command='true'").state == "success"
+    assert lab.record().event("adopted") is None
+
+
+@pytest.mark.parametrize(("command", "alerts"), [("exit 99", 0), ("exit 3", 1), ("true", 0)])
+def test_alert_waits_for_the_worker(
+    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, command: str, alerts: int
+) -> None:
+    """An end that a worker learns of late is told once, and only where the task has failed."""
+    monkeypatch.setattr(triggers, "LOOK_S", 13.0)
+    trials.train(f"bash_command='sleep 2; {command}', notify='mailbox', deferrable=True")
+    until(lab.is_empty, "the sender to be gone")
+    assert len(mails(lab)) == alerts
+
+
+_DECORATED = """
+from airflow.sdk import DAG, task
+with DAG("deferred_decorated", schedule=None) as dag:
+    @task.gpualert(deferrable=True)
+    def train(epochs):
+        print("CALLED")
+        return f"sleep 1; echo {epochs} epochs"
+    train(3)
+if __name__ == "__main__":
+    run = dag.test()
+    print("RETURNED", run.get_task_instance("train").xcom_pull(task_ids="train"))
+"""
+
+
+def test_decorator(lab: Lab, database: None) -> None:
+    """``@task.gpualert`` calls its function once, and returns what its command printed."""
+    script = Path(os.environ["AIRFLOW_HOME"]) / "dags" / "deferred_decorated.py"
+    script.write_text(_DECORATED)
+    try:
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    finally:
+        script.unlink()
+    assert "RETURNED 3 epochs\n" in done.stdout
+    assert done.stdout.count("CALLED") == 1
+
+
+# -- other ends ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0)])
+def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
+    """``execution_timeout`` counts while the task is deferred, and ends the training."""
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    limit = "execution_timeout=datetime.timedelta(seconds=4)"
+    done = trials.train(f"{trainer(how, grace=3, deferrable=True)}, {limit}")
+    assert done.state == "failed"
+    assert isinstance(done.error, AirflowTaskTimeout)
+    until(lab.is_empty, "the guardian to be gone")
+    assert told(lab) == (code, "timeout", "failed")
+
+
+def test_guardian_killed(trials: Trials, lab: Lab, when: When) -> None:
+    """Without its guardian the training is ended, and the task fails without a known status."""
+
+    def kill() -> None:
+        os.kill(lab.record().spec["supervisor_pid"], signal.SIGKILL)
+
+    when(lambda: is_deferred(lab), kill)
+    done = trials.train(trainer("plain", deferrable=True))
+    assert done.state == "failed"
+    assert isinstance(done.error, TrainingFailed)
+    assert done.error.exit_code is None
+    assert len(lab.records()) == 1
+    until(lab.is_empty, "the training to be gone")
+
+
+def test_stopped_by_a_person(trials: Trials, lab: Lab, when: When) -> None:
+    """``gpualert stop`` fails the task, and no second training begins in the same attempt."""
+    when(lambda: is_deferred(lab), lambda: assert_done(lab.gpualert("stop", "last")))
+    done = trials.train(trainer("save", deferrable=True))
+    assert done.state == "failed"
+    assert isinstance(done.error, TrainingFailed)
+    assert told(lab) == (0, "cancelled", "failed")
+
+
+def assert_done(process: subprocess.CompletedProcess[bytes]) -> None:
+    """It ended well."""
+    assert process.returncode == 0, process.stderr
+
+
+def test_directory_that_is_not_shared(
+    trials: Trials, lab: Lab, when: When, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trigger that does not see the record ends the training; the error says what to set."""
+    monkeypatch.setattr(triggers, "UNSEEN_S", 1.0)
+    runs, elsewhere = lab.state / "runs", lab.state / "elsewhere"
+
+    def hide() -> None:
+        runs.rename(elsewhere)
+        time.sleep(5)  # the trigger looks meanwhile; the worker waits for the record
+        elsewhere.rename(runs)
+
+    when(lambda: is_deferred(lab), hide)
+    done = trials.train(trainer("plain", deferrable=True, retries=3))
+    assert (done.state, done.tries) == ("failed", 1)
+    assert "GPUALERT_STATE_DIR" in str(done.error)
+    assert str(runs) in str(done.error)
+    assert told(lab) == (-15, "cancelled", "failed")
+    until(lab.is_empty, "all to be gone")
+
+
+def test_pod_of_one_task(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the guardian would end with the task, nothing is launched."""
+    monkeypatch.setenv("AIRFLOW_IS_K8S_EXECUTOR_POD", "True")
+    with pytest.raises(AirflowFailException, match="deferrable"):
+        GPUAlertOperator(task_id="train", bash_command="true", deferrable=True).execute({})
+    assert lab.records() == []
+    assert GPUAlertOperator(task_id="train", bash_command="echo 1").execute({}) == "1"
+
+
+# -- its trigger ---------------------------------------------------------------------------
+
+
+def left(lab: Lab, *command: str, lease_s: float = 2.0, within_s: float = 5.0) -> TrainingTrigger:
+    """The trigger of a run that an attempt has left."""
+    attempt = Attempt(("task",), lease_s=lease_s, fingerprint=fingerprint(command, None, None))
+    with RunHandle.launch(RunSpec(list(command), state_dir=str(lab.state)), attempt) as handle:
+        assert deferred.leave(handle.record, attempt, within_s)
+    return TrainingTrigger(handle.record.path, attempt.owner, attempt.number)
+
+
+def another(trigger: TrainingTrigger) -> TrainingTrigger:
+    """What another triggerer makes of it."""
+    _name, arguments = trigger.serialize()
+    return TrainingTrigger(**arguments)
+
+
+async def fired(trigger: TrainingTrigger) -> str:
+    """What its only event says."""
+    events = [event async for event in trigger.run()]
+    assert len(events) == 1
+    return str(events[0].payload["what"])
+
+
+def test_two_at_once(lab: Lab) -> None:
+    """Two triggers of one run do not disturb each other, or it."""
+    one = left(lab, "sleep", "4")
+
+    async def both() -> list[str]:
+        return list(await asyncio.gather(fired(one), fired(another(one))))
+
+    assert asyncio.run(both()) == ["ended", "ended"]
+    assert lab.record().ending is not None
+    assert [e for e in lab.record().events() if e["event"] in ("stopping", "request_refused")] == []
+
+
+def test_triggerer_restarts(lab: Lab) -> None:
+    """A run goes on without a triggerer for the time agreed, and is its attempt's again after."""
+    one = left(lab, "sleep", "9", lease_s=1.0, within_s=20)
+
+    async def restarted() -> str:
+        task = asyncio.ensure_future(fired(one))
+        await asyncio.sleep(2)
+        task.cancel()
+        await asyncio.wait([task])
+        await asyncio.sleep(3)  # no lease
+        return await fired(another(one))
+
+    assert asyncio.run(restarted()) == "ended"
+    happened = [event["event"] for event in lab.record().events()]
+    assert [name for name in happened if name in ("orphaned", "resumed")] == ["orphaned", "resumed"]
+    ending = lab.record().ending
+    assert ending is not None
+    assert (ending.exit_code, ending.signal) == (0, None)
+
+
+def test_no_triggerer_ever(lab: Lab) -> None:
+    """Where no trigger comes in the time agreed, the training is ended; nothing is left."""
+    trigger = left(lab, "sleep", "60", lease_s=1.0, within_s=1.0)
+    until(lab.is_empty, "the run to be ended")
+    assert asyncio.run(fired(trigger)) == "ended"
+
+
+def test_no_record_here(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that never was here is told after a while, not at once."""
+    monkeypatch.setattr(triggers, "UNSEEN_S", 0.5)
+    began = time.monotonic()
+    trigger = TrainingTrigger(str(lab.state / "runs" / "20260101-000000"), "me", 1)
+    assert asyncio.run(fired(trigger)) == "unseen"
+    assert time.monotonic() - began >= 0.5
+
+
+def test_disk_that_hangs(lab: Lab) -> None:
+    """What a thread waits for keeps neither the event loop nor the end of the program."""
+    code = (
+        "import asyncio, threading\n"
+        "from gpualert_provider.triggers.gpualert import in_thread\n"
+        "async def main():\n"
+        "    hanging = in_thread(threading.Event().wait)\n"
+        "    await asyncio.wait([hanging], timeout=0.1)\n"
+        "    print(await in_thread(lambda: 'free'))\n"
+        "asyncio.run(main())\n"
+    )
+    done = lab.call((sys.executable, "-c", code))
+    assert (done.returncode, done.stdout) == (0, b"free\n")
+
+
+LEAVES = """
+import os
+import sys
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.spec import RunSpec
+from gpualert_provider import deferred
+key = ("airflow", sys.argv[1], sys.argv[2], "train", "-1")
+attempt = Attempt(key, number=0, fingerprint=sys.argv[3])
+spec = RunSpec(["sleep", "60"], state_dir=os.environ["GPUALERT_STATE_DIR"])
+with RunHandle.launch(spec, attempt) as handle:
+    assert deferred.leave(handle.record, attempt, 600.0)
+"""
+
+
+def test_next_attempt_trains_anew(trials: Trials, lab: Lab) -> None:
+    """Another attempt while one is deferred comes after a clear: it ends that one's training."""
+    date = datetime(2026, 1, 1, tzinfo=UTC)
+    dag = trials.dag("command=['sleep', '1'], deferrable=True")
+    same = fingerprint(["sleep", "1"], None, None)  # it could be adopted
+    names = (dag.dag_id, f"manual__{date.isoformat()}", same)
+    assert_done(lab.call((sys.executable, "-c", LEAVES, *names)))
+    done = trials.test(dag, logical_date=date, run_after=date)
+    assert done.state == "success"
+    first, second = (Record.open(str(path)) for path in lab.records())
+    assert first.ending is not None
+    assert first.ending.exit_code == -15
+    stopping = first.event("stopping")
+    assert stopping is not None
+    assert stopping["sender"]["because"] == "its task was cleared in Airflow"
+    assert second.ending is not None
+    assert second.ending.exit_code == 0
+
+
+def test_by_hand(lab: Lab) -> None:
+    """An operator outside any DAG run can be resumed with what its trigger says."""
+    from airflow.sdk.exceptions import TaskDeferred
+
+    def operator() -> GPUAlertOperator:
+        command = "sleep 1; echo 1"
+        return GPUAlertOperator(task_id="train", bash_command=command, deferrable=True)
+
+    with pytest.raises(TaskDeferred) as caught:
+        operator().execute({})
+    payload = {"what": asyncio.run(fired(caught.value.trigger)), "record": str(lab.records()[0])}
+    resumed = operator().resume_execution(caught.value.method_name, {"event": payload}, {})
+    assert resumed == "1"

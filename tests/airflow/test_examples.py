@@ -1,0 +1,79 @@
+"""The DAGs in the package, as a newcomer runs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gpualert_provider import example_dags
+
+from gpualert_common.record import VERDICT
+from tests.airflow.conftest import Trials
+from tests.alerts.alerting import mails
+from tests.supervised import Lab
+
+FOLDER = Path(example_dags.__path__[0])
+EXAMPLES = sorted(path.stem for path in FOLDER.glob("gpualert_*.py"))
+
+Look = Callable[[Lab], None]
+
+
+def trained(lab: Lab) -> None:
+    """One training, which has learned its slope."""
+    record = lab.record()
+    assert (record.read_json(VERDICT) or {})["disposition"] == "completed"
+    assert "epoch 5: slope" in Path(record.log_path(record.logs[-1])).read_text()
+    assert mails(lab) == []
+
+
+def failed(lab: Lab) -> None:
+    """One training, since no retry would help, which is named and told."""
+    assert (lab.record().read_json(VERDICT) or {})["cause"] == "missing_module"
+    (mail,) = mails(lab)
+    assert "missing_module" in mail["Subject"]
+
+
+OUTCOMES: dict[str, tuple[str, Look]] = {
+    "gpualert_failure": ("failed", failed),
+    "gpualert_training": ("success", trained),
+}
+
+
+@pytest.fixture(autouse=True)
+def _to_the_mailbox(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where nobody has configured anything."""
+    monkeypatch.delenv("GPUALERT_NOTIFY")
+
+
+def test_every_example_is_run() -> None:
+    """An example is found by being there, and needs an outcome here."""
+    assert list(OUTCOMES) == EXAMPLES
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_in_one_process(lab: Lab, trials: Trials, name: str) -> None:
+    """A copy among one's own DAGs ends by ``dag.test()`` as it says, at its first attempt."""
+    state, look = OUTCOMES[name]
+    done = trials.test(trials.dag_of(name, (FOLDER / f"{name}.py").read_text()))
+    assert (done.state, done.tries) == (state, 1)
+    look(lab)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_at_a_shell(lab: Lab, database: None, name: str) -> None:
+    """``airflow dags test`` finds it where Airflow loads examples, and ends the same way."""
+    state, look = OUTCOMES[name]
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("airflow")), "dags", "test", name],
+        env={**os.environ, "AIRFLOW__CORE__LOAD_EXAMPLES": "True"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode == 0) == (state == "success"), done.stdout + done.stderr
+    assert "Could not load provider module" not in done.stdout + done.stderr
+    look(lab)
