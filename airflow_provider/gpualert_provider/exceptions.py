@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from gpualert_common.api import RunResult
 
 
+def unsecret(text: str) -> str:
+    """*text* as Airflow may keep it in its database: what looks like a secret is masked."""
+    from gpualert_common.redact import Redactor  # a DAG's reader needs none
+
+    return Redactor().text(text)
+
+
 class TrainingFailed(TrainingFailure, AirflowException):
     """A training failed or was stopped; the first line of the message says why."""
 
@@ -27,7 +34,7 @@ class TrainingFailed(TrainingFailure, AirflowException):
             said = "Bash command failed. It was stopped before its end, and then returned 0."
         else:
             said = f"Bash command failed. The command returned a non-zero exit code {code}."
-        headline = "no verdict" if verdict is None else verdict.headline
+        headline = "no verdict" if verdict is None else unsecret(verdict.headline)
         cause = "unknown" if verdict is None else verdict.cause
         return cls(
             f"{cause}: {headline}\n{said}\nLog: {result.log_path}",

@@ -10,6 +10,7 @@ from airflow.sdk.definitions.retry_policy import RetryDecision, RetryPolicy
 
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.retries import SURE, Action, RetryRules
+from gpualert_provider.exceptions import unsecret
 from gpualert_provider.retries import plain
 
 if TYPE_CHECKING:
@@ -50,12 +51,13 @@ class RetryByCause(RetryPolicy):
         if not isinstance(exception, TrainingFailure):
             return RetryDecision.default()
         advice = self._rules.advise(exception.verdict)
+        reason = unsecret(advice.reason)
         if advice.action is Action.STOP:
-            return RetryDecision.fail(reason=advice.reason)
+            return RetryDecision.fail(reason=reason)
         if advice.action is Action.RETRY:
             delay = None if advice.delay_s is None else timedelta(seconds=advice.delay_s)
-            return RetryDecision.retry(delay, reason=advice.reason)
-        return RetryDecision.retry(reason=advice.reason)  # as ever, but Airflow shows why
+            return RetryDecision.retry(delay, reason=reason)
+        return RetryDecision.retry(reason=reason)  # as ever, but Airflow shows why
 
     def serialize(self) -> dict[str, Any]:
         """As Airflow keeps it with the DAG."""

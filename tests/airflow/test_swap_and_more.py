@@ -104,9 +104,10 @@ def test_xcom_has_no_secrets(trials: Trials, lab: Lab) -> None:
     """What the training printed of a credential is masked in what goes to Airflow's database."""
     url = "https://me:hunter2secret@hub.example/x"
     script = lab.script("train.py", f"raise ConnectionError('cannot reach {url}')\n")
-    verdict = trials.train(f"bash_command='python3 {script}'").xcom("gpualert_verdict")
-    assert "hub.example" in json.dumps(verdict)
-    assert "hunter2secret" not in json.dumps(verdict)
+    done = trials.train(f"bash_command='python3 {script}'")
+    for kept in (json.dumps(done.xcom("gpualert_verdict")), str(done.error)):
+        assert "hub.example" in kept
+        assert "hunter2secret" not in kept
 
 
 def test_xcom_is_bounded() -> None:
