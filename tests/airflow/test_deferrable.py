@@ -118,6 +118,7 @@ def test_default_deferrable_is_not_followed(
     assert lab.record().event("adopted") is None
 
 
+@pytest.mark.e2e  # each takes the guardian's patience, and more
 @pytest.mark.parametrize(("command", "alerts"), [("exit 99", 0), ("exit 3", 1), ("true", 0)])
 def test_alert_waits_for_the_worker(
     trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, command: str, alerts: int
