@@ -23,3 +23,9 @@ def index_of(ti: Any) -> int:
     """Which of a mapped task's instances it is; -1 for a task that is not mapped."""
     index = getattr(ti, "map_index", None)
     return index if isinstance(index, int) else -1
+
+
+def name_among_states(ti: Any) -> str:
+    """Under which name Airflow's ``get_task_states`` has the state of *ti*."""
+    index = index_of(ti)
+    return str(ti.task_id) if index < 0 else f"{ti.task_id}_{index}"

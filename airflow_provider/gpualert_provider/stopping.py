@@ -9,7 +9,7 @@ from __future__ import annotations
 import _thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpualert_provider.identity import index_of
+from gpualert_provider.identity import name_among_states
 
 if TYPE_CHECKING:
     from gpualert_common.guardian import RunHandle
@@ -65,8 +65,7 @@ def reason(ti: Any) -> Stop:
     """What the task's state says about why it is ended.  Asks Airflow; raises nothing."""
     try:
         states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id])
-        index = index_of(ti)
-        state = states[ti.run_id][ti.task_id if index < 0 else f"{ti.task_id}_{index}"]
+        state = states[ti.run_id][name_among_states(ti)]
     except Exception:  # noqa: BLE001 - an answer that cannot be had, or is none
         return ENDED
     if state == "running":

@@ -40,15 +40,8 @@ matches one of :data:`HEADLESS`."""
 
 UNTELLING = (
     *("ArrowInvalid", "BadZipFile", "BrokenProcessPool", "ContextualVersionConflict"),
-    *(
-        "DistributionNotFound",
-        "KilledWorker",
-        "MissingMandatoryValue",
-        "NoSuchBucket",
-        "NoSuchKey",
-        "RateLimitReached",
-    ),
-    *("RemoteDisconnected", "TimeoutExpired"),
+    *("DistributionNotFound", "KilledWorker", "MissingMandatoryValue", "NoSuchBucket"),
+    *("NoSuchKey", "RateLimitReached", "RemoteDisconnected", "TimeoutExpired"),
 )
 """Exceptions whose names do not say by their ending that they are some."""
 
@@ -83,10 +76,7 @@ _BARE = re.compile(
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"
     r"(?:: ?(?P<message>.*)|)$"
 )
-_OF_ERRORS = re.compile(
-    r"(?:^|[._])(?:errors?|exceptions?|exc|errorfactory)\.\w+$"
-    r"|(?:Error|Exception|Interrupt|Fault|Failed|Failure|Exit|Timeout)$"
-)
+_OF_ERRORS = re.compile(r"(?:^|[._])(?:errors?|exceptions?|exc|errorfactory)\.\w+$")
 """A dotted name that is an exception's by its module, where its ending does not say so."""
 _LONGEST_REPR = 1000
 _REPR = re.compile(

@@ -13,7 +13,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from gpualert_common.errors import RecordError
 from gpualert_provider import deferred
-from gpualert_provider.identity import index_of
+from gpualert_provider.identity import name_among_states
 
 Result = TypeVar("Result")
 
@@ -167,10 +167,8 @@ class TrainingTrigger(BaseTrigger):
 
         ti: Any = self.task_instance
         ask = sync_to_async(RuntimeTaskInstance.get_task_states)
-        index = index_of(ti)
         states = await ask(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id])
-        name = ti.task_id if index < 0 else f"{ti.task_id}_{index}"
-        state = states.get(ti.run_id, {}).get(name)
+        state = states.get(ti.run_id, {}).get(name_among_states(ti))
         return None if state is None else str(state)
 
 
