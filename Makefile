@@ -15,7 +15,7 @@ export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
 
-.PHONY: help setup check test test-upstream debian e2e demo bench corpus docs clean
+.PHONY: help setup check test test-core test-runs test-airflow test-prefect test-upstream debian e2e e2e-core e2e-engines demo bench corpus docs clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -34,11 +34,14 @@ $(VENV)/.ready: $(UV) pyproject.toml
 	@touch $@
 
 # Airflow and Prefect cannot be installed together, nor beside the tools: an environment each.
+# Celery 5.7 lacks a name that Airflow's provider for it imports.
 AIRFLOW := .venv-airflow
 $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 	$(UV) venv --quiet --clear --python $(PY) $(AIRFLOW)
 	$(UV) pip install --quiet --python $(AIRFLOW)/bin/python --editable . --editable ./airflow_provider \
-		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 apprise==2.2.0 numpy==2.4.6 pytest==9.2.0
+		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 \
+		apache-airflow-providers-celery==3.26.0 celery==5.6.3 apache-airflow-providers-postgres==7.1.1 \
+		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 
 # fastapi from 0.151 on breaks the server of this Prefect; prefect-shell is what ours stands beside
@@ -51,18 +54,28 @@ $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml prefec
 		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 # What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.
-IN_PREFECT = examples/prefect_flow.py tests/benchmarks/prefect_start.py \
-	$(wildcard prefect_collection/prefect_gpualert/*.py tests/prefect/*.py)
+IN_PREFECT = tests/benchmarks/prefect_start.py tests/benchmarks/prefect_flood.py \
+	$(wildcard examples/prefect_*.py prefect_collection/prefect_gpualert/*.py tests/prefect/*.py tests/faults/prefect/*.py \
+	tests/upstream/prefect/*.py)
 
 # What imports Airflow is checked with it.
-IN_AIRFLOW = examples/airflow_dag.py tests/benchmarks/airflow_start.py tests/benchmarks/airflow_flood.py tests/airflow/dags/matrix.py \
-	$(wildcard airflow_provider/*/*.py airflow_provider/*/*/*.py tests/airflow/*.py \
+IN_AIRFLOW = examples/airflow_dag.py \
+	$(wildcard tests/benchmarks/airflow_*.py airflow_provider/*/*.py airflow_provider/*/*/*.py tests/airflow/*.py \
+	tests/faults/airflow/*.py tests/faults/airflow/dags/*.py \
 	tests/upstream/airflow/*.py tests/upstream/airflow/tests_common/*.py tests/upstream/airflow/tests_common/*/*.py)
 
 # By pip, which also looks where the machine's own pip configuration says: that is how a site
 # offers a CPU-only build, which is a tenth of the size of the one on the public registry.
 $(VENV)/.torch: $(VENV)/.ready
 	$(PY) -m pip install --quiet torch==2.13.0
+	@touch $@
+
+# What the trainings need that the end-to-end tests run.
+FRAMEWORKS := .venv-frameworks
+$(FRAMEWORKS)/.ready: tests/scenarios/frameworks/requirements.txt $(UV)
+	$(PYTHON) -m venv --clear $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet torch==2.13.0
+	$(UV) pip install --quiet --python $(FRAMEWORKS)/bin/python --requirement $<
 	@touch $@
 
 check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, rules and generated pages
@@ -74,22 +87,40 @@ check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, rule
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
 
+# All of them wait most of the time, and so go together.
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(MAKE) --no-print-directory --jobs 4 --output-sync=target test-core test-runs test-airflow test-prefect
+
+RUNS := tests/alerts tests/guardian tests/observe tests/scenarios tests/warn
+FACES := tests/airflow tests/prefect
+test-core: $(VENV)/.ready
+	$(PY) -m pytest $(filter-out $(RUNS) $(FACES),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py))))) $(PYTEST_ARGS)
+
+test-runs: $(VENV)/.ready
+	$(PY) -m pytest $(RUNS) $(PYTEST_ARGS)
+
+test-airflow: $(AIRFLOW)/.ready
 	$(AIRFLOW)/bin/python -m pytest tests/airflow $(PYTEST_ARGS)
+
+test-prefect: $(PREFECT)/.ready
 	$(PREFECT)/bin/python -m pytest tests/prefect $(PYTEST_ARGS)
 
-test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready  ## the tests of the engines' own operators, with ours in their place
-	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python
+test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests of the engines' own operators, with ours in their place
+	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python
 
 debian:
 	tests/faults/install-debian-packages.sh
 
-e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
+e2e: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	$(PY) examples/demo.py --torch
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target e2e-core e2e-engines
+
+e2e-core:
 	$(PY) -m pytest -m e2e $(PYTEST_ARGS)
-	$(AIRFLOW)/bin/python -m pytest -m e2e tests/airflow $(PYTEST_ARGS)
-	$(PREFECT)/bin/python -m pytest -m e2e tests/prefect $(PYTEST_ARGS)
+
+e2e-engines:
+	$(AIRFLOW)/bin/python -m pytest -m e2e tests/airflow tests/faults/airflow $(PYTEST_ARGS)
+	$(PREFECT)/bin/python -m pytest -m e2e tests/prefect tests/faults/prefect $(PYTEST_ARGS)
 
 demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.torch)  ## trainings at a shell, in Airflow and in Prefect, and their verdicts (TORCH=1: with PyTorch too)
 	$(PY) examples/demo.py --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python \
@@ -115,5 +146,5 @@ docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AIRFLOW) $(PREFECT) $(CORPUS) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

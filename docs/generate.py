@@ -3,10 +3,10 @@
 
 ``generate.py`` writes them, ``generate.py --check`` only tells which are stale and exits with 1.
 Made are docs/rules.md and docs/causes/, from rules/*.toml, docs/redaction.md, from
-rules/secrets/*.toml, docs/channels.md, from the channels' code, the tables between ``<!-- corpus
--->`` and ``<!-- end -->`` of the README, from corpus/results.json and corpus/first_contact.jsonl,
-and every block of the README between ``<!-- help: COMMAND -->`` and ``<!-- end -->``, from
-``gpualert COMMAND --help``.
+rules/secrets/*.toml, docs/channels.md, docs/evidence.md and docs/warnings.md, from the code, the
+tables between ``<!-- corpus -->`` and ``<!-- end -->`` of the README, from corpus/results.json and
+corpus/first_contact.jsonl, and every block of the README between ``<!-- help: COMMAND -->`` and
+``<!-- end -->``, from ``gpualert COMMAND --help``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from typing import Any
 
 from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
 from gpualert_common.corpus.tables import readme_block
+from gpualert_common.diagnose import compared, early, families, thresholds
 from gpualert_common.notify.targets import class_of, kinds
+from gpualert_common.observe import source
 from gpualert_common.redact.kinds import Kind, load_secrets
 from gpualert_common.redact.samples import expand
 
@@ -33,6 +35,8 @@ RULES_PAGE = ROOT / "docs" / "rules.md"
 CAUSES = ROOT / "docs" / "causes"
 REDACTION_PAGE = ROOT / "docs" / "redaction.md"
 CHANNELS_PAGE = ROOT / "docs" / "channels.md"
+EVIDENCE_PAGE = ROOT / "docs" / "evidence.md"
+WARNINGS_PAGE = ROOT / "docs" / "warnings.md"
 CORPUS_BLOCK = re.compile(r"<!-- corpus -->\n.*?<!-- end -->", re.DOTALL)
 HELP_BLOCK = re.compile(r"<!-- help:(?P<command>[a-z ]*)-->\n.*?<!-- end -->", re.DOTALL)
 
@@ -92,6 +96,67 @@ to = ["me@example.org"]
 Sizes are bytes, or text such as `500KB` and `10MB`. In place of any value `env:NAME` is that of an
 environment variable and `file:PATH` the content of a file. A secret that is given in person never
 touches the disk: only the process that sends holds it.
+
+"""
+EVIDENCE_HEAD = """\
+# What a verdict is drawn from beside the log
+
+Made from `gpualert_common/observe/sources/*.py`, `gpualert_common/diagnose/families/*.py` and
+`gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
+
+A run that lasts for more than a second has a process beside it (`--no-observe`: none) that looks
+at the machine every five seconds and once more when the run has ended. What it sees stands in
+`telemetry.jsonl` of the run's record: of the last hour each look, of the time before fewer and
+fewer, with the extremes of those that are not there. A source that cannot be had is named in the
+verdict, with the reason; `gpualert doctor` says so beforehand, and what would make it work.
+
+With 8 GPUs, beside a training that prints a line a second, the sources take 0.23 % of one core, 8 s
+of CPU an hour, and what NVIDIA's driver takes for its answers; 10 MB are on the disk after a day,
+less than 20 MB after 30. `make bench` measures that (rows `observe` and `telemetry`).
+
+"""
+WARNINGS_HEAD = """\
+# Warnings while a run goes on
+
+Made from `gpualert_common/diagnose/early/*.py` and `gpualert_common/diagnose/thresholds.py` by
+`make docs`; do not edit.
+
+```sh
+gpualert run --warn -- python train.py     # or warn = true in a file, or GPUALERT_WARN=true
+```
+
+Every few seconds a run that has lasted for more than one is judged by what was seen of it so far,
+by its output and by the [evidence](evidence.md) beside it. What begins to be wrong, and what
+recovers, goes into the record; with `--warn` people are told at once, by the
+[channels](channels.md) that hear of the end, too.
+
+* **Once for each kind** in a run, also where it comes and goes.
+* **Once for one cause**: what follows, within an hour, from something that people were told of
+  (GPUs that idle and a log that is silent after an Xid) is written down as a part of it, and not
+  told again.
+* **Taken back at the end**: the message about the end, and `warnings` in the verdict, say of each
+  whether it recovered ("withdrawn"), still held, or came to what it foretold. Where somebody was
+  warned that message comes also when the run ended well.
+* **Never in the way.** A sender of its own has ten minutes for it. What it could not send by the
+  end of the run is not sent any more, since the end is told.
+
+A warning is an event of the record (`events.jsonl`), at most twenty-one of a kind; the last
+three fields stand in the first one only:
+
+| field | |
+|---|---|
+| `at` | when it was noticed, in seconds since the epoch |
+| `event` | `warning_raised` or `warning_recovered` |
+| `kind` | one of those below |
+| `text` | what is wrong and since when, for people |
+| `says`, `since` | the same apart |
+| `part_of` | the kind that it follows from, or null |
+| `news` | true where people are told, if they asked for that |
+| `shows` | what was seen, as in a verdict |
+| `do` | what can be done |
+
+In a verdict the kind is `early_KIND`; the Message-ID is made of the run and the kind. A kind that
+could not be judged leaves the event `warning_failed`.
 
 """
 
@@ -228,6 +293,56 @@ def channels_page() -> str:
     return CHANNELS_HEAD + "\n".join(channel_section(kind) for kind in kinds())
 
 
+def told_by(module: str) -> str:
+    """Return what a module says of itself, without its first line's full stop as a title."""
+    return inspect.getdoc(sys.modules[module]) or ""
+
+
+def evidence_page() -> str:
+    """Return the page of all sources, families and thresholds."""
+    parts = ["## Sources"]
+    for name in source.names():
+        found = source.class_of(name)
+        parts += [f"### {name}", told_by(found.__module__), f"Decides: {found.decides}."]
+    parts += ["## Earlier runs", told_by(compared.__name__)]
+    parts += ["## Families", "What each looks for, beside the lines that the log has of it."]
+    for name, judge in families.every().items():
+        parts += [f"### {name.replace('_', ' ')}", told_by(judge.__module__)]
+    rows = "".join(
+        f"| `{name}` | {value:g} {value.unit} | {value.reason} | {value.source} |\n"
+        for name, value in thresholds.every().items()
+    )
+    table = f"| | value | why | source |\n|---|---|---|---|\n{rows}"
+    parts += ["## Thresholds", table]
+    return EVIDENCE_HEAD + "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def warnings_page() -> str:
+    """Return the page of all kinds of warnings, each with its numbers."""
+    known = thresholds.every()
+    parts = []
+    for name, kind in early.every().items():
+        module = sys.modules[f"{early.__name__}.{name}"]
+        used = re.findall(r"thresholds\.([A-Z_]+)", inspect.getsource(module))
+        rows = "".join(
+            f"| `{one}` | {known[one]:g} {known[one].unit} | {known[one].reason} |\n"
+            for one in dict.fromkeys(used)
+        )
+        advice = "\n".join(f"- {text}" for text in kind.DO)
+        parts += [f"## {name.replace('_', ' ')}", told_by(module.__name__)]
+        parts += [f"| | value | why |\n|---|---|---|\n{rows}"] if rows else []
+        parts += [f"What to do:\n\n{advice}", followed_by(kind)]
+    return WARNINGS_HEAD + "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def followed_by(kind: early.Kind) -> str:
+    """Return what a kind of warning follows from, and foretells, in sentences."""
+    after = " or ".join(f"`{name}`" for name in sorted(kind.FOLLOWS))
+    causes = ", ".join(f"[{name}](causes/{name}.md)" for name in sorted(kind.FORETELLS))
+    told = f"After {after} it is a part of that. " if after else ""
+    return f"{told}It foretells {causes}."
+
+
 def pages() -> dict[Path, str]:
     """Return each page that is made, and what should be in it."""
     rules = load_rules(ROOT / "rules", samples=True).rules
@@ -237,6 +352,8 @@ def pages() -> dict[Path, str]:
         **{CAUSES / f"{rule.id}.md": cause_page(rule) for rule in rules},
         REDACTION_PAGE: redaction_page(),
         CHANNELS_PAGE: channels_page(),
+        EVIDENCE_PAGE: evidence_page(),
+        WARNINGS_PAGE: warnings_page(),
     }
 
 

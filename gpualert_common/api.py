@@ -10,8 +10,9 @@ import os
 from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.targets import alerts_of, is_any_left
-from gpualert_common.spec import RunSpec
+from gpualert_common.spec import EARLY, RunSpec
 from gpualert_common.supervise import ScribePlan, supervise
+from gpualert_common.supervise.tree import BESIDE, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def run(
     log_reserve: int | str | None = None,
     end_survivors: bool | None = None,
     sync: bool | None = None,
+    observe: bool | None = None,
+    warn: bool | None = None,
     notify: str | Sequence[str | Mapping[str, Any]] | None = None,
     notify_on: str | None = None,
     notify_deadline: float | str | None = None,
@@ -85,7 +88,8 @@ def run(
 
     What is None comes from the configuration.  stdin is /dev/null; stdout and stderr go to the log
     and nowhere else.  Durations are seconds or text such as "10m".  ``notify`` names channels, as
-    ``--notify`` does, or holds tables with their settings; it returns once the alerts are sent, or
+    ``--notify`` does, or holds tables with their settings (``warn``: they hear of trouble while the
+    run goes on, too); it returns once the alerts are sent, or
     ``notify_deadline`` after the end of the run, and no fault of theirs reaches the caller.
 
     Raises UsageError, ConfigError, RuleError (of ``rules``, the user's own) or NoDurableLogError
@@ -107,6 +111,8 @@ def run(
             "log_reserve": log_reserve,
             "end_survivors": end_survivors,
             "sync": sync,
+            "observe": observe,
+            "warn": warn,
             "notify": notify,
             "notify_on": notify_on,
             "notify_deadline": notify_deadline,
@@ -160,6 +166,7 @@ def make_spec(
         end_survivors=settings["end_survivors"].value,
         state_dir=settings["state_dir"].value,
         sync=settings["sync"].value,
+        observe=settings["observe"].value,
         name=name,
         inherit=inherit,
         alerts=alerts,
@@ -171,10 +178,28 @@ def make_spec(
 def sender_for(spec: RunSpec, record_path: str, verdict: Mapping[str, Any] | None) -> str:
     """What a sender is needed for at this end: OWN, LEFT (by other runs), or nothing."""
     if spec.alerts is not None:
-        well = verdict is not None and verdict["cause"] == "none"
+        well = verdict is not None and verdict["cause"] == "none" and not _warned(spec, verdict)
         if not well or spec.alerts["on"] == "always":
             return OWN
     return LEFT if is_any_left(record_path) else ""
+
+
+def _warned(spec: RunSpec, verdict: Mapping[str, Any]) -> bool:
+    """True where people heard of trouble, and must hear what became of it."""
+    warns = spec.alerts is not None and spec.alerts.get("warn")
+    return bool(warns) and any(one["kind"].startswith(EARLY) for one in verdict["warnings"])
+
+
+def tell_early(spec: RunSpec, record_path: str) -> None:
+    """Have people told of what was seen of a run that goes on, if they want that; returns at once.
+
+    Raises nothing.
+    """
+    if spec.alerts is None or not spec.alerts.get("warn"):
+        return
+    from gpualert_common.notify.dispatch import send_warnings
+
+    send_warnings(record_path, spec.secrets)
 
 
 def tell(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
@@ -201,32 +226,47 @@ def judge_for(prepared: Prepared) -> Evidence:
     """The classifier for a run, imported when it is first needed."""
     from gpualert_common.judge import Judge
 
-    return Judge(prepared.launch_record)
+    return Judge(prepared.launch_record, prepared.record)
 
 
-def survey_for(prepared: Prepared) -> Callable[[], Popen[bytes]] | None:
-    """What starts the look at the working directory; None where no alert could carry a file."""
-    if prepared.launch_record["alerts"] is None:
-        return None
+def beside(prepared: Prepared) -> dict[str, Callable[[], Popen[bytes]]]:
+    """What starts each process beside a run, by what it does.
 
-    def start() -> Popen[bytes]:
-        import subprocess
-        import sys
+    One surveys the working directory where an alert could carry a file, one observes the machine.
+    """
+    record, launch_record = prepared.record, prepared.launch_record
+    found: dict[str, Callable[[], Popen[bytes]]] = {}
+    if launch_record["alerts"] is not None:
+        found["survey"] = lambda: _start("collect", record)
+    if launch_record["observe"]:
+        found["observer"] = lambda: _start("observe", record, mark(record.run_id))
+    return found
 
-        from gpualert_common.collect import process
 
-        nothing = subprocess.DEVNULL
-        command = [sys.executable or "python3", "-I", str(process.__file__), prepared.record.path]
-        return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, cwd="/")
+def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
+    """Execute the ``process.py`` of a room, apart from whatever ends us by the keyboard."""
+    import subprocess
+    import sys
 
-    return start
+    nothing = subprocess.DEVNULL
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
+    return subprocess.Popen(
+        [sys.executable or "python3", "-I", file, record.path, *arguments],
+        env={**os.environ, BESIDE: mark(record.run_id)},
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        cwd="/",
+        start_new_session=True,
+    )
 
 
 def _quiet_plan(spec: RunSpec, prepared: Prepared) -> ScribePlan:
     path = prepared.record.path
     return ScribePlan(
         lambda: judge_for(prepared),
-        beside=survey_for(prepared),
+        beside=beside(prepared),
         sender_for=lambda verdict: sender_for(spec, path, verdict),
         late=lambda: tell_late(spec, path),
+        warn=lambda: tell_early(spec, path),
     )

@@ -181,10 +181,14 @@ KEYS = {
     "notify_deadline": Key(
         _parse_deadline, DEFAULT_NOTIFY_DEADLINE_S, "how long the end of a run waits for its alerts"
     ),
+    "warn": Key(_parse_flag, False, "tell of trouble while the run goes on, too"),
     "artifact": Key(_parse_globs, [], "files that an alert shall carry, as patterns"),
     "templates": Key(_parse_path, None, "directory of your own templates for alerts"),
     "rules": Key(_parse_users_path, None, "directory of your own rules for causes, beside ours"),
     "channels": Key(_parse_channels, {}, "settings of channels, by name, in a file only"),
+    "observe": Key(
+        _parse_flag, True, "look at GPUs, kernel, memory and disks while the run goes on"
+    ),
     "quiet": Key(_parse_flag, False, "say nothing of our own"),
     "sync": Key(_parse_flag, True, "sync the log, its directory and the exit record"),
 }

@@ -86,10 +86,13 @@ class ExitFacts:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in a log: file name, line (from 1) and byte offset of the line's first byte."""
+    """A place in a log: file name, line (from 1) and byte offset of the line's first byte.
+
+    The line is None behind a part of the log that was not read.
+    """
 
     file: str
-    line: int
+    line: int | None
     offset: int
 
 
@@ -109,7 +112,8 @@ class Verdict:
     """What happened to a run, why, on what evidence, and what to do.
 
     Serialised by :func:`gpualert_common.diagnose.to_json`; the JSON keys are the field names.
-    ``message_id`` is that of the alert about it, sent or not; None for a log without a run.
+    ``measured`` is what the run used and did in numbers; ``message_id`` that of the alert about it,
+    sent or not; None for a log without a run.
     """
 
     run_id: str | None
@@ -136,6 +140,7 @@ class Verdict:
     secondary: tuple[dict[str, str], ...] = ()
     warnings: tuple[dict[str, str], ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
+    measured: dict[str, Any] = field(default_factory=dict)
     message_id: str | None = None
     schema: int = SCHEMA
 

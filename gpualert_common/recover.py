@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.errors import RecordError
@@ -17,6 +18,9 @@ from gpualert_common.spec import Ending
 from gpualert_common.supervise.proc import boot_id, pid_namespace, read_stat
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.tree import Tree, mark
+
+LIVE_BYTES = 64 << 20
+"""Some three seconds' reading."""
 
 
 def is_alive(record: Record) -> bool:
@@ -54,7 +58,11 @@ def elsewhere(record: Record) -> str:
 
     That is another host, or another space of process numbers (a container) of the same boot.
     """
-    spec = record.spec
+    return place_of(record.spec)
+
+
+def place_of(spec: Mapping[str, Any]) -> str:
+    """As :func:`elsewhere`, for the fields of a launch record."""
     if spec.get("host") != os.uname().nodename:
         return f"host {spec.get('host')}"
     across_hosts = (spec.get("custody") or {}).get("across_hosts")
@@ -84,24 +92,39 @@ def recover(record: Record, *, force: bool = False) -> str:
             return f"elsewhere: on {elsewhere(record)}"
         if is_alive(record):
             return "running"
-        ending = _last_known(record)
+        ending = last_known(record)
         record.remove(SPARE)
         record.append_event("recovered", by_pid=os.getpid())
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
     record.write_json(VERDICT, judge(record, ending))
+    _remember(record)
     return "recovered"
 
 
+def _remember(record: Record) -> None:
+    from gpualert_common.history import remember  # most runs need none
+
+    problem = remember(record)
+    if problem:
+        try:
+            record.append_event("history", problem=problem)
+        except OSError:
+            pass  # on a full disk; the record has all that the history would
+
+
 def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
-    """The verdict of a record's logs, read whole; without an ending, of a run that goes on."""
+    """The verdict of a record's logs; without an ending, of a run that goes on.
+
+    Of the logs of a run that goes on only begin and end are read: somebody waits.
+    """
     from gpualert_common.judge import Judge  # with it comes the classifier; most runs need none
 
-    reader = Judge(record.spec)
+    reader = Judge(record.spec, record)
     path = None
     for name in record.logs:
         path = record.log_path(name)
         try:
-            reader.feed_file(path, name)
+            reader.feed_file(path, name, LIVE_BYTES if ending is None else None)
         except FileNotFoundError:
             continue
     facts = {
@@ -134,10 +157,11 @@ def end_abandoned(record: Record, grace_s: float) -> None:
     recover(record)
 
 
-def _last_known(record: Record) -> Ending:
+def last_known(record: Record) -> Ending:
     """How a lost run ended, as far as it was written down before its supervisor died."""
     launched = record.event("launched") or {}
     ending = Ending(launched.get("at") or record.spec.get("created_at") or 0.0)
+    ending.pid = launched.get("pid")
     exited = record.event("leader_exited")
     if exited is not None:
         ending.code = exited.get("code")

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpualert_common.causes import CAUSES
 from gpualert_common.config import parse_duration
 from gpualert_common.errors import UsageError
 
@@ -89,8 +90,6 @@ class RetryRules:
 
 
 def _wished(cause: str, wish: Wish) -> Advice:
-    from gpualert_common.classify.causes import CAUSES  # with it comes the whole classifier
-
     if cause not in CAUSES:
         close = get_close_matches(cause, CAUSES, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
@@ -102,4 +101,4 @@ def _wished(cause: str, wish: Wish) -> Advice:
     except ValueError as error:
         problem = f"{cause}: {wish!r} is neither stop, retry, default nor a delay"
         raise UsageError(f"{problem}: {error}") from None
-    return Advice(Action.RETRY, f"a retry after {wish} was asked for", delay_s)
+    return Advice(Action.RETRY, f"a retry after {delay_s:g} s was asked for", delay_s)

@@ -31,9 +31,15 @@ EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127
 
 
-def message_id(run_id: str) -> str:
-    """The Message-ID of the alert about a run's end, always the same one."""
-    return f"<{run_id}.ended@gpualert.invalid>"
+ENDED = "ended"
+"""What the alert about a run's end is about."""
+EARLY = "early_"
+"""Begins the name of what a warning is about that people get while a run goes on."""
+
+
+def message_id(run_id: str, about: str = ENDED) -> str:
+    """The Message-ID of the alert about a run's end, or about something else, always the same."""
+    return f"<{run_id}.{about}@gpualert.invalid>"
 
 
 MOST_SECONDS = 10.0 * 365 * 86400
@@ -63,7 +69,8 @@ class RunSpec:
     ``custody`` is what a guardian was told of who may follow the run, None without one.
     ``alerts`` says who is told of the end (:func:`gpualert_common.notify.targets.alerts_of`), and
     ``secrets`` holds what the channels need beyond it; the record never gets to see that.
-    ``rules`` is a directory (or file) of the user's own rules for causes.
+    ``rules`` is a directory (or file) of the user's own rules for causes.  ``observe`` has the
+    machine looked at while the run goes on.
     """
 
     __slots__ = (
@@ -78,6 +85,7 @@ class RunSpec:
         "log_full",
         "log_reserve_bytes",
         "name",
+        "observe",
         "rules",
         "secrets",
         "state_dir",
@@ -106,7 +114,9 @@ class RunSpec:
         alerts: Mapping[str, Any] | None = None,
         secrets: Mapping[str, Any] | None = None,
         rules: str | None = None,
+        observe: bool = True,
     ) -> None:
+        self.observe = observe
         self.rules = rules
         self.alerts = alerts
         self.secrets = secrets
@@ -145,6 +155,7 @@ class Ending:
         "core_dumped",
         "ended_at",
         "limit",
+        "pid",
         "rusage",
         "sender",
         "signal",
@@ -159,6 +170,7 @@ class Ending:
         self.code: int | None = None
         self.core_dumped = False
         self.started = True
+        self.pid: int | None = None
         self.start_error: tuple[int, str] | None = None
         self.limit: str | None = None
         self.signal: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,13 +26,25 @@ DEADLINE_S = 30.0
 Found = TypeVar("Found")
 
 
-def until(look: Callable[[], Found | None], what: str, deadline_s: float = DEADLINE_S) -> Found:
+def until(
+    look: Callable[[], Found | None],
+    what: str,
+    deadline_s: float = DEADLINE_S,
+    poll_s: float = 0.01,
+) -> Found:
     """Return the first true value that ``look`` gives; fail naming ``what`` when none comes."""
     deadline = time.monotonic() + deadline_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"waited {deadline_s:g} s in vain: {what}"
-        time.sleep(0.01)
+        time.sleep(poll_s)
     return found
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on at the moment."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 def python(code: str) -> tuple[str, str, str]:
@@ -130,6 +143,7 @@ class Lab:
             "XDG_CONFIG_HOME": str(self.home / "xdg-config"),
             "GPUALERT_STATE_DIR": str(self.state),
             "GPUALERT_NOTIFY": "none",  # tests of alerts name their channels
+            "GPUALERT_OBSERVE": "false",  # tests of that turn it on
             self.mark: "1",
         }
 

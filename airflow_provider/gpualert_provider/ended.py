@@ -125,6 +125,9 @@ class Ended:
         return said + text.encode("utf-8", "backslashreplace")[-_MOST_TRACEBACK:]
 
     def _command(self) -> list[str]:
+        arguments = getattr(self.task, "command", None)
+        if isinstance(arguments, list | tuple):
+            return [str(argument)[:_MOST_COMMAND] for argument in arguments]
         command = getattr(self.task, "bash_command", None)
         if isinstance(command, str):
             return ["bash", "-c", command[:_MOST_COMMAND]]

@@ -11,6 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, conf
 
 from gpualert_common.errors import UsageError
 from gpualert_common.retries import Action, RetryRules
+from gpualert_provider.exceptions import unsecret
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import BaseOperator, Context
@@ -71,7 +72,11 @@ class Retries:
         """True when the attempt itself must say that none shall follow: no policy does."""
         if HAS_POLICIES or self._rules is None or not self.left:
             return False
-        return self._rules.advise(verdict).action is Action.STOP
+        advice = self._rules.advise(verdict)
+        if advice.action is not Action.STOP:
+            return False
+        self._say("No further attempt", unsecret(advice.reason))
+        return True
 
     def after(self, error: BaseException) -> Following:
         """What follows the failure by *error*, as Airflow will decide."""
@@ -89,12 +94,19 @@ class Retries:
                 context=self._context,
             )
             if decision.action.value == "fail":
+                self._say("No further attempt", decision.reason)
                 return Following(final=True, within_s=None)
+            self._say("Another attempt follows", decision.reason)
             if decision.action.value == "retry" and decision.retry_delay is not None:
                 delay_s = decision.retry_delay.total_seconds() + SCHEDULING_SLACK_S
         except Exception:  # noqa: BLE001 - Airflow falls back to the task's retries, too
             pass
         return Following(final=False, within_s=delay_s)
+
+    def _say(self, what: str, reason: str | None) -> None:
+        """Log it before the error; Airflow's own line of it is folded away in its pages."""
+        if reason:
+            self._task.log.info("%s: %s", what, reason)
 
 
 def rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | None:

@@ -43,9 +43,9 @@ class RetryByCause(RetryPolicy):
     def evaluate(
         self,
         exception: BaseException,
-        try_number: int,  # noqa: ARG002 - Airflow's signature, which it calls by names
-        max_tries: int,  # noqa: ARG002
-        context: Context | None = None,  # noqa: ARG002
+        try_number: int,
+        max_tries: int,
+        context: Context | None = None,  # noqa: ARG002 - Airflow's signature, called by names
     ) -> RetryDecision:
         """What the verdict that *exception* carries says about the next attempt."""
         if not isinstance(exception, TrainingFailure):
@@ -54,6 +54,8 @@ class RetryByCause(RetryPolicy):
         reason = unsecret(advice.reason)
         if advice.action is Action.STOP:
             return RetryDecision.fail(reason=reason)
+        if try_number > max_tries:
+            return RetryDecision.default()  # nothing to give a reason for
         if advice.action is Action.RETRY:
             delay = None if advice.delay_s is None else timedelta(seconds=advice.delay_s)
             return RetryDecision.retry(delay, reason=reason)

@@ -14,33 +14,39 @@ if TYPE_CHECKING:
     from gpualert_provider.alerts import Log, Secrets
 
 VERDICT_KEY = "gpualert_verdict"
-RUN_KEY = "gpualert_run"
 
 MOST_BYTES = 32_000
 """XCom is kept in Airflow's database."""
 
-_MOST_ARTIFACTS = 100
-_LONG = ("sources", "ruled_out", "secondary", "warnings", "shows", "details", "do")
-"""Fields of a verdict that may be long, the least telling first."""
+_LONG = ("sources", "ruled_out", "artifacts", "secondary", "warnings", "shows", "details", "do")
+"""Fields that may be long, the least telling first."""
 
 
 def push(ti: Any, record: Record, log: Log, secrets: Secrets) -> None:
-    """Leave verdict and places in XCom; a fault of it is logged and changes nothing.
+    """Leave the verdict in XCom; a fault of it is logged and changes nothing.
 
     What looks like a secret is masked, and so are the *secrets* of the task's own channels.
     """
     if ti is None:
         return
-    from gpualert_common.redact import Redactor  # a DAG's reader needs none
-
     try:
-        verdict = record.read_json(VERDICT)
-        if verdict is not None:
-            known = [secret for channel in secrets.values() for secret in channel.values()]
-            ti.xcom_push(key=VERDICT_KEY, value=bounded(masked(verdict, Redactor(known))))
-        ti.xcom_push(key=RUN_KEY, value=_places(record))
+        verdict = record.read_json(VERDICT) or {}
+        known = [secret for channel in secrets.values() for secret in channel.values()]
+        told = {**masked(verdict, _redactor(known)), **_places(record)}
+        ti.xcom_push(key=VERDICT_KEY, value=bounded(told))
     except Exception as error:  # noqa: BLE001 - no fault of Airflow's database is the training's
         log.warning("The verdict could not be left in XCom: %s", error)
+
+
+def prepare() -> None:
+    """Make ready what masks, which takes a moment, while a training runs."""
+    _redactor([])
+
+
+def _redactor(known: list[str]) -> Redactor:
+    from gpualert_common.redact import Redactor  # a DAG's reader needs none
+
+    return Redactor(known)
 
 
 def masked(value: Any, redactor: Redactor) -> Any:
@@ -58,12 +64,12 @@ def bounded(verdict: dict[str, Any], most_bytes: int = MOST_BYTES) -> dict[str, 
     """*verdict* in at most *most_bytes* of JSON; what was left out is counted in "left_out"."""
     kept, left_out = dict(verdict), {}
     for name in _LONG:
-        if _size(kept) <= most_bytes:
-            break
         field = kept.get(name)
-        if isinstance(field, list | dict) and field:
-            left_out[name] = len(field)
-            kept |= {name: type(field)(), "left_out": left_out}
+        while field and _size(kept) > most_bytes:
+            most = len(field) // 2
+            field = field[:most] if isinstance(field, list) else dict([*field.items()][:most])
+            left_out[name] = len(verdict[name]) - most
+            kept |= {name: field, "left_out": left_out}
     return kept
 
 
@@ -79,6 +85,5 @@ def _places(record: Record) -> dict[str, Any]:
         "run_id": record.run_id,
         "record": str(record.path),
         "log_path": record.log_path(record.logs[-1]),
-        "artifacts": artifacts[:_MOST_ARTIFACTS],
-        "artifacts_left_out": max(0, len(artifacts) - _MOST_ARTIFACTS),
+        "artifacts": artifacts,
     }

@@ -11,7 +11,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from gpualert_common.classify.causes import (
+from gpualert_common.causes import (
     COMMUNICATION,
     GENERIC,
     LASTING,

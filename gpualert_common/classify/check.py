@@ -84,7 +84,7 @@ def _expression_problems(pattern: Pattern, rule: Rule) -> Iterator[RuleError]:
 
 
 def _word_problems(rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
-    known = GENERAL | set(DERIVED.get(rule.id, ()))
+    known = GENERAL | set(DERIVED.get(rule.id, ())) | set(rule.found)
     for pattern in (one for other in rules if other.id == rule.id for one in other.patterns):
         try:
             known |= set(compile_pattern(pattern).groupindex)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpualert_common.causes import COMMUNICATION, SCHEDULED, SIGNALLED
 from gpualert_common.classify.candidates import Candidate, Tier
-from gpualert_common.classify.causes import COMMUNICATION, SCHEDULED, SIGNALLED
 from gpualert_common.classify.exceptions import is_report
 from gpualert_common.classify.raised import Context
 

@@ -13,6 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gpualert_common.causes import (
+    BEHIND,
+    COMMUNICATION,
+    GENERIC,
+    LASTING,
+    SCHEDULED,
+    SIGNALLED,
+)
 from gpualert_common.classify.candidates import (
     Candidate,
     Ground,
@@ -24,19 +32,12 @@ from gpualert_common.classify.candidates import (
     near_failure,
     surviving,
 )
-from gpualert_common.classify.causes import (
-    BEHIND,
-    COMMUNICATION,
-    GENERIC,
-    LASTING,
-    SCHEDULED,
-    SIGNALLED,
-)
 from gpualert_common.classify.consequences import gone_before, without_consequences
 from gpualert_common.classify.details import derive, typed
 from gpualert_common.classify.exceptions import is_report
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.raised import Context, Traceback
+from gpualert_common.classify.resuming import resumes
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
@@ -51,6 +52,10 @@ _NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
 """A shell's word on the end of a training, as against that of a helper beside it."""
+_STEP_DONE = re.compile(
+    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update)\b[ :=#\[(]{0,3}\d{1,12}"
+    rb"[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
+)
 _LASTING_SEEN = 3
 """A state told this often up to the end is no hiccup."""
 
@@ -75,7 +80,8 @@ class Resolution:
     ``evidence`` is the observations behind the cause, earliest first; ``traceback`` the exception
     that carried it.  ``secondary`` are (cause, because), ``ruled_out`` (family, because).
     ``trained`` is True when the log shows progress before the end; ``carried`` is the exception
-    by which the program reported the cause, also where other lines name it.
+    by which the program reported the cause, also where other lines name it.  ``resuming`` is True
+    for a checkpoint that was loaded in order to go on with a training.
     """
 
     cause: str
@@ -90,6 +96,7 @@ class Resolution:
     ruled_out: tuple[tuple[str, str], ...] = ()
     trained: bool = False
     carried: Traceback | None = None
+    resuming: bool = False
 
 
 def resolve(
@@ -346,8 +353,18 @@ def _completed(
         resolution,
         secondary=tuple(secondary.items()),
         ruled_out=_ruled_out(resolution, readings),
-        trained=any(reading.trained_from is not None for reading in readings),
+        trained=any(map(_trained, readings)),
+        resuming=resolution.cause == "checkpoint"
+        and resolution.carried is not None
+        and resumes(resolution.carried),
     )
+
+
+def _trained(reading: Reading) -> bool:
+    """True where a log told of a step with what came of it; bars also load, and settings count."""
+    if reading.trained_from is None or reading.trained_from < reading.tail_offset:
+        return reading.trained_from is not None
+    return _STEP_DONE.search(reading.tail) is not None
 
 
 def _because(one: Candidate, possible: list[Candidate], resolution: Resolution) -> str:
@@ -369,5 +386,5 @@ def _ruled_out(resolution: Resolution, readings: Sequence[Reading]) -> tuple[tup
     by_itself = status.disposition in (Disposition.FAILED, Disposition.COMPLETED)
     workers = any(one.cause in SIGNALLED for reading in readings for one in reading.observations)
     if by_itself and status.signal is None and not workers:
-        return (("A2", f"no signal: {status.said}"),)
+        return (("A2", f"{status.said}, not by a signal"),)
     return ()

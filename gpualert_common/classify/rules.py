@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.classify.causes import CAUSES, FAMILIES
+from gpualert_common.causes import CAUSES, FAMILIES
 from gpualert_common.errors import RuleError
 from gpualert_common.model import Attribution, Retry, Role
 from gpualert_common.rulefiles import (
@@ -102,8 +102,9 @@ class Rule:
     ``id`` is the cause's name.  ``order`` settles which cause a line names when several match: the
     lowest.  ``exceptions`` are Python types that mean this cause when the message says nothing
     better; ``signals`` and ``exit_codes`` the statuses that mean it when the log says nothing.
-    ``cases`` are words for certain details and go before ``words``.  ``own`` is True for a rule
-    that a user has added to the shipped one of that cause.
+    ``cases`` are words for certain details and go before ``words``.  ``found`` are details that
+    other evidence than the log gives.  ``own`` is True for a rule that a user has added to the
+    shipped one of that cause.
     """
 
     id: str
@@ -123,6 +124,7 @@ class Rule:
     since: str
     file: str
     samples: Mapping[str, Samples]
+    found: tuple[str, ...] = ()
     own: bool = False
 
 
@@ -257,6 +259,7 @@ def _read_rule(file: Path, samples: bool, shipped: Mapping[str, Rule]) -> Rule:
         since=read_since(top) if base is None or "since" in top.left() else base.since,
         file=file.name,
         samples=read_samples(top.table("samples", {}), names),
+        found=top.texts("found", base.found if base else ()),
         own=bool(shipped),
     )
     top.done()

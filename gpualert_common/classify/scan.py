@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpualert_common.classify.causes import SIGNALLED
+from gpualert_common.causes import SIGNALLED
 from gpualert_common.classify.lines import LINE_CAP, Place, Region
 from gpualert_common.classify.observations import Observation, observed
 from gpualert_common.classify.prefixes import Line, normalise
@@ -23,7 +23,7 @@ from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.tracebacks import MANY, TracebackParser, merged
 from gpualert_common.model import Role
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 256 << 10
 """What a caller best feeds at a time when it has a lot."""
 
 TAIL_BYTES = 64 << 10

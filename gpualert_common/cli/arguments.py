@@ -41,11 +41,13 @@ def build_parser() -> _Parser:
     commands = parser.add_subparsers(dest="command_name", metavar="COMMAND", required=True)
     _add_run(commands)
     _add_classify(commands)
+    _add_progress(commands)
     _add_records(commands)
     _add_alerts(commands)
     _add_rules(commands)
     _add_corpus(commands)
     _add_config(commands)
+    _add_doctor(commands)
     for command in commands.choices.values():
         command.set_defaults(parser=command)
     return parser
@@ -86,12 +88,25 @@ def _add_run(commands: _Commands[_Parser]) -> None:
         const=True,
         help="end processes that outlive a command which ended by itself",
     )
+    parser.add_argument(
+        "--no-observe",
+        dest="observe",
+        action="store_const",
+        const=False,
+        help="do not look at GPUs, kernel, memory and disks meanwhile",
+    )
     parser.add_argument("--name", metavar="NAME", help="a name for people")
     _add_notify(parser)
     parser.add_argument(
         "--notify-on",
         choices=("failure", "always", "never"),
         help="which ends are told (failure)",
+    )
+    parser.add_argument(
+        "--warn",
+        action="store_const",
+        const=True,
+        help="tell of trouble while it goes on, too: NaN, silence, a GPU that fails or idles",
     )
     parser.add_argument(
         "--notify-deadline",
@@ -120,6 +135,27 @@ def _add_run(commands: _Commands[_Parser]) -> None:
     parser.set_defaults(action=_lazily("run", "run"))
 
 
+def _add_progress(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser(
+        "progress",
+        help="show how far a training came, and how its loss went",
+        description="Show how far a training came by its log: steps, losses, checkpoints, and "
+        "whether it began anew.",
+    )
+    parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
+    parser.add_argument("log", metavar="LOG", help="a log file, - for stdin, or a run")
+    _add_json(parser)
+    parser.set_defaults(action=_lazily("progress", "progress"))
+
+
+def _add_doctor(commands: _Commands[_Parser]) -> None:
+    parser = commands.add_parser(
+        "doctor", help="show which evidence sources work here, and what the others lack"
+    )
+    _add_json(parser)
+    parser.set_defaults(action=_lazily("doctor", "doctor"))
+
+
 def _add_own_rules(parser: _Parser) -> None:
     parser.add_argument("--rules", metavar="DIR", help="your own rules for causes, beside ours")
 
@@ -138,13 +174,13 @@ def _add_classify(commands: _Commands[_Parser]) -> None:
         help="status of the run: 0 to 255, or -n when signal n ended it",
     )
     _add_own_rules(parser)
-    _add_json(parser)
+    _add_forms(parser)
     parser.set_defaults(action=_lazily("classify", "classify"))
 
 
 def _add_records(commands: _Commands[_Parser]) -> None:
     runs = commands.add_parser("runs", help="list the runs on this machine")
-    runs.set_defaults(action=_lazily("records", "runs"))
+    runs.set_defaults(action=_lazily("runs", "runs"))
     show = commands.add_parser("show", help="show a run and its verdict")
     follow = commands.add_parser("follow", help="print the log of a run as it grows")
     stop = commands.add_parser("stop", help="end a run gracefully")
@@ -165,11 +201,12 @@ def _add_records(commands: _Commands[_Parser]) -> None:
     ):
         text = f"{_RUN_HELP}; default: {otherwise}"
         parser.add_argument("run", nargs="?", default=default, metavar="RUN", help=text)
-    show.set_defaults(action=_lazily("records", "show"))
+    show.set_defaults(action=_lazily("show", "show"))
     follow.set_defaults(action=_lazily("records", "follow"))
     stop.set_defaults(action=_lazily("control", "stop"))
     recover.set_defaults(action=_lazily("control", "recover"))
-    for parser in (runs, show, stop, recover):
+    _add_forms(show)
+    for parser in (runs, stop, recover):
         _add_json(parser)
     for parser in (runs, show, follow, stop, recover):
         parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
@@ -301,8 +338,18 @@ def _add_notify(parser: _Parser) -> None:
     )
 
 
-def _add_json(parser: argparse.ArgumentParser) -> None:
+def _add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="JSON on stdout and nothing else")
+
+
+def _add_forms(parser: argparse.ArgumentParser) -> None:
+    """In which form a verdict is printed."""
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--full", action="store_true", help="all that the verdict says, uncut")
+    forms.add_argument(
+        "--markdown", action="store_true", help="as Markdown, with secrets masked, to pass it on"
+    )
+    _add_json(forms)
 
 
 def _lazily(module: str, function: str) -> Callable[[argparse.Namespace], int]:

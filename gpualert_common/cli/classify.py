@@ -12,6 +12,8 @@ from gpualert_common import config, report
 from gpualert_common.classify import require_sound
 from gpualert_common.errors import UsageError
 from gpualert_common.judge import Judge
+from gpualert_common.redact import Redactor
+from gpualert_common.report import Unmasked, markdown, terminal
 from gpualert_common.spec import Ending
 
 
@@ -31,8 +33,15 @@ def classify(options: argparse.Namespace) -> int:
     verdict["log_path"] = _told_by(verdict, options.logs)
     if options.json:
         print(json.dumps(verdict, ensure_ascii=False))
+        return 0
+    say = report.speaker(Redactor() if options.markdown else Unmasked())
+    told = report.told_of(verdict, say)
+    facts = [("Log", say(log)) for log in options.logs]
+    if options.markdown:
+        print(markdown.page(told, facts=facts), end="")
     else:
-        print("\n".join(report.full(verdict)))
+        paper = terminal.Paper.of_stdout(whole=options.full)
+        print("\n".join(terminal.page(told, paper, facts=facts)))
     return 0
 
 

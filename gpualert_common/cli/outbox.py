@@ -36,7 +36,8 @@ def _list(options: argparse.Namespace) -> int:
     rows = []
     for record in _records(options):
         try:
-            rows += [_row(record, entry.fields) for entry in look(record)[1]]
+            found = [*look(record)[1], *Outbox(record).warnings()]
+            rows += [_row(record, entry.fields) for entry in found]
         except GPUAlertError as error:
             print(f"gpualert: {error}", file=sys.stderr)
     shown = [row for row in rows if options.all or row["state"] in UNSENT]

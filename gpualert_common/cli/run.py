@@ -7,11 +7,12 @@ import os
 
 from gpualert_common import config
 from gpualert_common.api import (
+    beside,
     judge_for,
     make_spec,
     sender_for,
-    survey_for,
     tell,
+    tell_early,
     tell_late,
 )
 from gpualert_common.supervise import ScribePlan, supervise
@@ -48,9 +49,10 @@ def run(options: argparse.Namespace) -> int:
     def plan(prepared: Prepared) -> ScribePlan:
         return ScribePlan(
             lambda: judge_for(prepared),
-            beside=survey_for(prepared),
+            beside=beside(prepared),
             sender_for=lambda verdict: sender_for(spec, prepared.record.path, verdict),
             late=lambda: tell_late(spec, prepared.record.path),
+            warn=lambda: tell_early(spec, prepared.record.path),
             forwards=_forwards(spec),
             greeting="" if quiet else _greeting(prepared),
             say=None if quiet else _closing_words(prepared),

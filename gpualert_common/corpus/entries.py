@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.classify.causes import CAUSES
+from gpualert_common.causes import CAUSES
 from gpualert_common.diagnose.paper import CLASSES, class_of_cause
 from gpualert_common.errors import CorpusError
 

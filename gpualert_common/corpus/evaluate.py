@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
+from multiprocessing import get_context
 from typing import Any, Final
 
 from gpualert_common.corpus.baselines import BASELINES
@@ -23,6 +26,9 @@ SCHEMA: Final = 1
 RESULTS: Final = "results.json"
 _DECIMALS = 4
 _TINY = 1e-3
+_WORTH_PROCESSES = 100
+"""Fewer logs are judged before another process has read the rules."""
+_PIECE = 16
 
 
 class Split(StrEnum):
@@ -70,11 +76,17 @@ def read_samples(corpus: str | os.PathLike[str]) -> list[Sample]:
 def answer(
     samples: Sequence[Sample], change: Callable[[Sample], bytes] | None = None
 ) -> list[Answer]:
-    """Each of *samples* judged, by its log as it is or as *change* makes it."""
-    return [
-        Answer(one, judge(one.entry, change(one) if change is not None else one.log))
-        for one in samples
-    ]
+    """Each of *samples* judged, by its log as it is or as *change* makes it, on all cores."""
+    work = partial(_judged, change)
+    if len(samples) < _WORTH_PROCESSES:
+        return [Answer(one, work(one)) for one in samples]
+    with ProcessPoolExecutor(mp_context=get_context("forkserver")) as workers:
+        judged = workers.map(work, samples, chunksize=_PIECE)
+        return [Answer(*one) for one in zip(samples, judged, strict=True)]
+
+
+def _judged(change: Callable[[Sample], bytes] | None, sample: Sample) -> Judged:
+    return judge(sample.entry, sample.log if change is None else change(sample))
 
 
 def results_of(

@@ -28,11 +28,12 @@ def to_json(verdict: Verdict) -> dict[str, Any]:
         data[name] = str(data[name])
     for name in _TUPLES:
         data[name] = list(data[name])
-    data["shows"] = [_claim_to_json(claim) for claim in verdict.shows]
+    data["shows"] = [claim_to_json(claim) for claim in verdict.shows]
     return {"schema": data.pop("schema"), **data}
 
 
-def _claim_to_json(claim: Claim) -> dict[str, Any]:
+def claim_to_json(claim: Claim) -> dict[str, Any]:
+    """*claim* as plain dicts and strings, without what it does not say."""
     data = _fields_of(claim)
     if claim.where is not None:
         data["where"] = _fields_of(claim.where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpualert_common.classify.observations import Observation
@@ -11,6 +12,10 @@ from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
 from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import signal_name
+from gpualert_common.diagnose import families
+from gpualert_common.diagnose.evidence import Evidence, Observed
+from gpualert_common.diagnose.finding import Decision, decide
+from gpualert_common.diagnose.measured import Measured
 from gpualert_common.diagnose.paper import paper_class
 from gpualert_common.diagnose.words import all_filled, first_filled, words_for
 from gpualert_common.model import (
@@ -26,6 +31,8 @@ from gpualert_common.model import (
 from gpualert_common.spec import message_id
 
 _MOST_CLAIMS = 8
+_MOST_SEEN = 4
+"""Of them, those of other sources than log and status."""
 _EXCERPT_CHARS = 300
 _STATUS_HIDDEN = (
     "the exit status is 0, yet the log ends in a failure: "
@@ -43,13 +50,27 @@ def conclude(
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
+    observed: Observed | None = None,
 ) -> Verdict:
-    """The verdict on a run from what was read of its logs and how it ended.
+    """The verdict on a run from what was read of its logs, how it ended, and what else was seen.
 
     Always a verdict: for a run that never started, one that is still *running*, one whose status
     is unknown (never called a success), and with rules missing.  Every claim cites its source.
     """
     resolution = resolve(readings, facts, rules, running=running)
+    decision = Decision(resolution)
+    numbers: Measured = {}
+    trained = resolution.trained
+    if observed is not None:
+        evidence = Evidence(resolution, facts, observed)
+        trained = evidence.trained
+        decision = decide(resolution, families.judge(evidence))
+        try:
+            numbers = evidence.measured
+        except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
+            because = f"what it used is not known: {type(error).__name__}: {error}"
+            decision = replace(decision, warnings=(*decision.warnings, ("not_measured", because)))
+    resolution = decision.resolution
     rule = _rule_of(resolution, rules)
     known = _known(resolution, facts)
     words = words_for(rule, known)
@@ -63,23 +84,24 @@ def conclude(
         exit_code=facts.code,
         signal=_signal(facts, resolution),
         disposition=resolution.disposition,
-        family=_family(rule, resolution) if failed else None,
+        family=_family(rule, decision, trained=trained) if failed else None,
         cause=resolution.cause,
         fault_class=rule.fault_class,
         paper_class=paper_class(resolution),
-        attribution=rule.attribution if failed else Attribution.UNKNOWN,
+        attribution=rule.attribution if failed and not decision.anybodys else Attribution.UNKNOWN,
         confidence=resolution.confidence,
         retry=rule.retry,
         headline=first_filled(words.headline, known) or resolution.cause.replace("_", " "),
         details=resolution.details,
-        shows=_claims(resolution, facts, readings),
+        shows=_claims(resolution, facts, readings, decision.claims),
         implies=first_filled(words.implies, known) or "",
-        cannot_decide=all_filled(words.cannot_decide, known),
+        cannot_decide=(*all_filled(words.cannot_decide, known), *decision.cannot_decide),
         do=all_filled(words.do, known),
         ruled_out=tuple({"family": f, "because": why} for f, why in resolution.ruled_out),
         secondary=tuple({"cause": c, "because": why} for c, why in resolution.secondary),
-        warnings=_warnings(resolution, facts, readings),
-        sources=_sources(facts, readings, running=running),
+        warnings=_warnings(resolution, rule, facts, readings, decision.warnings),
+        sources=(*_sources(facts, readings, running=running), *_observers(observed)),
+        measured=numbers,
     )
 
 
@@ -133,9 +155,14 @@ def _known(resolution: Resolution, facts: ExitFacts) -> dict[str, Any]:
     }
 
 
-def _family(rule: Rule, resolution: Resolution) -> str | None:
-    """A1 is for a run that died before training began; later the cause has no family."""
-    return None if rule.family == "A1" and resolution.trained else rule.family
+def _family(rule: Rule, decision: Decision, *, trained: bool) -> str | None:
+    """That of the finding that names the cause, else the rule's.
+
+    A1 is for a run that died before training began; later the cause has no family.
+    """
+    if rule.family != "A1":
+        return decision.family or rule.family
+    return decision.family or (None if trained else "A1")
 
 
 def _signal(facts: ExitFacts, resolution: Resolution) -> str | None:
@@ -147,9 +174,12 @@ def _signal(facts: ExitFacts, resolution: Resolution) -> str | None:
 
 
 def _claims(
-    resolution: Resolution, facts: ExitFacts, readings: Sequence[Reading]
+    resolution: Resolution,
+    facts: ExitFacts,
+    readings: Sequence[Reading],
+    seen: Sequence[Claim],
 ) -> tuple[Claim, ...]:
-    claims = [Claim(resolution.status.said, "exit_status")]
+    claims = [Claim(resolution.status.said, "exit_status"), *seen[:_MOST_SEEN]]
     found = resolution.traceback
     if found is not None:
         claims.append(_exception_claim(found, resolution.rank))
@@ -166,7 +196,21 @@ def _claims(
         ][:1]
     if facts.log_disk_full:
         claims.append(Claim("the disk of the log had no space left", "log_writer"))
-    return tuple(claims[:_MOST_CLAIMS])
+    return tuple(_placed(claim, readings) for claim in claims[:_MOST_CLAIMS])
+
+
+def _placed(claim: Claim, readings: Sequence[Reading]) -> Claim:
+    """Without its line, which was not counted, where something before it was not read."""
+    where = claim.where
+    gaps = [
+        end
+        for reading in readings
+        for _start, end in reading.unscanned
+        if where is not None and reading.file == where.file
+    ]
+    if where is None or all(end > where.offset for end in gaps):
+        return claim
+    return replace(claim, where=replace(where, line=None))
 
 
 def _exception_claim(found: Traceback, rank: int | None) -> Claim:
@@ -197,10 +241,16 @@ def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
 
 
 def _warnings(
-    resolution: Resolution, facts: ExitFacts, readings: Sequence[Reading]
+    resolution: Resolution,
+    rule: Rule,
+    facts: ExitFacts,
+    readings: Sequence[Reading],
+    seen: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, str], ...]:
-    found: list[tuple[str, str]] = []
-    if resolution.disposition is Disposition.COMPLETED and resolution.cause != "none":
+    found = list(seen)
+    told_by_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
+    ends_well = rule.fault_class == "training"  # such a program knows of no failure
+    if resolution.disposition is Disposition.COMPLETED and told_by_log and not ends_well:
         found.append(("exit_status", _STATUS_HIDDEN))
     if facts.log_disk_full:
         found.append(("log_incomplete", "the disk of the log was full: its end may be missing"))
@@ -211,6 +261,18 @@ def _warnings(
         if lost:
             found.append(("unscanned", f"{lost} bytes of {reading.file} were not read"))
     return tuple({"kind": kind, "text": text} for kind, text in found)
+
+
+def _observers(observed: Observed | None) -> tuple[dict[str, Any], ...]:
+    """What else could be looked at, and why not where it could not."""
+    if observed is None:
+        return ()
+    return tuple(
+        {"name": name, "available": True}
+        if source.available
+        else {"name": name, "available": False, "why": source.why, "remedy": source.remedy}
+        for name, source in observed.telemetry.sources.items()
+    )
 
 
 def _sources(

@@ -24,7 +24,7 @@ def first_filled(templates: Iterable[str], known: Mapping[str, Any]) -> str | No
 
 def all_filled(templates: Iterable[str], known: Mapping[str, Any]) -> tuple[str, ...]:
     """Those of *templates* whose placeholders are all known, filled."""
-    shown = {name: _shown(name, value) for name, value in known.items() if value is not None}
+    shown = {name: _shown(name, value) for name, value in known.items() if value not in (None, "")}
     return tuple(
         _FORMATTER.vformat(template, (), shown) if "{" in template else template
         for template in templates

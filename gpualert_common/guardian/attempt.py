@@ -8,9 +8,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from gpualert_common.errors import UsageError
 from gpualert_common.spec import is_number, is_seconds
+
+if TYPE_CHECKING:
+    from gpualert_common.guardian.whereabouts import Whereabouts
 
 MOST_OWNER_CHARACTERS = 64
 """It becomes part of a file name."""
@@ -37,6 +41,10 @@ class Attempt:
     ``is_last`` says that no other attempt follows this one, whatever becomes of it.
     ``fingerprint`` tells runs of one task apart that must not adopt each other; None derives it
     from command, working directory, and the names of the variables in the spec's ``env``.
+    ``training`` names what is trained, the same in every run of the engine, where names of its runs
+    are made at random: by it the history finds the runs before.
+    ``before`` is the run before it as the engine knows it, where that one may be on a host that
+    shares no state directory with this one.
     """
 
     key: tuple[str, ...]
@@ -47,6 +55,8 @@ class Attempt:
     is_last: bool = False
     told_as: int | None = None
     fingerprint: str | None = None
+    training: str | None = None
+    before: Whereabouts | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Names this attempt at this moment and no other one ever."""
 

@@ -6,6 +6,7 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping
+from signal import SIGTERM
 from typing import Any, Literal, Self
 
 from gpualert_common import recover as recovery
@@ -22,12 +23,16 @@ from gpualert_common.guardian.view import LogView
 from gpualert_common.record import VERDICT, Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import proc
+from gpualert_common.supervise.stop import Stop
+from gpualert_common.supervise.tree import Tree, mark
 
 Meaning = Literal["cancelled", "preempted", "timeout"]
 
 _POLL_S = 0.25
 _LAST_POLL_S = 0.01
 """Once the guardian has ended: what it left to write takes milliseconds."""
+_LAUNCH_S = 5.0
+"""For a launch to be written down, which waits for the disk."""
 _VERDICT_S = 7.0
 """From the exit record to the end of a guardian: the verdict's deadline and its margin."""
 
@@ -165,6 +170,20 @@ class RunHandle:
         """Names the run."""
         return self.record.run_id
 
+    def wait_for_pid(self) -> int | None:
+        """The process that the command became, waiting for it; None where none was started."""
+        deadline = time.monotonic() + _LAUNCH_S
+        while True:
+            goes_on = self._goes_on()
+            launched, ending = self.record.event("launched"), self.record.ending
+            if launched is not None:
+                return int(launched["pid"])
+            if ending is not None:
+                return ending.pid
+            if not goes_on or time.monotonic() > deadline:
+                return None
+            self._pause(_LAST_POLL_S)
+
     @property
     def log_path(self) -> str:
         """Path of the log, or stderr's where the streams are apart."""
@@ -179,25 +198,30 @@ class RunHandle:
         can look at other things in between.  What it yields is bounded and rate-limited
         (:mod:`.view`); the child never waits for it.  Raises as :meth:`wait` does.
         """
+        for new in self.follow_each():
+            yield [line for lines in new.values() for line in lines]
+
+    def follow_each(self) -> Iterator[dict[str, list[str]]]:
+        """As :meth:`follow`, with the new lines of each log under its name."""
         views = self._views()
         try:
             ended = False
             while not ended:
                 ended = not self._goes_on()
-                lines = [line for view in views for line in view.look(last=ended)]
-                yield lines
-                if not ended and not lines:
+                new = {name: view.look(last=ended) for name, view in views.items()}
+                yield new
+                if not ended and not any(new.values()):
                     self._pause(_POLL_S)
         finally:
-            for view in views:
+            for view in views.values():
                 view.close()
 
-    def _views(self) -> list[LogView]:
-        views = []
+    def _views(self) -> dict[str, LogView]:
+        views = {}
         for name in self.record.logs:
             try:
                 path = self.record.log_path(name)
-                views.append(LogView(self.record.open_log(name), path, self._telling))
+                views[name] = LogView(self.record.open_log(name), path, self._telling)
             except FileNotFoundError:
                 pass  # somebody removed it; the run goes on
         return views
@@ -252,7 +276,8 @@ class RunHandle:
 
     def _pause(self, seconds: float) -> None:
         """Sleep, but not beyond the guardian's end."""
-        fd = self._keeper.guardian_fd if self._keeper is not None else -1
+        keeper = self._keeper
+        fd = -1 if keeper is None else keeper.guardian_fd
         if fd >= 0 and proc.is_ready(fd):
             fd, seconds = -1, min(seconds, _LAST_POLL_S)  # somebody still writes down how it ended
         poll = select.poll()
@@ -294,10 +319,16 @@ class RunHandle:
         the caller.  The run is not adopted any more, and its result not claimed by a later attempt.
         """
         sender = _sender(reason, meant_as)
-        if self._keeper is not None:
-            self._keeper.stop(sender, grace_s)
+        keeper = self._keeper
+        if keeper is not None:
+            keeper.stop(sender, grace_s)
         elif self._result is None and self.record.held:
-            self.record.request("stop", sender=sender, grace_s=grace_s)
+            own = {} if self._attempt is None else {"owner": self._attempt.owner}
+            self.record.request("stop", sender=sender, grace_s=grace_s, **own)
+
+    def end_survivors(self, grace_s: float) -> None:
+        """End what a run that has ended left behind; it gets so long to do that itself."""
+        Stop(Tree(None, mark(self.run_id)), SIGTERM, grace_s, time.monotonic()).complete()
 
     def outcome(self, state: str, *, final: bool, next_within_s: float | None = None) -> bool:
         """Record what the task became: ``final`` when no further attempt will follow.
@@ -345,8 +376,10 @@ class RunHandle:
         Of a run that still goes on, the guardian then makes what was agreed for one that nobody
         follows.
         """
-        if self._keeper is not None:
-            self._keeper.close()
+        keeper = self._keeper
+        if keeper is not None:
+            keeper.close()
+            self._keeper = None
 
 
 def _sender(reason: str, meant_as: Meaning) -> dict[str, Any]:

@@ -48,6 +48,7 @@ class Keeper:
         self._stops: deque[_Stop] = deque()
         self._untaken: list[tuple[str, float]] = []
         self._closing = False
+        self._wake = self.guardian_fd = -1
         self._ended = _thread.allocate_lock()
         self._ended.acquire()
         record.renew_lease(attempt.owner)
@@ -57,8 +58,13 @@ class Keeper:
         try:
             _thread.start_new_thread(self._keep, ())
         except RuntimeError as error:
-            self._give_back()
             raise OSError(str(error)) from None
+
+    def __del__(self) -> None:
+        """Only now can neither the thread nor whoever calls be using them."""
+        for fd in (self._wake, self.guardian_fd):
+            if fd >= 0:
+                os.close(fd)
 
     def stop(self, sender: dict[str, Any], grace_s: float | None) -> None:
         """Have the run stopped; returns when the request is on its way, within half a second."""
@@ -79,16 +85,13 @@ class Keeper:
             self._ended.acquire(timeout=_CARRY_S)
 
     def _rouse(self) -> None:
-        wake = self._wake
-        if wake >= 0:
-            os.eventfd_write(wake, 1)
+        os.eventfd_write(self._wake, 1)
 
     def _signal_guardian(self) -> None:
         """The way without a disk; the guardian knows us, and whether we still have a say."""
-        fd = self.guardian_fd
-        if fd >= 0:
+        if self.guardian_fd >= 0:
             try:
-                signal.pidfd_send_signal(fd, signal.SIGTERM)
+                signal.pidfd_send_signal(self.guardian_fd, signal.SIGTERM)
             except OSError:
                 pass  # it has ended
 
@@ -112,7 +115,6 @@ class Keeper:
             self._record.end_lease(self._attempt.owner)
         except OSError:
             pass  # then it runs out
-        self._give_back()
         self._ended.release()
 
     def _renew(self) -> None:
@@ -142,11 +144,3 @@ class Keeper:
                 self._untaken.remove((name, until))
                 if self._record.is_pending(name):
                     self._signal_guardian()
-
-    def _give_back(self) -> None:
-        """Last, and by the thread: nobody else may be using them any more but :meth:`_rouse`."""
-        wake, self._wake = self._wake, -1
-        os.close(wake)
-        if self.guardian_fd >= 0:
-            fd, self.guardian_fd = self.guardian_fd, -1
-            os.close(fd)

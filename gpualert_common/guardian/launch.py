@@ -112,6 +112,7 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
             "across_hosts": attempt.across_hosts,
             "is_last": attempt.is_last,
             "told_as": attempt.told_as,
+            "training": attempt.training,
         }
     fields["inherit"] = False
     return fields

@@ -23,7 +23,7 @@ if __name__ == "__main__":
 import json
 import signal
 
-from gpualert_common.api import judge_for, survey_for, tell_late
+from gpualert_common.api import beside, judge_for, tell_early, tell_late
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.alerts import attend, watch
 from gpualert_common.guardian.custody import Custody, Terms
@@ -159,8 +159,9 @@ def _guard(message: dict[str, Any]) -> None:
         return ScribePlan(
             lambda: judge_for(prepared),
             looks=guard is not None,
-            beside=survey_for(prepared),
+            beside=beside(prepared),
             late=lambda: tell_late(spec, prepared.record.path),
+            warn=lambda: tell_early(spec, prepared.record.path),
         )
 
     done = supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)

@@ -14,17 +14,15 @@ from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import follower, settle
+from gpualert_common.guardian.whereabouts import fence_s
 from gpualert_common.record import EXIT, SPEC, SUCCESSOR, Record, make_directory
 from gpualert_common.spec import SCHEMA, Ending, RunSpec
-from gpualert_common.supervise.scribe import BEAT_S
-from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S, Stop
+from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.tree import Tree, mark
 
 _POLL_S = 0.1
 _ANSWER_S = 5.0
 """For a guardian to answer a request: it looks four times a second."""
-_FENCE_MARGIN_S = BEAT_S + 5.0
-"""The last beat may be so much older than the last look, and a look is acted upon a tick later."""
 _MOST_ENDINGS = 3
 
 
@@ -56,7 +54,11 @@ class Succession:
 
         No record: nothing is left of earlier runs, and a new one may be launched.
         """
-        for path in self._key.runs():
+        before = self._attempt.before
+        paths = self._key.runs()
+        if before is not None and before.record not in paths:
+            paths.insert(0, before.record)  # it may live, and what is known here is older
+        for path in paths:
             found = self._settle_one(path)
             if found is not None:
                 return found
@@ -67,6 +69,7 @@ class Succession:
             record, before = self._look(path)
             if record is None:
                 self._end_unrecorded(path)
+                self._outwait(path)
                 return None
             step = decide(before, self._attempt.number)
             if step is Step.LAUNCH:
@@ -158,9 +161,8 @@ class Succession:
         if record.last_beat() != beat:
             self._beat = (record.last_beat(), time.monotonic())
             return False
-        grace_s = record.spec.get("grace_s") or 0.0
-        fence_s = agreed.get("lease_s", 0.0) + grace_s + LAST_CALL_S + KILLING_S + _FENCE_MARGIN_S
-        return bool(time.monotonic() - since > fence_s)
+        limit_s = fence_s(agreed.get("lease_s", 0.0), record.spec.get("grace_s"))
+        return bool(time.monotonic() - since > limit_s)
 
     # -- acting ----------------------------------------------------------------------------
 
@@ -211,13 +213,27 @@ class Succession:
     def _end_unrecorded(self, path: str) -> None:
         """End a run by its mark, its result taken before: a frozen attempt may yet come for it."""
         name = os.path.basename(path)
-        if _is_marked(name):
+        if _is_marked(name) and os.path.isdir(os.path.dirname(path)):
             make_directory(path)  # where its guardian will make the record anew
             Record.open(path).claim(self._attempt.owner, self._attempt.number)
         while _is_marked(name):
             self._say(f"run {name} has no record any more; ending what lives of it")
             self._count_ending(name)
             Stop(Tree(None, mark(name)), SIGTERM, self._spec.grace_s, time.monotonic()).complete()
+
+    def _outwait(self, path: str) -> None:
+        """Wait until a run that nothing here can see has ended, as its host promised."""
+        before = self._attempt.before
+        if before is None or before.record != path or not before.elsewhere:
+            return
+        self._say(
+            f"run {os.path.basename(path)} on {before.elsewhere} cannot be seen from here; it has "
+            f"ended in {before.ends_within_s:.0f} s, waiting for that"
+        )
+        until = time.monotonic() + before.ends_within_s
+        while time.monotonic() < until:
+            self._check()
+            time.sleep(_POLL_S)
 
     def _count_ending(self, name: str) -> None:
         self._endings += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common import collect
@@ -15,13 +16,14 @@ from gpualert_common.notify.isolate import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.record import OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Alert, alert_of, render
+from gpualert_common.report import Alert, alert_of, render, render_warning, speaker, warning_of
 from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
 """Of the room for files, at most so much is the log's end; the rest is for artifacts."""
 MOST_LOG_BYTES = 256 << 10
 BODY_LOG_LINES = 40
+WARNING_LOG_LINES = 20
 LEAST_TEXT_BYTES = 200
 _MOST_RENDERINGS = 4
 BUNDLE_S = 10.0
@@ -40,6 +42,28 @@ def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[M
         raise
     except Exception as error:  # noqa: BLE001 - people must hear of a failed run all the same
         return _plain(record, budget, known_secrets, error), Bundle(notes=(str(error),))
+
+
+def compose_warning(
+    record: Record, entry: Mapping[str, Any], budget: Budget, known_secrets: list[str]
+) -> Message:
+    """The message about what is wrong with a run that goes on, by the fields of its entry.
+
+    It carries no file, and is in the thread of the message about the run's end.  Raises RecordError
+    when not even the launch record can be read.
+    """
+    redactor = Redactor(known_secrets)
+    warning = warning_of(entry.get("warning") or {}, speaker(redactor))
+    lines = collect.log_lines(record, redactor, WARNING_LOG_LINES)
+    alert = alert_of(record, Bundle(), redactor=redactor, outcome=None, log_lines=lines)
+    subject, text = render_warning(alert, warning, text_bytes=budget.text_bytes, brief=budget.brief)
+    return Message(
+        id=str(entry["message_id"]),
+        thread=thread_id(record.spec) or message_id(record.run_id),
+        at=warning.at,
+        subject=subject,
+        text=text,
+    )
 
 
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:

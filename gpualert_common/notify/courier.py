@@ -12,8 +12,9 @@ import tenacity
 
 from gpualert_common import collect
 from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
-from gpualert_common.notify.compose import compose
-from gpualert_common.notify.entry import FAILED, PENDING, SENT, Entry
+from gpualert_common.notify.compose import compose, compose_warning
+from gpualert_common.notify.due import TOO_LATE, has_ended
+from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, Entry
 from gpualert_common.notify.isolate import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
@@ -21,6 +22,7 @@ from gpualert_common.notify.secrets import resolve
 from gpualert_common.notify.targets import MAILBOX, checked, class_of, place_of
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
+from gpualert_common.spec import ENDED
 
 if TYPE_CHECKING:
     from gpualert_common.notify.channels._interface import Channel
@@ -80,6 +82,9 @@ def send_once(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
 def _attempt(record: Record, entry: Entry, given: Mapping[str, str]) -> bool:
     """One attempt, told in the entry; True when another one is worth it."""
     now = time.time()
+    if entry.about != ENDED and has_ended(record):
+        entry.save(state=SUPERSEDED, because=TOO_LATE)
+        return False
     try:
         accepted = send_once(record, entry, given)
     except DeliveryError as error:
@@ -119,6 +124,8 @@ def _send(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
     sender, secrets = open_channel(record, entry.fields["channel"], given)
 
     def composed(budget: Budget) -> Message:
+        if entry.about != ENDED:
+            return compose_warning(record, entry.fields, budget, secrets)
         message, bundle = compose(record, budget, secrets)
         manifest = collect.manifest_json(bundle)
         with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
@@ -147,6 +154,8 @@ def _masking(secrets: list[str]) -> Iterator[None]:
 
 
 def _note(record: Record, entry: Entry, **facts: Any) -> None:
+    if entry.about != ENDED:
+        facts["about"] = entry.about
     with contextlib.suppress(OSError):
         record.append_event(SENT_EVENT, channel=entry.channel, state=entry.state, **facts)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.courier import ATTEMPT_S, deliver_entry
-from gpualert_common.notify.due import WATCH, bring_up_to_date
+from gpualert_common.notify.due import WATCH, bring_up_to_date, bring_warnings_up_to_date
 from gpualert_common.notify.entry import PENDING, UNSENT, Entry
 from gpualert_common.notify.targets import undelivered
 from gpualert_common.record import Record
@@ -50,19 +50,42 @@ def deliver(
             if not names or entry.channel in names:
                 entry.change(UNSENT, state=PENDING, due=0.0, queued_at=time.time())
     guarded = record.is_locked(WATCH)  # then its guardian has what was given in person
-    couriers = {
-        _fork_courier(record, entry, secrets.get(entry.channel, {}), patience_s)
+    pending = [
+        entry
         for entry in entries
         if entry.state == PENDING and (entry.can_be_sent_with(secrets) or not guarded)
-    }
-    tell(entries)
-    while couriers:
-        couriers = {pid for pid in couriers if os.waitpid(pid, os.WNOHANG)[0] == 0}
-        time.sleep(_POLL_S if couriers else 0.0)
+    ]
+    for _look in _sending(record, pending, secrets, patience_s):
         for entry in entries:
             entry.reload()
         tell(entries)
     return bring_up_to_date(record)[1]
+
+
+def deliver_warnings(record: Record, *, secrets: Secrets, patience_s: float) -> None:
+    """Queue and send what people are to be warned of while a run goes on, each kind once.
+
+    Arguments as for :func:`deliver`.
+    """
+    entries = bring_warnings_up_to_date(record)
+    pending = [entry for entry in entries if entry.state == PENDING]
+    for _look in _sending(record, pending, secrets, patience_s):
+        pass
+
+
+def _sending(
+    record: Record, entries: Iterable[Entry], secrets: Secrets, patience_s: float
+) -> Iterator[None]:
+    """Send them all at once; comes back again and again until that is over."""
+    couriers = {
+        _fork_courier(record, entry, secrets.get(entry.channel, {}), patience_s)
+        for entry in entries
+    }
+    yield
+    while couriers:
+        couriers = {pid for pid in couriers if os.waitpid(pid, os.WNOHANG)[0] == 0}
+        time.sleep(_POLL_S if couriers else 0.0)
+        yield
 
 
 def deliver_overdue(record_path: str, *, patience_s: float) -> None:

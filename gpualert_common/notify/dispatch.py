@@ -12,6 +12,7 @@ import sys
 import time
 
 from gpualert_common.record.files import write_all
+from gpualert_common.supervise.tree import BESIDE, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 3600.0
 """How long a sender goes on by itself: longer than a restart of a mail server, or grey-listing."""
+WARNING_PATIENCE_S = 600.0
+"""What comes later than that is told by `gpualert show`, and at the end."""
 _CHECK_S = 0.25
 
 _senders: list[Popen[bytes]] = []
@@ -84,26 +87,33 @@ def become_sender(record_path: str, secrets: Secrets | None, *, keep: int) -> No
     os.execv(command[0], command)
 
 
+def send_warnings(record_path: str, secrets: Secrets | None) -> None:
+    """Have people warned of what a run that goes on has come to; returns at once.
+
+    Raises nothing of ours.
+    """
+    request = {"record": record_path, "patience_s": WARNING_PATIENCE_S, "own": True, "early": True}
+    request |= {"secrets": secrets or {}, "done_fd": -1}
+    _reap()
+    try:
+        stdin = _as_file(request)
+        try:
+            _senders.append(_popen(stdin, beside=os.path.basename(record_path)))
+        finally:
+            os.close(stdin)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is None:
+            raise  # an engine's time-out may be a TimeoutError
+
+
 def _start(request: dict[str, Any]) -> int:
     """Start a sender; a descriptor that tells how the alerts stand, and ends when it is done."""
-    import subprocess
-
     _reap()
     reading, writing = os.pipe2(os.O_CLOEXEC)
     try:
         stdin = _as_file({**request, "done_fd": writing})
         try:
-            _senders.append(
-                subprocess.Popen(
-                    _command(),
-                    stdin=stdin,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    cwd="/",
-                    start_new_session=True,
-                    pass_fds=(writing,),
-                )
-            )
+            _senders.append(_popen(stdin, writing))
         finally:
             os.close(stdin)
     except BaseException:
@@ -112,6 +122,22 @@ def _start(request: dict[str, Any]) -> int:
     finally:
         os.close(writing)
     return reading
+
+
+def _popen(stdin: int, *passed: int, beside: str | None = None) -> Popen[bytes]:
+    """``beside`` is the run that goes on, of whose processes this is none."""
+    import subprocess
+
+    return subprocess.Popen(
+        _command(),
+        env=None if beside is None else {**os.environ, BESIDE: mark(beside)},
+        stdin=stdin,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+        pass_fds=passed,
+    )
 
 
 def _reap() -> None:

@@ -9,12 +9,16 @@ from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, Step, decide
 from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, Entry, is_channel
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
+from gpualert_common.spec import EARLY, ENDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+WARNING = "warning_raised"
+"""Event of the record: something began to be wrong while the run went on."""
+TOO_LATE = "the run has ended"
 WATCH = ".watch"
 """Locked for as long as a guardian sees to the alerts, also once it has become their sender."""
 
@@ -35,6 +39,8 @@ def step_of(record: Record) -> Step:
     """
     spec = record.spec
     wanted = alerts_in(spec).get("on")
+    if wanted == "failure" and warnings_of(record):
+        wanted = "always"  # whoever was warned has to hear what became of it
     ending = record.ending
     if ending is None:
         kind = SKIP if wanted is None else WAIT
@@ -59,7 +65,8 @@ def step_of(record: Record) -> Step:
 def look(
     record: Record, others: Sequence[Mapping[str, Any]] = (), *, now: bool = False
 ) -> tuple[Step, list[Entry]]:
-    """What is to be done, and every entry, also those that would be queued; nothing is written.
+    """What is to be done about the end, and every entry for that, also those that would be queued;
+    nothing is written.
 
     ``others`` are channels beside the record's own; ``now`` sends whatever the engine may still do.
     Raises RecordError.
@@ -71,7 +78,7 @@ def look(
         step = Step(SEND, "it was asked for")
     channels = [] if step.kind in (SKIP, WAIT) else [*own, *others]
     state = PENDING if step.kind == SEND else HELD
-    found = {entry.name: entry for entry in outbox.entries()}
+    found = {entry.name: entry for entry in outbox.entries() if entry.about == ENDED}
     for channel in channels:
         try:
             entry = outbox.draft(channel, state, step.until)
@@ -88,7 +95,8 @@ def bring_up_to_date(
     now: bool = False,
     secrets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[Step, list[Entry]]:
-    """Queue what is due, release or retire what was held; what is to be done, and every entry.
+    """Queue what is due at the end, release or retire what was held; what is to be done, and every
+    entry for that.  Warnings that were not sent before the end are retired.
 
     Arguments as for :func:`look`; what only the guardian has the ``secrets`` for is left to it.
     Raises RecordError.
@@ -104,7 +112,48 @@ def bring_up_to_date(
         if entry.state == HELD and (not (now and guarded) or entry.can_be_sent_with(secrets or {})):
             _settle_held(entry, step)
     outbox.mark(entries)
+    if step.kind != WAIT:
+        for warning in outbox.warnings():
+            warning.change((PENDING,), state=SUPERSEDED, because=TOO_LATE)
     return step, entries
+
+
+def warnings_of(record: Record) -> list[dict[str, Any]]:
+    """The events of which people are to be warned while the run goes on, each kind once.
+
+    None where nobody asked for that, or nobody can read them.
+    """
+    if not alerts_in(record.spec).get("warn"):
+        return []
+    try:
+        events = list(record.events())
+    except (OSError, RecordError):
+        return []
+    news = [event for event in events if event.get("event") == WARNING and event.get("news")]
+    return list({str(event.get("kind")): event for event in reversed(news)}.values())[::-1]
+
+
+def bring_warnings_up_to_date(record: Record) -> list[Entry]:
+    """Queue the warnings of a run that goes on; every entry for one.  Raises RecordError."""
+    outbox = Outbox(record)
+    warnings = [] if has_ended(record) else warnings_of(record)
+    for warning in warnings:
+        about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
+        for channel in alerts_in(record.spec).get("channels", []):
+            outbox.add(outbox.draft(channel, PENDING, about=about, warning=warning))
+    return outbox.warnings()
+
+
+def has_ended(record: Record) -> bool:
+    """True for a run whose end is recorded, or of which that cannot be read."""
+    try:
+        return record.ending is not None
+    except RecordError:
+        return True
+
+
+def _is_plain(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _settle_held(entry: Entry, step: Step) -> None:

@@ -6,7 +6,7 @@ held           another attempt at the task may make it superfluous
 sent           accepted by the channel
 failed         given up: a permanent fault, or transient ones for too long
 dropped        a person did not want it
-superseded     a later attempt took its place
+superseded     a later attempt took its place, or the end of the run that of a warning
 =============  ==========================================================================
 """
 
@@ -16,6 +16,7 @@ import os
 import time
 
 from gpualert_common.notify.targets import WITHHELD
+from gpualert_common.spec import ENDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ class Entry:
     def channel(self) -> str:
         """Name of the channel."""
         return str(self.fields["channel"]["name"])
+
+    @property
+    def about(self) -> str:
+        """The run's end, or what people are warned of while it goes on."""
+        return str(self.fields.get("event", ENDED))
 
     @property
     def state(self) -> str:

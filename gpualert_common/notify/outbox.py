@@ -18,14 +18,13 @@ from gpualert_common.notify.targets import undelivered
 from gpualert_common.record import OUTBOX, Record
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import make_directory, open_directory
-from gpualert_common.spec import SCHEMA, message_id
+from gpualert_common.spec import ENDED, SCHEMA, message_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-EVENT = "ended"
 SENT_EVENT = "alert"
 """Event of the record: what became of one attempt."""
 
@@ -65,6 +64,10 @@ class Outbox:
                 continue  # of a newer release, or on a disk that does not answer
         return [entry for entry in found if entry is not None]
 
+    def warnings(self) -> list[Entry]:
+        """Those of them that are not about the run's end."""
+        return [entry for entry in self.entries() if entry.about != ENDED]
+
     def find(self, name: str) -> Entry | None:
         """The entry in that file, None when there is none that makes sense.
 
@@ -81,27 +84,37 @@ class Outbox:
 
     # -- queueing --------------------------------------------------------------------------
 
-    def draft(self, channel: Mapping[str, Any], state: str, due: float = 0.0) -> Entry:
+    def draft(
+        self,
+        channel: Mapping[str, Any],
+        state: str,
+        due: float = 0.0,
+        *,
+        about: str = ENDED,
+        **facts: Any,
+    ) -> Entry:
         """The entry for a channel as it stands, or as it would be queued: nothing is written.
 
-        Raises RecordError where there is one that we cannot read.
+        ``facts`` are kept in one that is new.  Raises RecordError where there is one that we cannot
+        read.
         """
-        name = f"{EVENT}.{_file_name(channel['name'])}.json"
+        name = f"{about}.{_file_name(channel['name'])}.json"
         found = self.find(name)
         if found is not None:
             return found
         fields = {
             "schema": SCHEMA,
-            "event": EVENT,
-            "message_id": message_id(self.record.run_id),
+            "event": about,
+            "message_id": message_id(self.record.run_id, about),
             "channel": dict(channel),
             "state": state,
             "due": due,
             "queued_at": time.time(),
             "attempts": 0,
             "arrived": [],
+            **facts,
         }
-        sent = self._sent_to().get(str(channel["name"]))
+        sent = self._sent_to(about).get(str(channel["name"]))
         if sent is not None:  # where the outbox took no file
             last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
             fields |= {"state": SENT, "attempts": 1, "last": last}
@@ -146,14 +159,15 @@ class Outbox:
         assert self._opened is not None
         return self._opened
 
-    def _sent_to(self) -> dict[str, dict[str, Any]]:
-        """By channel, the event that says it accepted the alert."""
+    def _sent_to(self, about: str) -> dict[str, dict[str, Any]]:
+        """By channel, the event that says it accepted the alert about that."""
         try:
             events = list(self.record.events())
         except (OSError, RecordError):
             return {}
         sent = (e for e in events if e.get("event") == SENT_EVENT and e.get("state") == SENT)
-        return {str(event.get("channel")): event for event in sent}
+        meant = (event for event in sent if event.get("about", ENDED) == about)
+        return {str(event.get("channel")): event for event in meant}
 
     # -- locks and markers -----------------------------------------------------------------
 
@@ -173,7 +187,7 @@ class Outbox:
         """Have later runs look at this record, if one of its entries is open."""
         marker = os.path.join(undelivered(self.record.path), self.record.run_id)
         try:
-            if any(entry.state in OPEN for entry in entries):
+            if any(entry.state in OPEN and entry.about == ENDED for entry in entries):
                 make_directory(os.path.dirname(marker))
                 os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             else:

@@ -80,9 +80,12 @@ def main() -> None:
 
 
 def _serve(record: Record, request: dict[str, Any]) -> None:
-    from gpualert_common.notify.deliver import deliver, deliver_overdue
+    from gpualert_common.notify.deliver import deliver, deliver_overdue, deliver_warnings
 
     patience_s = float(request["patience_s"])
+    if request.get("early"):
+        deliver_warnings(record, secrets=request["secrets"], patience_s=patience_s)
+        return
     teller = _Teller(request["done_fd"])
     if request["own"]:
         deliver(

@@ -51,7 +51,7 @@ def alerts_of(
     secrets = {}
     for target in dict.fromkeys(targets) if _are_texts(targets) else targets:
         channel = channel_of(target, tables)
-        withheld = _withhold(channel)
+        withheld = withhold(channel)
         if withheld:
             secrets[channel["name"]] = withheld
         channels.append(channel)
@@ -66,6 +66,7 @@ def alerts_of(
     told = {
         "channels": channels,
         "on": settings["notify_on"].value,
+        "warn": settings["warn"].value,
         "deadline_s": settings["notify_deadline"].value,
         "artifacts": settings["artifact"].value,
         "templates": _absolute(settings["templates"].value),
@@ -241,8 +242,8 @@ def _named(kind: str, settings: Mapping[str, Any], secret: Sequence[str]) -> str
     return f"{kind}-{hashlib.sha256(text).hexdigest()[:10]}"
 
 
-def _withhold(channel: dict[str, Any]) -> dict[str, str]:
-    """Take the secrets that were given in person out of a channel's settings."""
+def withhold(channel: dict[str, Any]) -> dict[str, str]:
+    """Take the secrets that were given in person out of a channel's settings; returns them."""
     settings = channel["settings"]
     if not settings:
         return {}

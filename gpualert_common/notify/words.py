@@ -8,6 +8,7 @@ from typing import Any
 
 from gpualert_common.notify.entry import FAILED, HELD, PENDING, SENT
 from gpualert_common.report.words import one_line
+from gpualert_common.spec import EARLY, ENDED
 
 UNDELIVERED = (PENDING, FAILED)
 """States that somebody should look at."""
@@ -19,6 +20,8 @@ def told(fields: Mapping[str, Any]) -> str:
     """What became of the alert with these fields of its entry, on one line, safe to show."""
     last = fields.get("last") or {}
     text = f"to {fields['channel']['name']} {fields['state']}"
+    if fields.get("event", ENDED) != ENDED:
+        text = f"warning of {str(fields['event']).removeprefix(EARLY).replace('_', ' ')} {text}"
     if fields["state"] == SENT:
         text += f": {last.get('accepted', '')}"
     elif fields["state"] == HELD:

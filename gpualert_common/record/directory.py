@@ -202,6 +202,16 @@ class Directory:
         aside = f".{name}.damaged"
         os.rename(name, aside, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
+    def has(self, name: str) -> bool:
+        """True where there is a file of that name; one that cannot be looked at is one."""
+        try:
+            os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
+
     def read_json(self, name: str, most_bytes: int | None = None) -> dict[str, Any] | None:
         """The object in file ``name``; None when there is none.
 

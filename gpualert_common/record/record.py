@@ -159,6 +159,7 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "end_survivors": spec.end_survivors,
         "custody": spec.custody,
         "rules": spec.rules,
+        "observe": spec.observe,
         "alerts": spec.alerts,
         **facts,
     }

@@ -1,8 +1,13 @@
 """A verdict and a record in words: for a terminal here, for a message in the modules beside.
 
 ===========  =====================================================================
+told         the parts of a verdict, safe to show
+terminal     these for a terminal
+markdown     these for pages of engines and for chats
+facts        where and when a run was
 alert        what a template is given, from a record
 rendering    an alert as subject, text and page, within limits
+warning      a warning while a run goes on, as subject and text
 fit          what is left out of one that is too long
 phrases      the closed words of an alert as sentences say them
 words        times, sizes and lines as people read them: the filters
@@ -21,34 +26,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpualert_common.report.alert import Alert, Shown, alert_of
+    from gpualert_common.report.alert import Alert, alert_of
     from gpualert_common.report.check import check_templates
+    from gpualert_common.report.facts import Fact, facts_of
     from gpualert_common.report.rendering import Rendered, render
+    from gpualert_common.report.told import Masks, Shown, Told, Unmasked, speaker, told_of
+    from gpualert_common.report.warning import render_warning, warning_of
 
 __all__ = [
     "Alert",
+    "Fact",
+    "Masks",
     "Rendered",
     "Shown",
+    "Told",
+    "Unmasked",
     "alert_of",
-    "body",
     "check_templates",
     "duration",
-    "full",
+    "facts_of",
     "render",
+    "render_warning",
     "short",
+    "speaker",
+    "told_of",
+    "warning_of",
 ]
 
 _BESIDE = {
     "Alert": "alert",
+    "Fact": "facts",
+    "Masks": "told",
     "Rendered": "rendering",
-    "Shown": "alert",
+    "Shown": "told",
+    "Told": "told",
+    "Unmasked": "told",
     "alert_of": "alert",
     "check_templates": "check",
+    "facts_of": "facts",
     "render": "rendering",
+    "render_warning": "warning",
+    "speaker": "told",
+    "told_of": "told",
+    "warning_of": "warning",
 }
 
 _PREFIX = "gpualert: "
-_SHOWN_CLAIMS = 4
+_SHOWN_CLAIMS = 2
+_SHOWN_ADVICE = 3
 
 
 def __getattr__(name: str) -> Any:
@@ -81,60 +106,17 @@ def short(verdict: dict[str, Any] | None, run_id: str, log_path: str, seconds: f
     elif verdict["cause"] == "none" and verdict["disposition"] == "completed":
         lines = [f"{verdict['headline']} ({duration(seconds)}); log {log_path}"]
     else:
-        lines = [
-            f"{verdict['disposition']} after {duration(seconds)}: {verdict['headline']}",
-            *body(verdict),
-            f"log   {log_path}",
-            f"more  gpualert show {run_id}",
-        ]
+        lines = [*_told(verdict, seconds), f"log   {log_path}", f"more  gpualert show {run_id}"]
     return "".join(f"{_PREFIX}{line}\n" for line in lines)
 
 
-def body(verdict: dict[str, Any], claims: int = _SHOWN_CLAIMS) -> list[str]:
-    """The three parts of a verdict and what to do, a line each."""
-    lines = [
-        f"cause {verdict['cause']} ({_weight(verdict)})",
-    ]
-    for claim in verdict["shows"][:claims]:
-        lines.append(f"shows {claim['claim']}{_where(claim)}")
-        if claim.get("excerpt"):
-            lines.append(f"      > {claim['excerpt']}")
-    if len(verdict["shows"]) > claims:
-        lines.append(f"      and {len(verdict['shows']) - claims} more")
-    if verdict["implies"]:
-        lines.append(f"means {verdict['implies']}")
-    lines += [f"open  {text}" for text in verdict["cannot_decide"]]
-    lines += [f"do    {text}" for text in verdict["do"]]
-    lines += [f"note  {warning['text']}" for warning in verdict["warnings"]]
-    return lines
+def _told(verdict: dict[str, Any], seconds: float) -> list[str]:
+    """What to know at once, a line each: the rest is told by ``gpualert show``."""
+    from gpualert_common.report.told import STATUS, Unmasked, speaker, told_of
 
-
-def full(verdict: dict[str, Any]) -> list[str]:
-    """Everything a verdict says, for ``gpualert show`` and ``gpualert classify``."""
-    lines = [f"{verdict['disposition']}: {verdict['headline']}", *body(verdict, claims=20)]
-    lines += [f"also  {other['cause']}: {other['because']}" for other in verdict["secondary"]]
-    lines += [
-        f"not   {other.get('cause') or other.get('family')}: {other['because']}"
-        for other in verdict["ruled_out"]
-    ]
-    lines += [
-        f"blind {source['name']}: {source.get('why', 'not available')}"
-        for source in verdict["sources"]
-        if not source.get("available", True)
-    ]
-    return lines
-
-
-def _weight(verdict: dict[str, Any]) -> str:
-    parts = [f"confidence {verdict['confidence']:.2f}", f"attribution {verdict['attribution']}"]
-    if verdict["family"]:
-        parts.insert(0, f"family {verdict['family']}")
-    parts.append(f"retry {verdict['retry']}")
-    return ", ".join(parts)
-
-
-def _where(claim: dict[str, Any]) -> str:
-    where = claim.get("where")
-    rank = claim.get("rank")
-    text = "" if rank is None else f", rank {rank}"
-    return f"  [{where['file']}:{where['line']}{text}]" if where else f"  [{claim['source']}{text}]"
+    told = told_of(verdict, speaker(Unmasked()))
+    lines = [told.headline, told.summary(seconds)]
+    seen = [one for one in told.shows if one.where != STATUS]
+    lines += [f"shows {one.claim} [{one.where}]" for one in seen[:_SHOWN_CLAIMS]]
+    lines += [f"do    {text}" for text in told.do[:_SHOWN_ADVICE]]
+    return lines + [f"note  {text}" for text in told.warnings[:_SHOWN_ADVICE]]

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from gpualert_common.errors import RecordError
 from gpualert_common.model import Artifact, Bundle
 from gpualert_common.record import VERDICT, Record
-from gpualert_common.report.words import one_line, safe_line
+from gpualert_common.report.told import (
+    PROSE,
+    Masks,
+    Say,
+    Shown,
+    number,
+    shown,
+    speaker,
+    tables,
+    texts,
+)
+from gpualert_common.report.words import one_line
 from gpualert_common.spec import Ending
 
 _SHORT = 80
-_LINE = 500
 _NUMBERS = ("told_as", "number")
-_PROSE = 2000
-_MOST_READ = 1 << 16
-"""Of any one text; what follows is not even looked at."""
-_MOST_ITEMS = 50
-"""Claims, pieces of advice, warnings: more of them is a broken record, not a better alert."""
+_MOST_NOTES = 50
 _MOST_LOG_LINES = 1000
-_MOST_NUMBER = 1e15
-"""No time and no line is beyond it, and no arithmetic fails before it."""
 _DAMAGED = (AttributeError, KeyError, IndexError, OverflowError, RecordError, TypeError, ValueError)
 """What reading a file of a record can raise when its content is anything at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One thing the evidence shows.  ``where`` is such as "output.log:812, rank 3", or empty."""
-
-    claim: str
-    where: str
-    excerpt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +72,6 @@ class Alert:
     redactions: int
 
 
-class Masks(Protocol):
-    """What is needed of a redactor: :class:`gpualert_common.redact.Redactor` has it."""
-
-    @property
-    def found(self) -> Any:
-        """How many secrets of each kind were masked so far."""
-
-    def text(self, text: str) -> str:
-        """``text`` with its secrets masked."""
-
-
 def alert_of(
     record: Record,
     bundle: Bundle,
@@ -105,7 +89,7 @@ def alert_of(
     spec = record.spec
     verdict = _read_verdict(record)
     ending = _read_ending(record)
-    say = _speaker(redactor)
+    say = speaker(redactor)
     command = _command(spec.get("command"), say)
     custody = spec.get("custody") if isinstance(spec.get("custody"), dict) else None
     status = _exit_status(ending)
@@ -124,45 +108,29 @@ def alert_of(
         disposition=say(verdict.get("disposition")) or _disposition(ending),
         cause=say(verdict.get("cause")) or "unknown",
         headline=say(verdict.get("headline")) or say(_bare_headline(ending, status)),
-        confidence=_number(verdict.get("confidence")) or 0.0,
+        confidence=number(verdict.get("confidence")) or 0.0,
         attribution=say(verdict.get("attribution")) or "unknown",
         retry=say(verdict.get("retry")) or "unknown",
         exit_status=say(status),
         started_at=at,
         ended_at=until,
         duration_s=max(0.0, until - at) if until is not None and at else None,
-        implies=say(verdict.get("implies"), _PROSE),
-        cannot_decide=_texts(verdict.get("cannot_decide"), say),
-        do=_texts(verdict.get("do"), say),
-        shows=tuple(_shown(claim, say) for claim in _tables(verdict.get("shows"))),
-        warnings=tuple(say(one.get("text"), _PROSE) for one in _tables(verdict.get("warnings"))),
-        log_path=say(logs[-1] if logs else ""),
+        implies=say(verdict.get("implies"), PROSE),
+        cannot_decide=texts(verdict.get("cannot_decide"), say),
+        do=texts(verdict.get("do"), say),
+        shows=tuple(shown(claim, say) for claim in tables(verdict.get("shows"))),
+        warnings=tuple(say(one.get("text"), PROSE) for one in tables(verdict.get("warnings"))),
+        log_path=say(_telling_log(logs)),
         log_bytes=sum(_size(log) for log in logs),
         log_tail=tuple(say(line, kept=True) for line in log_lines[-_MOST_LOG_LINES:]),
         record_path=say(record.path),
         next_command=say(f"gpualert show {record.run_id}"),
         artifacts=tuple(_redacted(artifact, say) for artifact in bundle.artifacts),
         beyond_cap=bundle.beyond_cap,
-        notes=tuple(say(note) for note in bundle.notes[:_MOST_ITEMS]),
+        notes=tuple(say(note) for note in bundle.notes[:_MOST_NOTES]),
         redactions=0,
     )
     return replace(alert, redactions=sum(redactor.found.values()))
-
-
-class _Say(Protocol):
-    def __call__(self, value: object, most: int = _LINE, *, kept: bool = False) -> str: ...
-
-
-def _speaker(redactor: Masks) -> _Say:
-    """Secrets go first: a cut or a joined line could make one unrecognisable."""
-
-    def say(value: object, most: int = _LINE, *, kept: bool = False) -> str:
-        if not isinstance(value, str):
-            return ""
-        masked = redactor.text(value[:_MOST_READ])
-        return safe_line(masked, most) if kept else one_line(masked, most)
-
-    return say
 
 
 def _read_verdict(record: Record) -> dict[str, Any]:
@@ -179,35 +147,18 @@ def _read_ending(record: Record) -> Ending | None:
         return None
 
 
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < _MOST_NUMBER else None
-
-
-def _tables(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list):
-        yield from (one for one in value[:_MOST_ITEMS] if isinstance(one, dict))
-
-
-def _texts(value: object, say: _Say) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        return ()
-    return tuple(text for one in value[:_MOST_ITEMS] if (text := say(one, _PROSE)))
-
-
-def _command(value: object, say: _Say) -> str:
+def _command(value: object, say: Say) -> str:
     """Masked word by word, since quoting would hide a secret, and once more as a whole."""
     if not isinstance(value, list | tuple):
         return ""
-    return say(shlex.join(say(word, _PROSE) for word in value[:1000]), _PROSE)
+    return say(shlex.join(say(word, PROSE) for word in value[:1000]), PROSE)
 
 
 def _times(spec: dict[str, Any], ending: Ending | None) -> tuple[float, float | None]:
-    began = _number(spec.get("created_at")) or 0.0
+    began = number(spec.get("created_at")) or 0.0
     if ending is None:
         return began, None
-    return _number(ending.started_at) or began, _number(ending.ended_at)
+    return number(ending.started_at) or began, number(ending.ended_at)
 
 
 def _attempt(
@@ -216,9 +167,9 @@ def _attempt(
     """The attempt that saw the end, by the number that people know it by; else the first."""
     told = [fields.get(name) for fields in (outcome or {}, custody or {}) for name in _NUMBERS]
     for value in (*told, verdict.get("attempt")):
-        number = _number(value)
-        if number is not None:
-            return int(number)
+        found = number(value)
+        if found is not None:
+            return int(found)
     return 1
 
 
@@ -281,21 +232,16 @@ def _signal_name(number: int) -> str:
         return "without a name here"
 
 
-def _shown(claim: dict[str, Any], say: _Say) -> Shown:
-    where = claim.get("where")
-    place = say(claim.get("source")).replace("_", " ")
-    if isinstance(where, dict) and _number(where.get("line")) is not None:
-        place = f"{say(where.get('file'))}:{int(where['line'])}"
-    rank = _number(claim.get("rank"))
-    place += "" if rank is None else f", rank {int(rank)}"
-    return Shown(say(claim.get("claim")), place, say(claim.get("excerpt")) or None)
-
-
 def _logs(record: Record, spec: dict[str, Any]) -> list[str]:
     """Paths; where the streams are apart, that of stderr comes last."""
     names = spec.get("logs")
     found = names if isinstance(names, list) else []
     return [record.log_path(name) for name in found if isinstance(name, str)]
+
+
+def _telling_log(logs: Sequence[str]) -> str:
+    """The last log in which anything stands, else the last."""
+    return next((log for log in reversed(logs) if _size(log)), logs[-1] if logs else "")
 
 
 def _size(path: str) -> int:
@@ -305,10 +251,10 @@ def _size(path: str) -> int:
         return 0
 
 
-def _redacted(artifact: Artifact, say: Callable[..., str]) -> Artifact:
+def _redacted(artifact: Artifact, say: Say) -> Artifact:
     return replace(
         artifact,
-        path=say(artifact.path, _PROSE),
-        name=say(artifact.name, _PROSE),
+        path=say(artifact.path, PROSE),
+        name=say(artifact.name, PROSE),
         why=say(artifact.why),
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gpualert_common.report.alert import Alert
 from gpualert_common.report.words import MOST_SUBJECT, duration, one_line
+
+if TYPE_CHECKING:
+    from gpualert_common.report.alert import Alert
 
 _OUTCOMES = {
     "completed": "completed",
@@ -45,6 +48,26 @@ _SAID_BY_DISPOSITION = {
     "timeout": "time_limit",
 }
 """Causes that say no more than the disposition does."""
+_FAMILIES = {
+    "A1": "failed at its start",
+    "A2": "killed for memory or crashed",
+    "B1": "out of GPU memory",
+    "B2": "GPU hardware",
+    "B3": "throttled GPU",
+    "C1": "rendezvous",
+    "C2": "collective",
+    "C3": "hang",
+    "D1": "GPU hardly used",
+    "D2": "slowed by settings",
+    "D3": "straggler",
+    "E1": "did not learn",
+    "E2": "began anew",
+    "E3": "trained too little",
+    "F1": "lost node",
+    "F2": "preempted or cancelled",
+    "F3": "time limit",
+    "G1": "healthy",
+}
 _PREFIX = "[gpualert] "
 _LEAST_JOB = 12
 _MOST_CAUSE = 32
@@ -71,37 +94,59 @@ class Said:
 
 def said(alert: Alert) -> Said:
     """The phrases of this alert."""
-    well = _is_well(alert)
-    tone = _TONES.get(alert.disposition, "bad")
+    well = is_well(alert.disposition, alert.cause, alert.state)
     return Said(
         subject=_subject(alert),
-        outcome=_outcome(alert),
-        attribution=_ATTRIBUTIONS.get(alert.attribution, ""),
-        retry=_RETRIES.get(alert.retry, ""),
+        outcome=outcome(alert.disposition, alert.state),
+        attribution=fault(alert.attribution),
+        retry=retry(alert.retry),
         fates=_fates(alert),
-        tone="odd" if tone == "good" and not well else tone,
+        tone=tone(alert.disposition, well=well),
         well=well,
     )
 
 
-def _is_well(alert: Alert) -> bool:
-    by_itself = alert.disposition == "completed" and alert.cause == "none"
-    return by_itself and alert.state in (None, "success")
+def is_well(disposition: str, cause: str, state: str | None) -> bool:
+    """True where nothing went wrong, as far as is known."""
+    by_itself = disposition == "completed" and cause == "none"
+    return by_itself and state in (None, "success")
 
 
-def _outcome(alert: Alert) -> str:
-    outcome = _OUTCOMES.get(alert.disposition, f"ended as {alert.disposition}")
-    if alert.disposition == "completed" and alert.state in ("failed", "up_for_retry"):
-        return f"{outcome}, yet its task failed"
-    if alert.state == "skipped":
-        return f"{outcome}, and its task was skipped"
-    return outcome
+def outcome(disposition: str, state: str | None) -> str:
+    """What completes "the run ..."; ``state`` is what its task became."""
+    said = _OUTCOMES.get(disposition, f"ended as {disposition}")
+    if disposition == "completed" and state in ("failed", "up_for_retry"):
+        return f"{said}, yet its task failed"
+    if state == "skipped":
+        return f"{said}, and its task was skipped"
+    return said
+
+
+def fault(attribution: str) -> str:
+    """What answers "whose fault"; empty when that is not known."""
+    return _ATTRIBUTIONS.get(attribution, "")
+
+
+def retry(advice: str) -> str:
+    """What completes "a retry ..."; empty when that is not known."""
+    return _RETRIES.get(advice, "")
+
+
+def tone(disposition: str, *, well: bool) -> str:
+    """good, bad or odd."""
+    found = _TONES.get(disposition, "bad")
+    return "odd" if found == "good" and not well else found
+
+
+def family(name: str) -> str:
+    """A family of failures, in words."""
+    return _FAMILIES.get(name, name)
 
 
 def _subject(alert: Alert) -> str:
     """The job's name gets the room that what became of it leaves."""
     cause = one_line(alert.cause, _MOST_CAUSE)
-    rest = f" {one_line(_outcome(alert), _MOST_OUTCOME)}"
+    rest = f" {one_line(outcome(alert.disposition, alert.state), _MOST_OUTCOME)}"
     if cause not in ("none", "unknown", _SAID_BY_DISPOSITION.get(alert.disposition)):
         rest += f"{', yet its log shows' if alert.disposition == 'completed' else ':'} {cause}"
     if alert.duration_s is not None and alert.disposition != "not_started":

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpualert_common.model import Artifact, Fate
-from gpualert_common.report.alert import Alert, Shown
+from gpualert_common.report.alert import Alert
+from gpualert_common.report.told import Shown
 
 _RUN = "20261121-023010-412733-9c1e"
 _RECORD = f"/var/lib/gpualert/runs/{_RUN}"

@@ -28,6 +28,12 @@ def duration(seconds: float | None) -> str:
     return "an unknown time" if seconds is None else report.duration(seconds)
 
 
+def hours(seconds: float) -> str:
+    """``0.25`` hours of so many seconds; with one decimal from ten hours on."""
+    value = seconds / 3600
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
+
+
 def size(count: int | None) -> str:
     """``12.4 KiB``; "unknown size" for None."""
     if count is None:
@@ -52,17 +58,17 @@ def time(at: float | None, zone: str = "UTC") -> str:
         return "an unknown time"
 
 
-def wrap(text: str, width: int = COLUMNS, indent: str = "") -> str:
+def wrap(text: str, width: int = COLUMNS, indent: str = "", *, breaks: bool = False) -> str:
     """``text`` in lines of at most ``width`` columns, of which ``indent`` takes its share in each.
 
     The first line comes without its indent: there stands what the list puts before its items.  A
-    wide character takes two columns.  A word without wide characters is never broken: it may be a
-    path or an address.
+    wide character takes two columns.  A word without wide characters is only broken with
+    ``breaks``: it may be a path or an address.
     """
     room = width - columns(indent)
     lines: list[list[str]] = [[]]
     used = 0
-    for word in _words(text, room):
+    for word in _words(text, room, breaks=breaks):
         taken = columns(word)
         if lines[-1] and used + 1 + taken > room:
             lines.append([])
@@ -96,10 +102,10 @@ def safe_lines(text: str) -> str:
     return text.translate(_SHOWN_LINES)
 
 
-def _words(text: str, width: int) -> list[str]:
+def _words(text: str, width: int, *, breaks: bool) -> list[str]:
     words = []
     for word in text.split():
-        if columns(word) <= width or not any(_column(char) == 2 for char in word):
+        if columns(word) <= width or not (breaks or any(_column(char) == 2 for char in word)):
             words.append(word)
         else:
             words += _pieces(word, width)

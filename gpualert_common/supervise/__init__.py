@@ -112,6 +112,7 @@ def _launch_and_watch(
     copiers: list[int] = []
     outputs = _outputs(spec, prepared, copiers)
     others = copiers if inbox is None else own_children()
+    adopts = inbox is not None and libc.become_subreaper()  # what it starts may be orphaned at once
     try:
         child = spawn.spawn(spec, env, outputs[0], outputs[-1], own_process=inbox is not None)
     except spawn.NotStartedError as error:
@@ -133,7 +134,6 @@ def _launch_and_watch(
         prepared.log_fds = []
     if inbox is not None:
         inbox.arm()
-    adopts = inbox is not None and libc.become_subreaper()
     tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=others)
     watch = Watch(child, spec, tree, scribe, inbox, guard, copiers)
     watch.run()

@@ -11,6 +11,7 @@ import atexit
 import math
 import threading
 import time
+from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
         def prepare(self) -> None:
             """Do what takes long and needs no log."""
 
+        def look(self) -> list[dict[str, Any]]:
+            """Take in what was seen beside the logs; events to be written down of it.
+
+            Called every second while the run goes on.
+            """
+
         def feed(self, log: str, data: bytes, offset: int) -> None:
             """Read ``data``, which stands at ``offset`` of that log."""
 
@@ -33,7 +40,8 @@ if TYPE_CHECKING:
             """The verdict, as the JSON object of the contract."""
 
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 128 << 10
+"""Looking is bounded only from one piece to the next: 0.5 s of the slowest lines."""
 RATE_BYTES_S = 64 << 20
 """Half of what a core scans; far above the 10 MB/s up to which a verdict is due within 25 ms."""
 BURST_BYTES = 8 << 20
@@ -44,13 +52,15 @@ SUCCESS_TAIL_BYTES = 8 << 20
 """About 20 ms of scanning: enough for the end of a run that went well."""
 FAILURE_TAIL_BYTES = 256 << 20
 """About a second of scanning: a failed run deserves it."""
-LAST_BYTES = 256 << 10
-"""What is still read when the time is over: some 0.1 s of the slowest lines."""
-_READING_SHARE = 0.7
-"""Of the time for a verdict; the rest is for that chunk, and for concluding."""
-_LEAVE_S = 2.0
+LAST_BYTES = 64 << 10
+"""What is read at a time at the end, and when the time is over: 0.3 s of the slowest lines."""
+_READING_SHARE = 0.5
+"""Of the time for a verdict; the rest is for what is read then, and for concluding."""
+_LEAVE_S = 5.0
+"""For a machine that has a tenth of a core for us."""
 _BUSY_S = 0.05
 _IDLE_S = 0.25
+_LOOK_S = 1.0
 _SETTLED_S = 1.0
 """A run this old has time for what the first line to read would otherwise wait for."""
 
@@ -69,6 +79,8 @@ class Analyst:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: dict[str, Any] | None = None
         self.problem: BaseException | None = None
+        self.events: deque[dict[str, Any]] = deque()
+        """To be written down by whoever takes them; those with ``news`` cannot wait."""
 
     def start(self) -> None:
         """Follow the logs from now on."""
@@ -98,7 +110,8 @@ class Analyst:
             if self._end is not None:
                 ending, facts = self._end
                 self._read_rest(ending)
-                self._verdict = self._get_evidence().conclude(ending, facts)
+                if self._read_until:  # else nobody waits any more
+                    self._verdict = self._get_evidence().conclude(ending, facts)
         except Exception as error:  # noqa: BLE001 - the boundary: no fault of the classifier passes
             self.problem = error
 
@@ -106,7 +119,7 @@ class Analyst:
         allowance = float(BURST_BYTES)
         wait_s = _BUSY_S
         then = time.monotonic()
-        prepare_at = then + _SETTLED_S
+        prepare_at = look_at = then + _SETTLED_S
         while not self._stop.wait(wait_s):
             now = time.monotonic()
             rate = RATE_BYTES_S if self._backlog() <= FLOOD_BACKLOG_BYTES else FLOOD_BYTES_S
@@ -115,6 +128,9 @@ class Analyst:
             if now >= prepare_at:
                 self._get_evidence().prepare()
                 prepare_at = math.inf
+            if now >= look_at:
+                self.events += self._get_evidence().look()
+                look_at = now + _LOOK_S
             read = 0
             for log in self._logs:
                 while allowance > CHUNK_BYTES and not self._stop.is_set():
@@ -128,9 +144,9 @@ class Analyst:
     def _backlog(self) -> int:
         return sum(log.size - self._offsets[log.name] for log in self._logs)
 
-    def _read_chunk(self, log: LogFile) -> int:
+    def _read_chunk(self, log: LogFile, most_bytes: int = CHUNK_BYTES) -> int:
         offset = self._offsets[log.name]
-        data = log.read(offset, CHUNK_BYTES)
+        data = log.read(offset, most_bytes)
         if not data:
             if log.size < offset:
                 self._offsets[log.name] = 0
@@ -144,10 +160,10 @@ class Analyst:
         for log in self._logs:
             end = log.size
             self._offsets[log.name] = max(self._offsets[log.name], end - tail)
-            while self._offsets[log.name] < end and self._read_chunk(log):
+            while self._offsets[log.name] < end and self._read_chunk(log, LAST_BYTES):
                 if time.monotonic() > self._read_until:  # its end tells most
                     self._offsets[log.name] = max(self._offsets[log.name], end - LAST_BYTES)
-                    self._read_chunk(log)
+                    self._read_chunk(log, LAST_BYTES)
                     break
 
     def _get_evidence(self) -> Evidence:

@@ -1,6 +1,11 @@
-"""A process that looks at something beside the log once the run has lasted for a moment."""
+"""A process beside a run, started once that has lasted for a moment."""
 
 from __future__ import annotations
+
+import os
+import select
+
+from gpualert_common.supervise import proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,9 +17,10 @@ AFTER_S = 1.0
 
 
 class Beside:
-    """Started once, reaped when it ends, ended with the run; never waited for."""
+    """Started once, reaped when it ends, ended with the run.  ``name`` says what it does."""
 
-    def __init__(self, start: Callable[[], Popen[bytes]]) -> None:
+    def __init__(self, name: str, start: Callable[[], Popen[bytes]]) -> None:
+        self.name = name
         self._start: Callable[[], Popen[bytes]] | None = start
         self._process: Popen[bytes] | None = None
 
@@ -30,8 +36,17 @@ class Beside:
                 return str(error) or type(error).__name__
         return ""
 
-    def end(self) -> None:
-        """Kill it if it still looks; a process that the kernel holds back is left to it."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.poll()
+    def end(self, patience_s: float = 0.0) -> None:
+        """Kill it unless it ends by itself; a process that the kernel holds back is left to it."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        pidfd = proc.open_pidfd(process.pid)
+        if pidfd >= 0:
+            poll = select.poll()
+            poll.register(pidfd, select.POLLIN)
+            poll.poll(patience_s * 1000)
+            os.close(pidfd)
+        if process.poll() is None:
+            process.kill()
+            process.poll()

@@ -18,14 +18,18 @@ _READ_BYTES = 1 << 16
 
 
 class Link:
-    """One end.  ``closed`` turns True when the other end is gone."""
+    """One end.
 
-    __slots__ = ("_incoming", "_outgoing", "closed", "read_fd", "write_fd")
+    ``closed`` turns True when all that the other end ever sent was received; ``unheard`` when a
+    message found nobody to read it, which says nothing of those that may still wait here.
+    """
+
+    __slots__ = ("_incoming", "_outgoing", "closed", "read_fd", "unheard", "write_fd")
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self.read_fd = read_fd
         self.write_fd = write_fd
-        self.closed = False
+        self.closed = self.unheard = False
         self._incoming = b""
         self._outgoing = b""
 
@@ -37,13 +41,13 @@ class Link:
 
     def flush(self) -> None:
         """Write what the pipe takes of what is queued."""
-        while self._outgoing and not self.closed:
+        while self._outgoing and not (self.closed or self.unheard):
             try:
                 written = os.write(self.write_fd, self._outgoing)
             except BlockingIOError:
                 return
             except OSError:
-                self.closed = True
+                self.unheard = True
                 return
             self._outgoing = self._outgoing[written:]
 

@@ -17,7 +17,7 @@ import os
 import select
 import time
 
-from gpualert_common.record import EXIT, INDEX, SPARE, VERDICT
+from gpualert_common.record import EXIT, INDEX, SPARE, SPEC, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.supervise.analyst import Analyst
 from gpualert_common.supervise.beside import Beside
@@ -26,7 +26,7 @@ from gpualert_common.supervise.rescue import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from subprocess import Popen
     from typing import Any
 
@@ -39,7 +39,11 @@ TICK_S = 0.25
 VERDICT_DEADLINE_S = 5.0
 READER_STALL_S = 10.0
 """A reader of our output that took nothing for so long after the end is given up."""
+LAST_LOOK_S = 0.2
+"""So long a run that failed waits for a last look at its machine."""
 BEAT_S = 5.0
+REMEMBERED_S = 1.0
+"""A shorter run trained nothing; a caller that makes many of them would feel it."""
 _INDEX_LEAST_S = 1.0
 _INDEX_SHARE = 1 / 1000
 """Entries of the index are at least this part of the run's age apart: some 9,000 in 30 days."""
@@ -51,10 +55,11 @@ class ScribePlan:
     ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
     descriptors; ``say`` turns the verdict into words for a person, printed on ``say_fd`` after the
     ``greeting``.  ``looks`` says that somebody has to know whether the run is followed.  ``beside``
-    starts a process that looks at something else once the run has lasted for a moment; it is ended
-    with the run.  ``sender_for`` says by the verdict what a sender of alerts is needed for, if any;
-    ``late`` is called when the supervisor could not wait for that.  ``shared`` holds how far each
-    log was forwarded, in memory that a second scribe shares with one that died.
+    starts processes that look at something else once the run has lasted for a moment; they are
+    ended with the run.  ``sender_for`` says by the verdict what a sender of alerts is needed for,
+    if any; ``late`` is called when the supervisor could not wait for that.  ``warn`` has people
+    told of what cannot wait for the end; it returns at once.  ``shared`` holds how
+    far each log was forwarded, in memory that a second scribe shares with one that died.
     """
 
     __slots__ = (
@@ -68,6 +73,7 @@ class ScribePlan:
         "say_fd",
         "sender_for",
         "shared",
+        "warn",
     )
 
     def __init__(
@@ -79,9 +85,10 @@ class ScribePlan:
         say_fd: int = 2,
         greeting: str = "",
         looks: bool = False,
-        beside: Callable[[], Popen[bytes]] | None = None,
+        beside: Mapping[str, Callable[[], Popen[bytes]]] | None = None,
         sender_for: Callable[[dict[str, Any] | None], str] = lambda _verdict: "",
         late: Callable[[], None] = lambda: None,
+        warn: Callable[[], None] = lambda: None,
         shared: memoryview | None = None,
     ) -> None:
         self.shared = memoryview(bytearray(16)).cast("Q") if shared is None else shared
@@ -91,9 +98,10 @@ class ScribePlan:
         self.say_fd = say_fd
         self.greeting = greeting
         self.looks = looks
-        self.beside = beside
+        self.beside = beside or {}
         self.sender_for = sender_for
         self.late = late
+        self.warn = warn
 
 
 class Scribe:
@@ -118,7 +126,7 @@ class Scribe:
         self._index_due = 0.0
         self._beat_due = 0.0
         self._index_sizes: list[int] = []
-        self._beside = Beside(plan.beside) if plan.beside else None
+        self._beside = [Beside(name, start) for name, start in plan.beside.items()]
         self._analyst = Analyst(logs, plan.evidence) if plan.evidence else None
         self._forwarders = [
             Forwarder(log, plan.forwards[log.name], plan.shared, slot)
@@ -163,10 +171,12 @@ class Scribe:
             if self._plan.looks:
                 self._look_at_leases()
             self._look_at_logs()
-            if self._beside is not None:
-                problem = self._beside.see_to(self._age_s)
+            if self._write_warnings():
+                self._plan.warn()
+            for beside in self._beside:
+                problem = beside.see_to(self._age_s)
                 if problem:
-                    self._note("not_surveyed", problem=problem)
+                    self._note("not_started", what=beside.name, problem=problem)
 
     def _read_link(self) -> None:
         for message in self._link.receive():
@@ -207,6 +217,15 @@ class Scribe:
                 self._note_full_disk()
         self._add_to_index()
 
+    def _write_warnings(self) -> bool:
+        """Write down what the analyst saw come and go; True where people should hear of it."""
+        news = False
+        while self._analyst is not None and self._analyst.events:
+            event = self._analyst.events.popleft()
+            self._note(**event)
+            news = news or bool(event.get("news"))
+        return news
+
     def _note_full_disk(self) -> None:
         if not self._disk_full:
             self._disk_full = True
@@ -232,28 +251,36 @@ class Scribe:
     # -- at the end ------------------------------------------------------------------------
 
     def _finish(self, ending: Ending) -> None:
-        if self._beside is not None:
-            self._beside.end()
         for forwarder in self._forwarders:
             forwarder.finish()
         self._record_exit(ending)
         self._link.send({"kind": "recorded"})
+        for beside in self._beside:
+            beside.end(LAST_LOOK_S if ending.code != 0 else 0.0)
         if ending.code != 0:
             self._look_at_logs()
         self._settle_logs()
         self.verdict = self._conclude(ending)
         self._drain()
         self._say(ending)
+        remembered = (ending.ended_at or 0.0) - ending.started_at >= REMEMBERED_S
+        if remembered:
+            self._leave_for_history(ending)
         sender = self._plan.sender_for(self.verdict)
         self._link.send({"kind": "done", "sender": sender})
-        if self._link.closed:  # the supervisor went without us, and knew of no end to tell
+        if self._link.unheard:  # the supervisor went without us, and knew of no end to tell
             self._plan.late()
         self._release_reserve()
+        if remembered:
+            self._settle_history()
 
     def _record_exit(self, ending: Ending) -> None:
         assert self._ended is not None
         fields = {**ending.to_json(), "survivors": self._ended["survivors"]}
         self._store(EXIT, fields, sync=True)
+        if not self._record.has(SPEC):  # whoever removed it was met by what we wrote meanwhile
+            self._store(SPEC, self._launch_record)
+            self._note("record_removed")
 
     def _store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
         """Write a file of the record: into spare space on a full disk, anew if it was removed."""
@@ -283,6 +310,7 @@ class Scribe:
             "log_path": self._logs[-1].current_path,
         }
         verdict = self._analyst.conclude(ending, facts, VERDICT_DEADLINE_S)
+        self._write_warnings()
         if verdict is None:
             import traceback
 
@@ -305,6 +333,30 @@ class Scribe:
         if self._launch_record["reserved_bytes"] and not self._ended["survivors"]:
             for log in self._logs:
                 log.release_reserve()
+
+    @property
+    def _place(self) -> str:
+        """The state directory."""
+        return os.path.dirname(os.path.dirname(self._record.path))
+
+    def _leave_for_history(self, ending: Ending) -> None:
+        """Have the run wait for the history: whoever waits for us may end the process we are in."""
+        try:
+            from gpualert_common.history import leave, past_run
+
+            run = past_run(self._launch_record, ending.to_json(), self.verdict)
+            if run is not None:
+                leave(self._place, run)
+        except Exception as error:  # noqa: BLE001 - the boundary: what comes next is waited for
+            self._note("history", problem=str(error) or type(error).__name__)
+
+    def _settle_history(self) -> None:
+        """Last, since nobody waits for it."""
+        from gpualert_common.history import settle
+
+        problem = settle(self._place)
+        if problem:
+            self._note("history", problem=problem)
 
     def _drain(self) -> None:
         """Give the reader of our output what it is still due, for as long as it takes any."""

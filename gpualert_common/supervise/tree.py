@@ -17,6 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+BESIDE = "GPUALERT_BESIDE"
+"""Variable of what we start beside a run, and of all that it starts in turn: the run's mark.
+
+Once orphaned these come to the supervisor, as the run's own do.
+"""
 _MARK = "GPUALERT_MARK_"
 
 _KTHREADD = 2
@@ -53,6 +58,7 @@ class Tree:
         self.adopts = adopts
         self.exclude = {os.getpid(), *exclude}
         self._mark = b"\0" + run_mark.encode() + b"="
+        self._beside = f"\0{BESIDE}={run_mark}\0".encode()
 
     def created_none(self) -> bool:
         """True when no process was started since the leader, so that nothing can survive it.
@@ -146,11 +152,16 @@ class Tree:
             more = {
                 pid
                 for pid, status in stats.items()
-                if pid not in related and (status.parent in roots or status.parent in related)
+                if pid not in related
+                and (status.parent in roots or status.parent in related)
+                and not self._is_beside(pid)
             }
             related |= more
             pending = bool(more)
         return related
+
+    def _is_beside(self, pid: int) -> bool:
+        return self._beside in b"\0" + proc.environment(pid)
 
     def _is_marked(self, pid: int, status: Stat) -> bool:
         kernel = _KTHREADD in (pid, status.parent)

@@ -73,6 +73,7 @@ class Watch:
         self._started = time.monotonic()
         self._next_tick = self._started + _TICK_S
         self.ending = Ending(time.time())
+        self.ending.pid = child.pid
         self.survivors: list[dict[str, Any]] = []
 
     def run(self) -> None:

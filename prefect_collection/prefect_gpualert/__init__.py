@@ -11,18 +11,41 @@ from typing import TYPE_CHECKING, Any
 from gpualert_common._version import __version__
 
 if TYPE_CHECKING:
+    from prefect_gpualert.blocks import ChatChannel, MailChannel
     from prefect_gpualert.errors import TrainingFailed
     from prefect_gpualert.hooks import gpualert_hook
-    from prefect_gpualert.tasks import agpualert_run, gpualert_run
+    from prefect_gpualert.job import TrainingRun
+    from prefect_gpualert.operation import TrainingOperation
+    from prefect_gpualert.retries import retry_by_cause
+    from prefect_gpualert.tasks import gpualert_run
 
-__all__ = ["TrainingFailed", "__version__", "agpualert_run", "gpualert_hook", "gpualert_run"]
+__all__ = [
+    "ChatChannel",
+    "MailChannel",
+    "TrainingFailed",
+    "TrainingOperation",
+    "TrainingRun",
+    "__version__",
+    "gpualert_hook",
+    "gpualert_run",
+    "retry_by_cause",
+]
 
 _HOMES = {
+    "ChatChannel": "prefect_gpualert.blocks",
+    "MailChannel": "prefect_gpualert.blocks",
     "TrainingFailed": "prefect_gpualert.errors",
-    "agpualert_run": "prefect_gpualert.tasks",
+    "TrainingOperation": "prefect_gpualert.operation",
+    "TrainingRun": "prefect_gpualert.job",
     "gpualert_hook": "prefect_gpualert.hooks",
     "gpualert_run": "prefect_gpualert.tasks",
+    "retry_by_cause": "prefect_gpualert.retries",
 }
+
+
+def __dir__() -> list[str]:
+    """With the names that are not there yet: ``prefect block register`` looks for blocks here."""
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -12,15 +12,24 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from prefect.client.schemas.objects import TaskRun
 from prefect.context import FlowRunContext, TaskRunContext
 
 from gpualert_common.guardian import Attempt
+from prefect_gpualert.contexts import current
+from prefect_gpualert.owner import training
+from prefect_gpualert.retries import refuses
+
+if TYPE_CHECKING:
+    from gpualert_common.model import Verdict
 
 ADOPTION_SLACK_S = 60.0
 """A worker polls every 10 to 15 s, and an engine needs up to 20 s on a busy machine to start."""
+_LEASE_S = 60.0
+"""Prefect's: for so long a slot of a concurrency limit stays taken after its engine's death."""
 _FLOW_ATTEMPT = 1000
 """Attempts of a task in one attempt of its flow run; nobody retries a training more often."""
 
@@ -33,21 +42,32 @@ def current_attempt(
     cwd: str | None,
     adopt_within_s: float | None,
 ) -> Attempt:
-    """The attempt that the current task run is; outside of a task run nobody can adopt it."""
+    """The attempt that the current task run is, or where a flow calls without a task, its run is.
+
+    Outside of both nobody can adopt a training.
+    """
     digest = _digest(command, env, cwd)
-    context = TaskRunContext.get()
-    if context is None:
-        return Attempt(("prefect", "", "", uuid4().hex), 1, adopt_within_s or 0.0)
-    run = context.task_run
+    context, flow = current()
     within_s = next_within_s()
     if adopt_within_s is None:
-        adopt_within_s = within_s or 0.0
+        adopt_within_s = 0.0 if within_s is None else within_s + _slot_s(context)
+    if context is not None:
+        run = context.task_run
+        key = ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest))
+        number = number_of(run)
+    elif flow is not None and flow.flow_run is not None:
+        nth = _counted(flow, f"gpualert//{digest}")
+        key = ("prefect", str(flow.flow_run.id), "", digest, str(nth))
+        number = flow.flow_run.run_count * _FLOW_ATTEMPT
+    else:
+        return Attempt(("prefect", "", "", uuid4().hex), 1, adopt_within_s)
     return Attempt(
-        ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest)),
-        number_of(run),
+        key,
+        number,
         adopt_within_s,
         is_last=within_s is None,
         fingerprint=digest,
+        training=training(),
     )
 
 
@@ -56,28 +76,33 @@ def number_of(run: TaskRun) -> int:
     return (max(run.flow_run_run_count or 1, 1) - 1) * _FLOW_ATTEMPT + max(run.run_count, 1)
 
 
-def next_within_s() -> float | None:
+def next_within_s(verdict: Verdict | None = None) -> float | None:
     """How soon the attempt begins that follows the current one when it fails; None: none follows.
 
-    A ``retry_condition_fn`` may still refuse it.  An engine that dies takes its task's retries with
+    A ``retry_condition_fn`` of ours is asked whether it refuses one after ``verdict``; another
+    may still refuse.  An engine that dies takes its task's retries with
     it; they then say that the author wants the training to be tried again, and who does that is
     whoever runs the flow run again.
     """
-    context = TaskRunContext.get()
-    if context is None:
-        return None
-    task, run = context.task, context.task_run
-    if (task.retries or 0) >= run.run_count:
-        delays = task.retry_delay_seconds or 0.0
-        if isinstance(delays, Sequence):
-            delays = delays[min(run.run_count, len(delays)) - 1]
-        return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + ADOPTION_SLACK_S
-    flow = FlowRunContext.get()
+    context, flow = current()
+    if context is not None:
+        task, run = context.task, context.task_run
+        refused = refuses(task.retry_condition_fn, verdict)
+        if (task.retries or 0) >= run.run_count and not refused:
+            delays = task.retry_delay_seconds or 0.0
+            if isinstance(delays, Sequence):
+                delays = delays[min(run.run_count, len(delays)) - 1]
+            return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + ADOPTION_SLACK_S
     if flow is None or flow.flow is None or flow.flow_run is None:
         return None
     if (flow.flow.retries or 0) < max(flow.flow_run.run_count, 1):
         return None
     return float(flow.flow.retry_delay_seconds or 0.0) + ADOPTION_SLACK_S
+
+
+def _slot_s(context: TaskRunContext | None) -> float:
+    """How much longer the next attempt may have to wait for the slot of this one."""
+    return _LEASE_S if context is not None and context.task_run.tags else 0.0
 
 
 def _digest(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
@@ -98,6 +123,11 @@ def _place(run: TaskRun, digest: str) -> tuple[str, str]:
         if place not in counts:
             counts[place] = _next(counts, f"gpualert/{run.task_key}/{digest}")
         return digest, str(counts[place])
+
+
+def _counted(flow: FlowRunContext, name: str) -> int:
+    with _counting:
+        return _next(flow.task_run_dynamic_keys, name)
 
 
 def _next(counts: dict[str, str | int], name: str) -> int:

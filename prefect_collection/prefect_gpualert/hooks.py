@@ -44,7 +44,7 @@ class Hook(Protocol):
 
 
 def gpualert_hook(
-    notify: str | Sequence[str | Mapping[str, Any]] | None = None,
+    notify: alerts.Target | Sequence[alerts.Target] | None = None,
     *,
     artifact: str | Sequence[str] | None = None,
     deadline: float | str = DEADLINE_S,
@@ -62,7 +62,7 @@ def gpualert_hook(
     exception.  The hook changes no state: whatever goes wrong in it is logged.
     """
     given = {
-        "notify": notify if notify is None or isinstance(notify, str) else list(notify),
+        "notify": alerts.tables(notify),
         "artifact": artifact if artifact is None or isinstance(artifact, str) else list(artifact),
         "notify_deadline": deadline,
         "state_dir": None if state_dir is None else os.fspath(state_dir),

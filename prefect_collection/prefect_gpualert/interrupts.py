@@ -38,9 +38,9 @@ class FlowEnded(TerminationSignal):
 class Interrupts:
     """Looked at by whoever follows a run, several times a second."""
 
-    def __init__(self, timeout_s: float | None) -> None:
+    def __init__(self, timeout_s: float | None, passed_s: float = 0.0) -> None:
         self._timeout_s = timeout_s
-        self._began = time.monotonic()
+        self._began = time.monotonic() - max(0.0, passed_s)
         self._asked = threading.Event()
         self._cancelled_looks = 0
 
@@ -62,7 +62,7 @@ class Interrupts:
     def meaning(self, error: BaseException) -> tuple[Meaning, str]:
         """What it means that ``error`` ended the task, for the verdict: which stop, and why."""
         if self._timeout_s is not None and self._passed_s > self._timeout_s - _TIMEOUT_LEAD_S:
-            return "timeout", f"the task's timeout of {self._timeout_s:g} s was over"
+            return "timeout", f"its timeout of {self._timeout_s:g} s was over"
         told = (error, error.__cause__, _handled_by_main_thread())
         if any(isinstance(one, KeyboardInterrupt) for one in told):
             return "cancelled", "its flow was interrupted (SIGINT)"
@@ -70,6 +70,8 @@ class Interrupts:
             return "cancelled", "its flow run was cancelled"
         if any(type(one) is TerminationSignal for one in told):
             return "preempted", "its flow was told to end (SIGTERM)"
+        if isinstance(error, FlowEnded | CancelledError):
+            return "cancelled", "nobody waited for it any more"
         return "cancelled", f"its task was ended by {type(error).__name__}"
 
     @property

@@ -12,25 +12,27 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from prefect.client.schemas.objects import TaskRun
-from prefect.context import TaskRunContext
 
 from gpualert_common import store
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
+from prefect_gpualert.contexts import current
 
 _MOST_REMEMBERED = 1000
 _MOST_LOOKED_AT = 2000
 """Of the newest records; a launch record is read in a fraction of a millisecond."""
 
-_had: deque[tuple[UUID, int, UUID | None, str]] = deque(maxlen=_MOST_REMEMBERED)
+_had: deque[tuple[UUID | None, int, UUID | None, str]] = deque(maxlen=_MOST_REMEMBERED)
 
 
 def remember(path: str) -> None:
-    """Note that the current task run has this training."""
-    context = TaskRunContext.get()
+    """Note that the current task run, or flow run, has this training."""
+    context, flow = current()
     if context is not None:
         run = context.task_run
         _had.append((run.id, run.run_count, run.flow_run_id, path))
+    elif flow is not None and flow.flow_run is not None:
+        _had.append((None, 0, flow.flow_run.id, path))
 
 
 def of_task(run: TaskRun) -> list[Record]:

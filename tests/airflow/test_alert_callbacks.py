@@ -15,9 +15,10 @@ import pytest
 
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
-from tests.airflow.matrix import ENDS_WITHIN_S, STARTS_WITHIN_S
-from tests.airflow.standalone import Standalone, wait_for
 from tests.alerts.alerting import body
+from tests.faults.airflow.case import ENDS_WITHIN_S, STARTS_WITHIN_S
+from tests.faults.airflow.standalone import Standalone
+from tests.supervised import until
 
 pytestmark = pytest.mark.e2e
 
@@ -69,9 +70,9 @@ def told(lab: Standalone) -> Told:
     for dag in KILLED:
         os.kill(_runner(lab, dag, runs[dag]), signal.SIGKILL)
     for dag, run in runs.items():
-        wait_for(partial(lab.is_over, dag, run), f"the end of {dag}", ENDS_WITHIN_S, 1.0)
+        until(partial(lab.is_over, dag, run), f"the end of {dag}", ENDS_WITHIN_S, 1.0)
         assert lab.task(dag, runs[dag])["state"] == "failed"
-    wait_for(lambda: len(_mails(lab)) >= len(NAMES), "the alerts", 60)
+    until(lambda: len(_mails(lab)) >= len(NAMES), "the alerts", 60)
     time.sleep(5)  # for one too many
     return {dag: [one for one in _mails(lab) if f" {dag}.train" in one["Subject"]] for dag in NAMES}
 
@@ -81,7 +82,7 @@ def _runner(lab: Standalone, dag: str, run: str) -> int:
         task = lab.task(dag, run)
         return int(task["pid"] or 0) if task["state"] == "running" else 0
 
-    pid = wait_for(running, f"{dag} to run", STARTS_WITHIN_S, 1.0)
+    pid = until(running, f"{dag} to run", STARTS_WITHIN_S, 1.0)
     time.sleep(2)  # its training is at work
     return pid
 

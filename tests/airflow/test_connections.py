@@ -18,8 +18,8 @@ from gpualert_common.errors import ConfigError
 from gpualert_common.notify.targets import alerts_of
 from tests.airflow.conftest import Trials
 from tests.alerts.alerting import states
-from tests.alerts.faults import free_port, mail_process
-from tests.supervised import Lab
+from tests.alerts.faults import mail_process
+from tests.supervised import Lab, free_port
 
 TO = "?to=a@example.org"
 

@@ -20,7 +20,7 @@ from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
 from tests.supervised import Lab, until
 
-TRAINER = Path(__file__).with_name("trainer.py")
+TRAINER = Path(__file__).parents[1] / "faults" / "airflow" / "trainer.py"
 When = Callable[[Callable[[], object], Callable[[], None]], None]
 
 

@@ -40,6 +40,12 @@ def test_task_of_another_operator(trials: Trials, lab: Lab) -> None:
     assert states(lab.record()) == {"mailbox": "sent"}
 
 
+def test_task_that_launched_nothing(trials: Trials, lab: Lab) -> None:
+    """What fails before the training begins is told with the command that it would have had."""
+    trials.train(f"command=['torchrun', 'train.py'], cwd='{lab.home}/gone', {FAILED}")
+    assert lab.record().spec["command"] == ["torchrun", "train.py"]
+
+
 def test_error_of_another_operator(trials: Trials, lab: Lab) -> None:
     """What a Python task raised is in the alert, and is what its verdict says."""
     trials.train(f"python_callable=lambda: {{}}['gone'], {FAILED}", operator=PYTHON)

@@ -87,3 +87,27 @@ def test_last_attempt(trials: Trials, lab: Lab) -> None:
     """Where no attempt is left the error is the plain one."""
     script = lab.script("train.py", ABSENT)
     assert type(trials.train(f"bash_command='python3 {script}'").error) is TrainingFailed
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted", "said"),
+    [
+        (ABSENT, "True", "No further attempt: missing_module (confidence"),
+        (BUG, "True", "Another attempt follows: traceback (confidence"),
+        (BUG, "{'traceback': 'stop'}", "No further attempt: traceback (confidence"),
+    ],
+)
+def test_reason_is_logged(
+    trials: Trials,
+    lab: Lab,
+    capfd: pytest.CaptureFixture[str],
+    program: str,
+    wanted: str,
+    said: str,
+) -> None:
+    """What follows, and why, is logged once, before the error; a last attempt says nothing."""
+    trained(trials, lab, program, f", retry_by_cause={wanted}")
+    log, _ = capfd.readouterr()
+    before, _ = log.split("Task failed with exception", 1)
+    assert said in before
+    assert (log.count(said), log.count("Retry policy decision")) == (1, 1)

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.airflow.matrix import FINAL, Case
-from tests.airflow.standalone import Standalone, wait_for
+from tests.faults.airflow.case import Case
+from tests.faults.airflow.rows import FINAL
+from tests.faults.airflow.standalone import Standalone
 from tests.observer import Observer, command_of, left_of
+from tests.supervised import until
 
 pytestmark = pytest.mark.e2e
 
-TRAINER = Path(__file__).with_name("trainer.py")
+TRAINER = Path(__file__).parents[1] / "faults" / "airflow" / "trainer.py"
 TASKS = {
     "marked": ("plain 300", None),
     "marked_success": ("save 300", None),
@@ -94,7 +96,7 @@ def _play(made: Cases, lab: Standalone) -> None:
 
 
 def _gone(dag: str) -> None:
-    wait_for(lambda: not left_of(dag), f"the training of {dag} to be gone", 40)
+    until(lambda: not left_of(dag), f"the training of {dag} to be gone", 40)
 
 
 def _triggerers(lab: Standalone) -> list[int]:

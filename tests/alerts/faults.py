@@ -30,6 +30,8 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+from tests.supervised import free_port
+
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".venv" / "bin" / "python"
 """The servers need what is only there."""
@@ -228,14 +230,6 @@ def _await_port(port: int) -> None:
         except OSError:
             assert time.monotonic() < deadline, "the mail server does not come"
             time.sleep(0.05)
-
-
-def free_port() -> int:
-    """A port of loopback where nobody listens."""
-    with socket.socket() as taken:
-        taken.bind((LOOPBACK, 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def mail_target(port: int, *, host: str = LOOPBACK, user: str = "", security: str = "none") -> str:

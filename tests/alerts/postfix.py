@@ -17,7 +17,7 @@ from pathlib import Path
 
 import trustme
 
-from tests.supervised import until
+from tests.supervised import free_port, until
 
 LOOPBACK = "127.0.0.1"
 DOMAIN = "mail.test"
@@ -100,7 +100,7 @@ def postfix(size: int = 10_240_000) -> Iterator[Postfix]:
     """Run a Postfix that takes mails of ``size`` bytes, until the block ends."""
     root = Path(tempfile.mkdtemp(prefix="postfix-"))  # Postfix's own users must get there
     root.chmod(0o755)
-    server = Postfix(_free_port(), root)
+    server = Postfix(free_port(), root)
     _configure(server, size)
     try:
         subprocess.run(["postfix", "-c", root, "start"], check=True, capture_output=True)
@@ -143,10 +143,3 @@ def _answers(server: Postfix) -> bool:
             return client.recv(4) == b"220 "
     except OSError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port

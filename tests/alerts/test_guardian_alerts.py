@@ -168,7 +168,7 @@ def test_guardian_is_killed_while_it_holds(lab: Lab) -> None:
     """What a killed guardian held, the next run on the machine sends when its time has come."""
     with launch(lab) as handle:
         handle.wait()
-        handle.outcome("up_for_retry", final=False, next_within_s=1.0)
+        handle.outcome("up_for_retry", final=False, next_within_s=5.0)
         assert [fields["state"] for fields in handle.await_alerts()] == ["held"]
     os.kill(guardian(handle.record), signal.SIGTERM)
     until(lambda: not handle.record.is_locked(".watch"), "the guardian to be gone")

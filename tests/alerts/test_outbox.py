@@ -99,6 +99,7 @@ def test_transient_fault(lab: Lab) -> None:
     flag = lab.home / "flag"
     record = ended_run(lab, alerts=alerts(command("later", f"test -e {flag} || exit 75")))
     send(record, deadline_s=0.5)
+    until(lambda: [one.fields["attempts"] for one in entries(record)] == [1], "the first attempt")
     assert states(record) == {"later": "pending"}
     assert os.listdir(lab.state / "undelivered") == [record.run_id]
     flag.touch()

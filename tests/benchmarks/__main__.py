@@ -10,7 +10,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import alert, ending, flood, guardian, launch, redact, restraint, scan, start
+from tests.benchmarks import (
+    alert,
+    ending,
+    flood,
+    guardian,
+    launch,
+    observing,
+    redact,
+    restraint,
+    scan,
+    start,
+)
 from tests.benchmarks.bench import PEER, Bench, prepared
 from tests.benchmarks.measure import Row, text_of
 
@@ -29,6 +40,8 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "scan": scan.measure,
     "redact": redact.measure,
     "alert": alert.measure,
+    "observe": observing.measure,
+    "telemetry": observing.measure_telemetry,
 }
 
 

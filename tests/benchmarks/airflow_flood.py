@@ -8,13 +8,12 @@ warning, and a round counts only when the task log shows all of them.
 
 from __future__ import annotations
 
-import argparse
-import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.benchmarks import program
+from tests.benchmarks.measure import Row
+
 OPERATORS = ("GPUAlertOperator", "BashOperator")
 LINES = 200_000
 EVERY = 1000
@@ -57,28 +56,9 @@ for operator in (GPUAlertOperator, BashOperator):
 """
 
 
-def main() -> int:
-    """Measure and print; 1 when the promise is not kept; with --json store the figures too."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.airflow_flood")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    options = parser.parse_args()
-    (ROOT / ".bench").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / ".bench") as scratch:
-        row = measure(Path(scratch), options.rounds)
-    from tests.benchmarks.measure import text_of
-
-    print(text_of(row))
-    if options.json is not None:
-        content = {"schema": 1, "rows": [row.to_json()]}
-        options.json.write_text(json.dumps(content, indent=1) + "\n")
-    return 0 if all(limit.met for limit in row.limits) else 1
-
-
-def measure(home: Path, rounds: int) -> Any:
+def measure(home: Path, rounds: int) -> list[Row]:
     """The row: wall time and CPU of the task, and of both how much less ours takes."""
-    from tests.airflow.standalone import Standalone
-    from tests.benchmarks.measure import Row
+    from tests.faults.airflow.standalone import Standalone
 
     child = home / "flood.py"
     child.write_text(_CHILD.format(lines=LINES, every=EVERY))
@@ -103,14 +83,14 @@ def measure(home: Path, rounds: int) -> Any:
     for what in ("wall", "CPU of its process"):
         ours, theirs = (row.entries[f"{name}, {what}"].median for name in OPERATORS)
         row.promise(f"{what}, times less", theirs / ours, FASTER, "x", at_least=True)
-    return row
+    return [row]
 
 
 def _run(airflow: Any, home: Path, name: str) -> tuple[float, float]:
-    from tests.airflow.standalone import wait_for
+    from tests.supervised import until
 
     run = airflow.trigger(name)
-    wait_for(lambda: airflow.is_over(name, run), f"the end of {name}", 300)
+    until(lambda: airflow.is_over(name, run), f"the end of {name}", 300)
     task = airflow.task(name, run)
     assert task["state"] == "success", task
     (log,) = (home / "logs").glob(f"dag_id={name}/run_id={run}/task_id=train/attempt=1.log")
@@ -121,4 +101,4 @@ def _run(airflow: Any, home: Path, name: str) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program.run(measure, rounds=3))

@@ -8,15 +8,14 @@ command does.  One round is one ``dag.test()`` of each; the record is on a real 
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.benchmarks import program
+from tests.benchmarks.measure import Row
+
 OPERATORS = ("GPUAlertOperator", "BashOperator")
 
 Sample = tuple[float, float]
@@ -45,38 +44,17 @@ for operator in (GPUAlertOperator, BashOperator):
 """
 
 
-def main() -> int:
-    """Measure and print; with --json store the figures too."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.airflow_start")
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    options = parser.parse_args()
-    (ROOT / ".bench").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / ".bench") as scratch:
-        os.environ |= {
-            "AIRFLOW_HOME": scratch,
-            "AIRFLOW__CORE__DAGS_FOLDER": f"{scratch}/dags",
-            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
-            "GPUALERT_STATE_DIR": f"{scratch}/state",
-            "GPUALERT_NOTIFY": "none",
-        }
-        rows = measure(Path(scratch), options.rounds)
-    from tests.benchmarks.measure import text_of
-
-    for row in rows:
-        print(text_of(row) + "\n")
-    if options.json is not None:
-        content = {"schema": 1, "rows": [row.to_json() for row in rows]}
-        options.json.write_text(json.dumps(content, indent=1) + "\n")
-    return 0
-
-
-def measure(home: Path, rounds: int) -> list[Any]:
+def measure(home: Path, rounds: int) -> list[Row]:
     """The two rows: until the command runs, and until the task has returned."""
+    os.environ |= {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": f"{home}/dags",
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
+        "GPUALERT_STATE_DIR": f"{home}/state",
+        "GPUALERT_NOTIFY": "none",
+    }
     from airflow.utils.db import initdb
-
-    from tests.benchmarks.measure import Row
 
     initdb()
     times = home / "times"
@@ -119,4 +97,4 @@ def _run(dag: Any, times: Path) -> Sample:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program.run(measure, rounds=30))

@@ -4,6 +4,7 @@
     child.py REPORT STATUS lines COUNT             one line per write, flat out
     child.py REPORT STATUS paced BYTES_S SECONDS   lines at a steady rate
     child.py REPORT STATUS endless BYTES           no newline anywhere
+    child.py REPORT STATUS quiet SECONDS           one line of a training a second
 
 REPORT is written last: when the writing began and when everything ended (CLOCK_MONOTONIC) and the
 CPU it took.  A STATUS other than 0 ends it with a Python traceback, as a failing program would.
@@ -57,6 +58,13 @@ def write_paced(bytes_s: float, seconds: float) -> None:
         time.sleep(0.01)
 
 
+def write_quiet(seconds: int) -> None:
+    """Write as most trainings do."""
+    for step in range(1, seconds + 1):
+        os.write(1, b"step %d loss %.4f\n" % (step, 9 / step))
+        time.sleep(1)
+
+
 def main(report: str, status: str, mode: str, *amounts: str) -> None:
     """Write what ``mode`` says, then the report, then end at once."""
     out = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -67,6 +75,8 @@ def main(report: str, status: str, mode: str, *amounts: str) -> None:
         write_lines(int(amounts[0]))
     elif mode == "paced":
         write_paced(float(amounts[0]), float(amounts[1]))
+    elif mode == "quiet":
+        write_quiet(int(amounts[0]))
     else:
         write_blocks(int(amounts[0]), b"x" * (64 << 10))
     if status != "0":

@@ -8,58 +8,36 @@ the command does.  One round calls each once; the record is on a real disk, with
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import logging
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.benchmarks import program
+from tests.benchmarks.measure import Row
+
 COMMAND = "echo $EPOCHREALTIME"
 
 Samples = dict[str, tuple[float, float]]
 """By way: milliseconds from the call to the command's start, and to the return of the task."""
 
 
-def main() -> int:
-    """Measure and print; with --json store the figures too."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.prefect_start")
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    options = parser.parse_args()
-    (ROOT / ".bench").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / ".bench") as scratch:
-        os.environ |= {
-            "DO_NOT_TRACK": "1",
-            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-            "PREFECT_HOME": f"{scratch}/prefect",
-            "PREFECT_LOGGING_TO_API_ENABLED": "false",
-            "PREFECT_LOGGING_LEVEL": "ERROR",
-            "GPUALERT_STATE_DIR": f"{scratch}/state",
-            "GPUALERT_NOTIFY": "none",
-        }
-        rows = measure(options.rounds)
-    from tests.benchmarks.measure import text_of
-
-    for row in rows:
-        print(text_of(row) + "\n")
-    if options.json is not None:
-        content = {"schema": 1, "rows": [row.to_json() for row in rows]}
-        options.json.write_text(json.dumps(content, indent=1) + "\n")
-    return 0
-
-
-def measure(rounds: int) -> list[Any]:
+def measure(home: Path, rounds: int) -> list[Row]:
     """The two rows: until the command runs, and until the task has returned."""
-    from tests.benchmarks.measure import Row
-
+    os.environ |= {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_HOME": f"{home}/prefect",
+        "PREFECT_LOGGING_TO_API_ENABLED": "false",
+        "PREFECT_LOGGING_LEVEL": "ERROR",
+        "GPUALERT_STATE_DIR": f"{home}/state",
+        "GPUALERT_NOTIFY": "none",
+    }
     with ways() as one_round:
         one_round()  # imports, connections
         found = [one_round() for _ in range(rounds)]
@@ -76,7 +54,7 @@ def ways() -> Iterator[Callable[[], Samples]]:
     """One round of every way, on an ephemeral server."""
     from prefect import flow, task
     from prefect.testing.utilities import prefect_test_harness
-    from prefect_gpualert import agpualert_run, gpualert_run
+    from prefect_gpualert import gpualert_run
     from prefect_shell import ShellOperation, shell_run_command  # type: ignore[import-untyped]
 
     logging.getLogger("prefect").setLevel(logging.ERROR)
@@ -105,7 +83,7 @@ def ways() -> Iterator[Callable[[], Samples]]:
         began = time.time()
         return {
             "shell_run_command": theirs,
-            "agpualert_run": _sample(began, await agpualert_run(COMMAND)),
+            "gpualert_run, awaited": _sample(began, await gpualert_run(COMMAND)),
         }
 
     with prefect_test_harness(server_startup_timeout=120):
@@ -124,4 +102,4 @@ def _sample(began: float, said: Any) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program.run(measure, rounds=30))

@@ -73,7 +73,7 @@ def _idle_percent(bench: Bench, command: list[str], seconds: int) -> float:
 def idle_percent(supervisor: int, settling_s: int, seconds: int) -> float:
     """CPU of a supervisor and what is below it but a ``sleep``, which is ended afterwards."""
     time.sleep(settling_s)
-    below = _descendants(supervisor)
+    below = descendants(supervisor)
     sleepers = [pid for pid in below if _name(pid) == "sleep"]
     watched = [supervisor, *(pid for pid in below if pid not in sleepers)]
     before = sum(map(_cpu_ns, watched))
@@ -84,11 +84,12 @@ def idle_percent(supervisor: int, settling_s: int, seconds: int) -> float:
     return spent_ns / 1e9 / seconds * 100
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
+    """What a process started, and they in turn."""
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in map(int, (task / "children").read_text().split()):
-            found += [child, *_descendants(child)]
+            found += [child, *descendants(child)]
     return found
 
 

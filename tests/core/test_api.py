@@ -27,13 +27,21 @@ class TaskTimeout(BaseException):
 
 @pytest.fixture
 def throws() -> Iterator[Callable[[type[BaseException], float, int], None]]:
-    """Have an exception thrown into the main thread, after seconds, so many times."""
+    """Have an exception thrown into ``run()``, after seconds, so many times while it runs."""
 
-    def arm(error: type[BaseException], after_s: float, times: int = 1) -> None:
+    def arm(
+        error: type[BaseException],
+        after_s: float,
+        times: int = 1,
+        once: Callable[[], object] = lambda: True,
+    ) -> None:
         thrown = 0
 
-        def throw(_number: int, _frame: FrameType | None) -> None:
+        def throw(_number: int, frame: FrameType | None) -> None:
             nonlocal thrown
+            if not (_is_below(run, frame) and once()):  # not yet, or it has returned
+                signal.setitimer(signal.ITIMER_REAL, 0 if thrown else 0.001)
+                return
             thrown += 1
             if thrown >= times:
                 signal.setitimer(signal.ITIMER_REAL, 0)
@@ -48,13 +56,20 @@ def throws() -> Iterator[Callable[[type[BaseException], float, int], None]]:
     signal.signal(signal.SIGALRM, before)
 
 
+def _is_below(function: Callable[..., object], frame: FrameType | None) -> bool:
+    """True where the function is being called."""
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 Throws = Callable[..., None]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TaskTimeout, SystemExit, RuntimeError])
 def test_exception_stops_the_child(lab: Lab, throws: Throws, error: type[BaseException]) -> None:
     """An exception of the caller's ends the child first, completes the record, and is raised."""
-    throws(error, 0.3)
+    throws(error, 0.3, once=lambda: lab.records() and b"ready" in lab.log("output.log"))
     with pytest.raises(error):
         run(listener())
     assert lab.is_empty()

@@ -16,11 +16,12 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "model", "spec"}),
-    frozenset({"toml_table"}),
+    frozenset({"_version", "causes", "errors", "model", "spec"}),
+    frozenset({"options", "toml_table"}),
     frozenset({"rulefiles"}),
     frozenset({"classify", "config", "record", "redact"}),
-    frozenset({"store"}),
+    frozenset({"observe", "progress", "store"}),
+    frozenset({"history"}),
     frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
     frozenset({"judge", "notify"}),
     frozenset({"api", "corpus", "recover", "unsupervised"}),
@@ -41,7 +42,7 @@ SHUT_OUT = {
 
 HEAVY = {
     "ast", "concurrent", "dataclasses", "email", "inspect", "logging", "numpy",
-    "pathlib", "re2", "socket", "tempfile", "tomllib", "typing", "urllib",
+    "pathlib", "re2", "socket", "sqlite3", "tempfile", "tomllib", "typing", "urllib",
 }  # fmt: skip
 """Each costs milliseconds, some of them many; the child is running before any is imported."""
 
@@ -117,12 +118,12 @@ def test_nothing_heavy_before_the_child(module: str) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "made"), [("0", 0), ("2", 1)])
-def test_rules_are_ready_once_a_run_lasts(seconds: str, made: int) -> None:
+def test_rules_are_ready_once_a_run_lasts(seconds: str, made: int, tmp_path: Path) -> None:
     """What prints nothing for a while finds the rules made; what ends at once never pays."""
     probe = (
         "from gpualert_common import run\n"
         "from gpualert_common.classify.program import program_of\n"
-        f"run(['sleep', '{seconds}'])\n"
+        f"run(['sleep', '{seconds}'], state_dir={str(tmp_path)!r}, notify='none')\n"
         "print(program_of.cache_info().currsize)"
     )
     command = [sys.executable, "-c", probe]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gpualert_common import __version__
-from tests.supervised import PROGRAM, Lab, shell
+from gpualert_common.history import History
+from tests.supervised import PROGRAM, Lab, python, shell, until
 
 WAITS = shell("echo one; until [ -e go ]; do sleep 0.01; done; echo two; exit 3")
 
@@ -51,6 +53,25 @@ def test_interrupted_follow_leaves_the_run_alone(lab: Lab) -> None:
     assert run.wait() == 3
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("spec.json", {"schema": 1}), ("verdict.json", {"schema": 1, "cause": [1]}),
+     ("verdict.json", []), ("exit.json", {"schema": 1, "started_at": "now"})],
+    ids=["launch record", "verdict", "list", "end"],
+)  # fmt: skip
+def test_runs_with_a_damaged_record(file: str, content: object, lab: Lab) -> None:
+    """A record that makes no sense is listed as damaged, and hides no other."""
+    lab.run("true")
+    (damaged,) = lab.records()
+    lab.run("false")
+    (damaged / file).write_text(json.dumps(content))
+    done = lab.gpualert("runs")
+    assert done.returncode == 0, done.stderr
+    _header, first, second, *_ = done.stdout.decode().splitlines()
+    assert "damaged" in first
+    assert "ended" in second
+
+
 @pytest.mark.parametrize("command", ["runs", "show", "follow"])
 def test_reader_that_goes_away(lab: Lab, command: str) -> None:
     """A reading command behind ``head`` ends quietly when head does."""
@@ -59,11 +80,14 @@ def test_reader_that_goes_away(lab: Lab, command: str) -> None:
     assert done.stderr == b""
 
 
-def test_runs_lists_oldest_first(lab: Lab) -> None:
+def test_runs_lists_oldest_first(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """``runs`` lists the runs with state, status and cause, oldest first."""
+    monkeypatch.setenv("COLUMNS", "160")
     lab.gpualert("run", "--name", "first", "--", "true")
     lab.gpualert("run", "--name", "second", "--", *shell("exit 3"))
-    first, second = lab.gpualert("runs").stdout.decode().splitlines()
+    header, first, second, total = lab.gpualert("runs").stdout.decode().splitlines()
+    assert " ".join(header.split()) == "RUN STARTED STATE EXIT CAUSE GPU-H WASTED NAME"
+    assert total == "2 runs, GPU-hours not known"
     assert "ended" in first
     assert first.endswith("first")
     assert second.split()[4] == "3"
@@ -75,7 +99,86 @@ def test_no_runs(lab: Lab) -> None:
     """Without any run ``runs`` says so on stderr, and its JSON is an empty list."""
     done = lab.gpualert("runs")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"no runs yet\n")
-    assert lab.json("runs") == {"schema": 1, "runs": []}
+    total = {"runs": 0, "gpu_hours": None, "wasted_gpu_hours": None}
+    assert lab.json("runs") == {"schema": 1, "runs": [], "total": total}
+
+
+def measure(path: Path, **measured: object) -> None:
+    """Have the verdict of a record say that this was measured, and the history not know of it."""
+    verdict = json.loads((path / "verdict.json").read_bytes())
+    (path / "verdict.json").write_text(json.dumps({**verdict, "measured": measured}))
+    for file in path.parents[1].glob("history.sqlite3"):
+        file.unlink()
+    for file in path.parents[1].glob("history.waiting/*"):
+        file.unlink()
+
+
+def test_runs_tell_what_they_cost(lab: Lab) -> None:
+    """``runs`` tells the GPU-hours of each run and how many were wasted, and the sums of both."""
+    for name in ("well", "badly", "untold"):
+        lab.gpualert("run", "--name", name, "--", "true")
+    well, badly, _untold = lab.records()
+    measure(well, gpu_seconds=36_000)
+    measure(badly, gpu_seconds=5400, wasted_gpu_seconds=3600)
+    lines = [line.split() for line in lab.gpualert("runs").stdout.decode().splitlines()]
+    assert [line[-3:] for line in lines[1:-1]] == [
+        ["10.0", "0.00", "well"],
+        ["1.50", "1.00", "badly"],
+        ["-", "-", "untold"],
+    ]
+    assert " ".join(lines[-1]) == "3 runs, 11.5 GPU-hours, 1.00 of them wasted; not known of 1"
+    told = lab.json("runs")
+    assert [row["gpu_hours"] for row in told["runs"]] == [10.0, 1.5, None]
+    assert told["total"] == {"runs": 3, "gpu_hours": 11.5, "wasted_gpu_hours": 1.0}
+
+
+def test_runs_fit_a_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 80 columns no line is longer, every id still names its run, and the name is begun."""
+    for _run in range(2):
+        lab.gpualert("run", "--name", "pretraining of " + "x" * 100, "--", *shell("exit 3"))
+    lab.launch("sleep", "1000", options=("--name", "alive"))
+    (lab.state / "runs" / "20990101-000000-000000-aaaa").mkdir(mode=0o700)
+    monkeypatch.setenv("COLUMNS", "80")
+    header, *lines, total = lab.gpualert("runs").stdout.decode().splitlines()
+    assert max(map(len, (header, *lines, total))) <= 80
+    assert " ".join(header.split()) == "RUN STATE EXIT CAUSE GPU-H WASTED NAME"
+    assert ["pretrain" in line for line in lines] == [True, True, False, False]
+    for line, path in zip(lines[:3], lab.records(), strict=False):
+        assert lab.json("show", line.split()[0])["run_id"] == path.name
+    assert "damaged" in lines[-1]
+
+
+def test_run_that_ended_is_in_the_history(lab: Lab) -> None:
+    """Once a run that lasted has ended it is in the history, whoever supervised it."""
+    lab.run("sleep", "1.1")
+    done = lab.call(python("from gpualert_common import run; run(['sleep', '1.1'])"))
+    assert done.returncode == 0
+    history = History.open(str(lab.state))
+    names = [path.name for path in lab.records()]
+    until(lambda: list(history.by_run()) == names, "both runs to be in the history")
+    assert not history.problem
+
+
+def test_recovered_run_is_in_the_history(lab: Lab) -> None:
+    """A run whose supervisor died is in the history once it was recovered."""
+    run = lab.launch("sleep", "1000")
+    run.process.kill()
+    run.process.wait()
+    os.kill(run.leader, signal.SIGKILL)
+    until(lambda: b"recovered" in lab.gpualert("recover").stdout, "the run to be recovered")
+    (found,) = History.open(str(lab.state)).by_run().values()
+    assert (found.run_id, found.disposition) == (run.record.run_id, "unknown")
+
+
+def test_damaged_history(lab: Lab) -> None:
+    """A damaged history is told of on stderr, once, and made again from the records."""
+    lab.run("true")
+    measure(lab.records()[0], gpu_seconds=3600)
+    (lab.state / "history.sqlite3").write_bytes(b"damaged" * 1000)
+    done = lab.gpualert("runs", "--json")
+    assert b"kept as history.sqlite3.damaged-1, begun anew" in done.stderr
+    assert json.loads(done.stdout)["total"]["gpu_hours"] == 1.0
+    assert lab.gpualert("runs").stderr == b""
 
 
 @pytest.mark.parametrize("command", ["show", "follow", "stop"])
@@ -85,17 +188,6 @@ def test_no_run_to_name(lab: Lab, command: str) -> None:
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"gpualert: error: no run yet in ")
     assert done.stderr.count(b"\n") == 1
-
-
-def test_show_says_what_matters(lab: Lab) -> None:
-    """``show`` gives command, state, record and verdict."""
-    lab.gpualert("run", "--name", "mnist", "--", *shell("echo 'RuntimeError: x' >&2; exit 1"))
-    record = lab.records()[0]
-    text = lab.gpualert("show").stdout.decode()
-    assert f"run     {record.name}  (mnist)" in text
-    assert "state   ended" in text
-    assert f"record  {record}" in text
-    assert "RuntimeError: x" in text
 
 
 def test_json_is_all_there_is_on_stdout(lab: Lab) -> None:

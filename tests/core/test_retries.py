@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from gpualert_common.causes import CAUSES
 from gpualert_common.classify import load_rules
-from gpualert_common.classify.causes import CAUSES
 from gpualert_common.diagnose import conclude
 from gpualert_common.errors import UsageError
 from gpualert_common.model import ExitFacts, Verdict

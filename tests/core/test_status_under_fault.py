@@ -201,6 +201,14 @@ def test_record_removed_under_a_short_run(lab: Lab) -> None:
     assert lab.record().event("record_removed")
 
 
+def test_launch_record_removed(lab: Lab) -> None:
+    """What a removal left of the record is made whole at the end: the launch record, too."""
+    done = lab.run(*shell("rm $GPUALERT_STATE_DIR/runs/*/spec.json; exit 3"))
+    assert done.returncode == 3
+    assert lab.record().spec["command"][0] == "sh"
+    assert (lab.record().read_json("verdict.json") or {})["exit_code"] == 3
+
+
 def test_record_removed_under_a_long_run(lab: Lab) -> None:
     """A record removed in mid-run is made anew at the end: launch record, whole log, ending."""
     child = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; exit 3")

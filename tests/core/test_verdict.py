@@ -70,6 +70,7 @@ def test_every_claim_has_a_source() -> None:
     assert cited
     for claim in cited:
         assert claim.where is not None
+        assert claim.where.line is not None
         assert claim.excerpt is not None
         assert OOM.encode()[claim.where.offset :].startswith(claim.excerpt[:60].encode())
         assert OOM.splitlines()[claim.where.line - 1].startswith(claim.excerpt[:60])
@@ -101,6 +102,25 @@ def test_unscanned_bytes_are_told() -> None:
     assert found.sources[0]["unscanned"] == [[6, 1000]]
     assert found.sources[0]["bytes_read"] == 10
     assert [warning["kind"] for warning in found.warnings] == ["unscanned"]
+
+
+def test_no_line_behind_what_was_not_read() -> None:
+    """Behind a gap nobody knows the number of a line: its place is told by the offset alone."""
+    scanner = Scanner(RULES, "output.log")
+    scanner.feed(b"begin\n", 0)
+    scanner.feed(OOM.encode(), 1000)
+    found = conclude(
+        run_id=None,
+        attempt=1,
+        host=None,
+        log_path=None,
+        readings=[scanner.finish()],
+        facts=ExitFacts(1),
+        rules=RULES,
+    )
+    places = [claim.where for claim in found.shows if claim.where is not None]
+    assert places
+    assert all(where.line is None and where.offset >= 1000 for where in places)
 
 
 @pytest.mark.parametrize(("before", "family"), [("", "A1"), ("step 1 loss 0.1\n", None)])

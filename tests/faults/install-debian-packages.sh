@@ -13,8 +13,10 @@ packages=(
     faketime        # a wall clock that jumps
     jq              # a reader behind a pipe
     postfix         # a mail server as it is used everywhere
+    postgresql      # a database for Airflow with several workers
     procps          # ps, pkill by parent
-    util-linux      # fsfreeze, setsid, script (a terminal that closes half-way)
+    redis-server    # a broker for Airflow's Celery workers
+    util-linux      # fsfreeze, setsid, script (a terminal that closes half-way), unshare
 )
 
 missing=()
@@ -30,14 +32,14 @@ command -v apt-get >/dev/null || {
 export DEBIAN_FRONTEND=noninteractive
 apt-get update --quiet=2
 
-# No mail server of the machine is set up, and none is started: the tests bring their own.
+# No server of the machine is started: the tests start their own.
 if [[ " ${missing[*]} " == *" postfix "* ]]; then
     echo "postfix postfix/main_mailer_type select No configuration" | debconf-set-selections
-    policy=/usr/sbin/policy-rc.d
-    if [ ! -e "$policy" ]; then
-        trap 'rm -f "$policy"' EXIT
-        printf '#!/bin/sh\nexit 101\n' >"$policy"
-        chmod +x "$policy"
-    fi
+fi
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
 fi
 apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}"

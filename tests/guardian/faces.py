@@ -107,15 +107,20 @@ def attempt(
     interrupt_after_s: float = 0.0,
     interrupt: str = "Interrupted",
     before: tuple[str, ...] = (),
+    state: Path | None = None,
+    remembered: object = None,
     **popen: Any,
 ) -> Face:
-    """Start an attempt; ``before`` are words to put before its command line."""
+    """Start an attempt; ``before`` are words to put before its command line.
+
+    ``remembered`` is what an engine keeps of the run before it, ``state`` another state directory.
+    """
     asked = {
         "spec": {
             "command": command,
             "cwd": str(lab.home),
             "grace_s": grace_s,
-            "state_dir": str(lab.state),
+            "state_dir": str(state or lab.state),
         },
         "key": key,
         "number": number,
@@ -123,6 +128,7 @@ def attempt(
         "lease_s": lease_s,
         "interrupt_after_s": interrupt_after_s,
         "interrupt": interrupt,
+        "remembered": remembered,
     }
     out = lab.home / f"face-{time.monotonic_ns()}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **popen.pop("env", {})}

@@ -300,7 +300,7 @@ def test_record_is_removed(lab: Lab) -> None:
     first.sees("started")
     path = first.says("run")
     first.freeze()
-    shutil.rmtree(path)
+    remove(path)
     second = attempt(lab, SAVES, number=2)
     assert second.says("origin") == "launched"
     assert second.says("run") != path

@@ -31,10 +31,14 @@ rng = random.Random(seed)
 for number in range(rounds):
     spec = RunSpec(command, grace_s=3.0, state_dir=state_dir)
     handle, where = None, "launch"
+    after_s = rng.uniform(0.0001, 0.15)
     try:
-        signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.0001, 0.15))
+        if number % 3:
+            signal.setitimer(signal.ITIMER_REAL, after_s)
         handle = RunHandle.launch(spec, Attempt((f"task {number}",), lease_s=1.0))
         where = "follow"
+        if not number % 3:
+            signal.setitimer(signal.ITIMER_REAL, after_s)
         for look, _lines in enumerate(handle.follow()):
             if number % 2 and look:
                 break

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from prefect import flow
-from prefect_gpualert import agpualert_run, gpualert_run
+from prefect_gpualert import gpualert_run
 
 from gpualert_common.record import Record
 
@@ -26,7 +26,7 @@ def run(way: str, command: str, options: dict[str, Any] | None = None, **argumen
 
     @flow
     async def awaited() -> Any:
-        return await agpualert_run.with_options(**options)(command, **arguments)
+        return await gpualert_run.with_options(**options)(command, **arguments)
 
     submitted = way == "submitted"
     return asyncio.run(awaited()) if way == "awaited" else called()

@@ -1,4 +1,4 @@
-"""Alerts of ``gpualert_run`` and ``agpualert_run``, in real flows on an ephemeral server."""
+"""Alerts of ``gpualert_run`` in real flows on an ephemeral server."""
 
 from __future__ import annotations
 

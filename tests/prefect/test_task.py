@@ -1,4 +1,4 @@
-"""``gpualert_run`` and ``agpualert_run`` in real flows on an ephemeral server."""
+"""``gpualert_run``, in sync and async flows, in real flows on an ephemeral server."""
 
 from __future__ import annotations
 
@@ -193,7 +193,34 @@ def test_timeout_of_the_task(way: str, home: Path) -> None:
     (record,) = records(home)
     verdict = record.read_json("verdict.json") or {}
     assert verdict["disposition"] == "timeout"
-    assert "the task's timeout of 2 s was over" in str(verdict)
+    assert "its timeout of 2 s was over" in str(verdict)
+
+
+@FACES
+def test_timeout_that_is_tried_again(way: str, home: Path) -> None:
+    """A time-out that a retry follows is not the last word, and nobody is told of it."""
+    script = "[ -e again ] && echo done || { touch again; sleep 60; true; }"
+    options = {"timeout_seconds": 3, "retries": 1}
+    assert run(way, script, options, cwd=home, notify="mailbox") == "done"
+    outcomes = [record.read_json("outcome.json") or {} for record in records(home)]
+    assert [(one["state"], one["final"]) for one in outcomes] == [
+        ("stopped", False),
+        ("success", True),
+    ]
+    assert not (home / "state" / "mailbox").exists()
+
+
+def test_timeout_of_the_flow(home: Path) -> None:
+    """A flow's time-out is one to its trainings, too."""
+
+    @flow(timeout_seconds=3)
+    def trains() -> None:
+        gpualert_run("sleep 60; true")
+
+    with pytest.raises(TimeoutError):
+        trains()
+    (record,) = records(home)
+    assert (record.read_json("verdict.json") or {})["disposition"] == "timeout"
 
 
 def test_timeout_of_the_run(home: Path) -> None:

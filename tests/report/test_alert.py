@@ -105,6 +105,12 @@ def test_streams_apart(lab: Lab) -> None:
     assert alert.log_bytes == 8
 
 
+def test_nothing_on_stderr(lab: Lab) -> None:
+    """Where nothing stands in stderr's log, the other one is named: people open it."""
+    lab.gpualert("run", "--streams", "apart", "--", *shell("echo out; exit 1"))
+    assert alert_from(lab.record()).log_path.endswith("/stdout.log")
+
+
 def test_secrets_are_masked_everywhere(record: Record) -> None:
     """A secret that stands in any part of the record stands in no part of the alert."""
     write(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.causes import CAUSES
 from gpualert_common.classify import Rule, check_rules, load_rules, resolve, scan_file
-from gpualert_common.classify.causes import CAUSES
 from gpualert_common.classify.details import parse_size
 from gpualert_common.classify.program import program_of
 from gpualert_common.diagnose.paper import CLASSES, paper_class

@@ -27,12 +27,16 @@ class Suite:
     :ivar distribution: its sdist has the tests
     :ivar tests: how many each file has; one that goes missing is a failure
     :ivar settings: variables for the engine, whose home lies in this directory
+    :ivar own: what the plugin calls the engine's own class
+    :ivar arguments: of pytest, for how the tests are run
     """
 
     engine: str
     distribution: str
     tests: Mapping[str, int]
     settings: Callable[[Path], Mapping[str, str]]
+    own: str
+    arguments: tuple[str, ...] = ()
 
     def run(self, python: Path, source: Path, operator: str) -> dict[str, Outcome]:
         """Run the tests of this sdist with a class, in a home that is gone afterwards."""
@@ -44,7 +48,7 @@ class Suite:
             env |= lab.environment()
             env |= self.settings(lab.home)
             env["PYTHONPATH"] = str(HERE / self.engine)
-            arguments = ["-p", "swap", f"--operator={operator}"]
+            arguments = ["-p", "swap", f"--operator={operator}", *self.arguments]
             if operator == "broken":  # the failures are what is wanted, and of no interest
                 arguments += ["--tb=no", "--no-summary"]
             try:
@@ -61,6 +65,15 @@ def _airflow(home: Path) -> Mapping[str, str]:
     }
 
 
+def _prefect(home: Path) -> Mapping[str, str]:
+    return {
+        "PREFECT_HOME": str(home / "prefect"),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_TESTING_UNIT_TEST_MODE": "true",
+        "DO_NOT_TRACK": "1",
+    }
+
+
 SUITES = (
     Suite(
         engine="airflow",
@@ -70,5 +83,14 @@ SUITES = (
             "tests/unit/standard/decorators/test_bash.py": 42,
         },
         settings=_airflow,
+        own="bash",
+    ),
+    Suite(
+        engine="prefect",
+        distribution="prefect_shell",
+        tests={"tests/test_commands.py": 27, "tests/test_async_dispatch.py": 12},
+        settings=_prefect,
+        own="prefect_shell",
+        arguments=("-o", "anyio_mode=auto"),  # for pytest-asyncio, which upstream has
     ),
 )

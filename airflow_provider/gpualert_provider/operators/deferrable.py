@@ -139,7 +139,7 @@ class DeferrableOperator(BashOperator):
                 self._say_why(event, failed, context)
             result = self._follow(handle)
             self._leftovers.append(place)
-        except SupersededError:
+        except (SupersededError, BrokenPipeError):  # as where it was launched
             raise
         except BaseException as error:
             self._give_up(error, place, spec.get("grace_s") or 0.0)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from airflow.providers.common.compat.sdk import (
     AirflowException,
@@ -23,7 +23,7 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_provider import alerts, retries, stopping, xcom
+from gpualert_provider import alerts, remembered, retries, stopping, xcom
 from gpualert_provider.environment import without_airflows
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
 from gpualert_provider.identity import key_by_hand, key_of
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 STOP_SLACK_S = 15.0
 """What a stop may take beyond its grace, verdict included, before we leave without its end."""
+
+_TAKEN_OVER = (SupersededError, TaskDeferred, BrokenPipeError)
+"""What ends an attempt and not its training: a later attempt has it, a trigger, or, where nobody
+reads the log of this process since its supervisor was killed, the next attempt."""
 
 MOST_ARGUMENT_BYTES = 128 << 10
 """Linux takes no longer one; a longer command is run from a file, as a rendered script is."""
@@ -113,7 +117,7 @@ class GPUAlertOperator(DeferrableOperator):
         defaults = kwargs.get("default_args") or {}
         if kwargs.get("retry_policy") is None and defaults.get("retry_policy") is None:
             kwargs |= retries.policy(retry_by_cause)
-        super().__init__(bash_command="" if bash_command is None else bash_command, **kwargs)
+        super().__init__(bash_command=cast("str", bash_command), **kwargs)
         self.command = command
         self.scrub_env = scrub_env
         self.adopt_within = adopt_within
@@ -144,8 +148,8 @@ class GPUAlertOperator(DeferrableOperator):
         except AirflowSkipException:
             self._tell("skipped", final=True)
             raise
-        except (SupersededError, TaskDeferred):
-            raise  # whoever took over tells
+        except _TAKEN_OVER:
+            raise  # whoever takes over tells
         except AirflowFailException:
             self._tell("failed", final=True)
             raise
@@ -179,6 +183,11 @@ class GPUAlertOperator(DeferrableOperator):
         """As BashOperator's; with ``scrub_env`` without Airflow's own variables."""
         env: dict[str, str] = super().get_env(context)
         return without_airflows(env, self.env or {}) if self.scrub_env else env
+
+    @classmethod
+    def _is_inline_command(cls, bash_command: str | None) -> bool:
+        """As BashOperator's; there is none beside ``command``."""
+        return bash_command is None or bool(super()._is_inline_command(bash_command))
 
     def resolve_template_files(self) -> None:
         """As BashOperator's; an argument of ``command`` is no file to be read, whatever its end."""
@@ -223,10 +232,11 @@ class GPUAlertOperator(DeferrableOperator):
             attempt = self._attempt(same)
             self._make_way(spec, attempt)
             handle = self._launch(spec, attempt)
+            self._remember()
             self._leave(handle, attempt)
             result = self._follow(handle)
             self._leftovers.append(place.of_run(handle.record.spec))
-        except (SupersededError, TaskDeferred):
+        except _TAKEN_OVER:
             raise
         except BaseException as error:
             self._give_up(error, place, spec.grace_s)
@@ -270,6 +280,8 @@ class GPUAlertOperator(DeferrableOperator):
         self.log.info("Running command: %s", handle.record.spec["command"])
         self.log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
         self.log.info("Output:")
+        if self.do_xcom_push:
+            xcom.prepare()
         for lines in handle.follow():
             for line in lines:
                 self.log.info("%s", line)
@@ -322,7 +334,13 @@ class GPUAlertOperator(DeferrableOperator):
             adopt_within_s=self._retries.adopt_within_s(self.adopt_within),
             is_last=not self._retries.left,
             fingerprint=same,
+            before=remembered.recall(self._context, self.log),
         )
+
+    def _remember(self) -> None:
+        assert self._context is not None
+        assert self._handle is not None
+        remembered.remember(self._context, self._handle, self.log)
 
     def _tell(self, state: str, *, final: bool, within_s: float | None = None) -> None:
         """Write down what became of the task, and wait for the alerts that are then due."""
@@ -330,6 +348,7 @@ class GPUAlertOperator(DeferrableOperator):
             return
         self._handle.outcome(state, final=final, next_within_s=within_s)
         alerts.settle(self._handle, self.alert_secrets, self.log)
+        self._remember()
         if self.do_xcom_push and self._context is not None:
             xcom.push(self._context.get("ti"), self._handle.record, self.log, self.alert_secrets)
 

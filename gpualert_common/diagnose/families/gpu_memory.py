@@ -1,0 +1,64 @@
+"""B1, out of GPU memory: does the memory that was seen agree with what the log says?
+
+The log names the cause.  The curve of the card's memory agrees when it came near the card's size;
+when it did not, one of three things explains it and is told: a single request that was larger than
+what was left, other processes on the card, or a rise between two looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence, number, seen
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.words import size
+
+FAMILY = "B1"
+_CAUSE = "cuda_oom"
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """What the memory of the cards adds to an error that the log tells."""
+    if evidence.resolution.cause != _CAUSE or not evidence.gpus:
+        return
+    gpu, peak, total = max(
+        ((gpu, *_peak(evidence, gpu)) for gpu in evidence.gpus), key=lambda one: one[1] / one[2]
+    )
+    others = _held_by_others(evidence, gpu)
+    claims = [seen(f"GPU {number(gpu)} held {size(peak)} of {size(total)} at most", "nvml")]
+    details: dict[str, object] = {"peak_bytes": peak, "gpu": int(number(gpu))}
+    cannot_decide: tuple[str, ...] = ()
+    if others >= thresholds.CO_TENANT_SHARE * total:
+        claims.append(seen(f"other processes held {size(others)} of it", "nvml"))
+        details["others_bytes"] = others
+    elif peak < thresholds.MEMORY_NEAR_FULL * total:
+        asked = evidence.resolution.details.get("requested_bytes")
+        if isinstance(asked, int) and peak + asked > total:
+            claims.append(seen(f"{size(asked)} more did not fit", "nvml"))
+        else:
+            why = f"why the request failed at {size(peak)} of {size(total)}"
+            cannot_decide = (f"{why}: memory may have risen between two looks, or be limited",)
+    yield Finding(
+        FAMILY,
+        Weight.SUPPORTS,
+        claims[0].claim,
+        cause=_CAUSE,
+        claims=tuple(claims),
+        details=details,
+        cannot_decide=cannot_decide,
+    )
+
+
+def _peak(evidence: Evidence, gpu: str) -> tuple[int, int]:
+    total = int(evidence.series(gpu, "memory_total_bytes").peak) or 1
+    return int(evidence.series(gpu, "memory_used_bytes").peak), total
+
+
+def _held_by_others(evidence: Evidence, gpu: str) -> int:
+    held = 0.0
+    for of in evidence.telemetry.things("gpu"):
+        card, _, pid = of.partition("/pid:")
+        if card == gpu and pid and int(pid) not in evidence.pids:
+            held += evidence.series(of, "memory_used_bytes").peak
+    return int(held)

@@ -1,0 +1,242 @@
+"""E2, a run that was to go on from a checkpoint: it began anew, or it failed in loading it.
+
+It began anew where its first steps are those of a training.  That says something only of a run that
+was to go on: its command names a checkpoint of a certain step, or one that was there before the
+launch; it asks to resume, or the scheduler restarted it, and its output already held checkpoints.
+Scripts name a checkpoint also in a first run, when there is none yet, and load another training's
+weights to begin with, or to evaluate them; and one that says it went on may count its own steps
+only: what may be that is told and decides nothing.
+
+It failed in loading it where the exception says that it was resuming, by its frames or its words,
+or where the command or the scheduler does, and the weights were not those of a base model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import basename
+from typing import Any
+
+from gpualert_common.classify.resuming import loads_a_base
+from gpualert_common.diagnose.evidence import Evidence
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.model import Claim, Where
+from gpualert_common.options import evaluates, options_of, words_of
+from gpualert_common.progress import Progress, Start, beginning_of
+
+FAMILY = "E2"
+_ASKS = frozenset(
+    (
+        *("resume", "resuming", "autoresume", "continue", "from", "checkpoint", "checkpoints"),
+        *("ckpt", "path", "file", "dir", "folder", "train", "training", "trainer", "auto", "state"),
+        *("epoch", "step", "iter", "latest", "last", "to", "if", "possible", "exists"),
+    )
+)
+"""Words of which the name of an option that asks to go on is made; others have to do with it."""
+_RESUME = {"resume", "resuming", "autoresume", "continue"}
+_LOADS = {"load", "load_checkpoint", "load_ckpt", "load_from_checkpoint", "ckpt_path"}
+"""In these frameworks it means to go on; elsewhere it may be the weights to begin with."""
+_LOADS_IN = {"megatron": "load", "lightning": "ckpt_path"}
+_RESTORES = "restore"
+_NO = ("false", "no", "none", "never", "0", "off", "null")
+_NO_PATH = ("", "true", "auto", "last", "latest", "best", "1", "yes", "on", "allow", "must", "hpc")
+_NEW = re.compile(
+    r"(?i)fine_?-?tun|pretrained|\bsft\b|transfer|warm_?-?start|weights_?-?only|model_?-?only"
+    r"|reset_?-?opt|overwrite|from_?-?scratch"
+)
+"""Words of a training that is begun on purpose, with another one's weights."""
+_NO_CHECKPOINT = re.compile(r"(?i)\.(?:py|sh|ya?ml|json[lc]?|toml|cfg|conf|ini|gin|csv)$")
+"""What stands behind an option that has no value: the program's own next argument."""
+_OF_A_STEP = re.compile(r"(?i)(?:step|iter|epoch|checkpoint|ckpt)\w*?[-_=/]?\d+(?!.*/)")
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """Whether a run that should have gone on did, and whether it failed in that."""
+    progress = evidence.progress
+    if evidence.failed:
+        yield from _failed(evidence)
+    elif evidence.completed and progress is not None and progress.segments:
+        yield from _began(evidence, progress)
+
+
+def _failed(evidence: Evidence) -> Iterator[Finding]:
+    resolution = evidence.resolution
+    if resolution.cause != "checkpoint":
+        return
+    asked, restarts = _asked(evidence.command), _restarts(evidence)
+    why = Claim("it was loading what it was to go on from", "log")
+    if not resolution.resuming:
+        if resolution.traceback is not None and loads_a_base(resolution.traceback):
+            return
+        if asked is not None and asked.may_name(resolution.details.get("path")):
+            why = Claim(f"the command asks to resume: {asked}", "command")
+        elif restarts:
+            why = Claim(f"it was restart {restarts}", "environment")
+        else:
+            return
+    yield Finding(
+        FAMILY,
+        Weight.SUPPORTS,
+        why.claim,
+        cause="checkpoint",
+        confidence=0.9,
+        claims=(why,),
+        details={"purpose": "to go on"},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Why it was to go on, whose word that is, and from what; ``sure`` where nothing else can be
+    meant."""
+
+    why: str
+    source: str
+    checkpoint: str
+    sure: bool
+
+
+def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+    beginning = beginning_of(progress)
+    wanted = _wanted(evidence, progress)
+    if wanted is None or beginning.start is Start.UNKNOWN:
+        return
+    if beginning.start is Start.RESUMED:
+        yield Finding(FAMILY, Weight.RULED_OUT, beginning.because[0])
+        return
+    denied = [marker for marker in progress.markers if marker.says is Start.FRESH]
+    said_so = [marker for marker in progress.markers if marker.says is Start.RESUMED]
+    sure = wanted.sure and (bool(denied) or not said_so) and _trains(progress)
+    segment = progress.segments[0]
+    where = Where(segment.file, segment.line, segment.offset)
+    claims = [Claim(wanted.why, wanted.source), Claim(beginning.because[0], "progress", where)]
+    claims += [
+        Claim(marker.text, "log", Where(marker.file, marker.line, marker.offset))
+        for marker in denied[:1]
+    ]
+    yield Finding(
+        FAMILY,
+        Weight.DECIDES if sure else Weight.WARNS,
+        f"{wanted.why}, and {beginning.because[0]}",
+        cause="resume_from_scratch" if sure else "",
+        confidence=0.93 if denied else 0.88,
+        over=frozenset(("none",)),
+        kind="began_anew",
+        claims=tuple(claims),
+        details={"checkpoint": wanted.checkpoint, "first_step": _first(progress)},
+    )
+
+
+def _wanted(evidence: Evidence, progress: Progress) -> _Wanted | None:
+    """What it was to go on from; None where it may have been a first run."""
+    found = evidence.facts_of("checkpoints")
+    named: Mapping[str, bool] = found.get("named", {})
+    before: Sequence[Mapping[str, Any]] = found.get("before", ())
+    left = str(before[0].get("path")) if before else ""
+    if evaluates(evidence.command):
+        return None
+    words = words_of(evidence.command)
+    asked, restarts = _asked(evidence.command), _restarts(evidence)
+    anew = _is_begun_anew(words, "" if asked is None else asked.path)
+    if asked is not None and asked.path and "://" not in asked.path:
+        sure = _is_a_training_s(asked.path, named) and not anew
+        return _Wanted(f"the command asks to resume: {asked}", "command", asked.path, sure)
+    if left and (asked is not None or restarts):
+        by_command = f"the command asks to resume: {asked}"
+        why = by_command if asked is not None else f"it was restart {restarts}"
+        source = "command" if asked is not None else "environment"
+        return _Wanted(f"{why}, and {left} was there", source, left, sure=not anew)
+    if restarts:
+        return _Wanted(f"it was restart {restarts}", "environment", "a run before it", sure=False)
+    if any(_NEW.search(basename(word)) for word in words):
+        return None
+    return _loaded(evidence, progress, named)
+
+
+def _is_begun_anew(words: Sequence[str], path: str) -> bool:
+    """True where an option says so, or the name of what it is to begin with.
+
+    That of the script and of its output say nothing: a fine-tuning is resumed, too.
+    """
+    if "pretrained" in path.lower():
+        return True
+    given = (word.partition("=") for word in words)
+    return any(
+        _NEW.search(name) if name.startswith("-") else _NEW.fullmatch(value or name)
+        for name, _, value in given
+    )
+
+
+def _loaded(evidence: Evidence, progress: Progress, named: Mapping[str, bool]) -> _Wanted | None:
+    """What an option names that loads a checkpoint, be it to go on or to begin with."""
+    options = options_of(evidence.command)
+    loads = [(name, path) for name, path in options if _may_load(name) and not _is_word(path)]
+    for name, path in loads[:1]:
+        of_framework = _LOADS_IN.get(progress.framework or "") == name
+        sure = of_framework and _is_a_training_s(path, named)
+        if sure or named.get(path):
+            return _Wanted(f"the command names {path}", "command", path, sure)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An option that asks to go on; ``path`` is "" where it leaves open from what."""
+
+    option: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.path}".strip()
+
+    def may_name(self, file: object) -> bool:
+        """False where the file is known and is another one."""
+        if not isinstance(file, str) or not file or not self.path:
+            return True
+        return self.path.rstrip("/") in file or file.rstrip("/") in self.path
+
+
+def _asked(command: Sequence[str]) -> _Asked | None:
+    """The option of the command that asks to go on, if one does."""
+    for name, value in options_of(command):
+        words = set(name.split("_"))
+        asks = words & _RESUME and words <= _ASKS and value.lower() not in _NO
+        if asks or (name == "init_from" and value == "resume"):
+            is_none = _is_word(value) or value == "resume" or _NO_CHECKPOINT.search(value)
+            return _Asked(name, "" if is_none else value)
+    return None
+
+
+def _may_load(name: str) -> bool:
+    return name in _LOADS or _RESTORES in name.split("_")
+
+
+def _is_word(value: str) -> bool:
+    return value.lower() in (*_NO, *_NO_PATH)
+
+
+def _is_a_training_s(path: str, named: Mapping[str, bool]) -> bool:
+    """True for a checkpoint that was there before the launch, or is that of a certain step."""
+    return named.get(path, False) or _OF_A_STEP.search(path) is not None
+
+
+def _trains(progress: Progress) -> bool:
+    """True where a loss was told, or by a framework a step: what counts steps may be anything."""
+    return progress.framework != "generic" or any(one.loss is not None for one in progress.points)
+
+
+def _restarts(evidence: Evidence) -> int:
+    """How often the scheduler had started it before."""
+    given = str(
+        evidence.facts_of("environment").get("variables", {}).get("SLURM_RESTART_COUNT", "")
+    )
+    return int(given) if given.isdecimal() and len(given) < 6 else 0
+
+
+def _first(progress: Progress) -> float | int | str:
+    segment = progress.segments[0]
+    if segment.first_step is not None:
+        return segment.first_step
+    return "unknown" if segment.first_epoch is None else segment.first_epoch

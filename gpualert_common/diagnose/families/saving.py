@@ -1,0 +1,64 @@
+"""D2, a save storm: checkpoints are saved so often that training waits for them.
+
+One at every other step is one, whatever the training.  So is a run that saved several times as
+often as earlier ones of the same command, and that took far longer than those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.compared import HISTORY, slower
+from gpualert_common.diagnose.evidence import Evidence, seen
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.measured import saves_of
+from gpualert_common.model import Claim, Where
+from gpualert_common.progress import Action, Progress
+
+FAMILY = "D2"
+_LEAST_SAVES = 10
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """Whether a run that ended well spent its time in saving."""
+    progress = evidence.progress
+    if progress is None or not evidence.completed or progress.counts.last_step is None:
+        return
+    saves = saves_of(progress)
+    steps = progress.counts.last_step - (progress.counts.first_step or 0) + 1
+    if saves < _LEAST_SAVES:
+        return
+    said = f"it saved {saves} checkpoints in {steps} steps"
+    claim = _claim(progress, said)
+    if saves >= thresholds.SAVES_PER_STEP * steps:
+        yield _storm(said, (claim,), {"saves": saves, "steps": steps})
+        return
+    slow = slower(evidence)
+    if slow is None or not slow.alike or slow.usual.saves_per_step is None:
+        return
+    before = slow.usual.saves_per_step
+    if saves / steps < max(thresholds.SAVES_OF_BEFORE * before.median, before.high):
+        return
+    details = {"kind": "more_often", "saves": saves, "steps": steps}
+    usually = f"earlier runs saved {before.median * steps:.3g} in as many"
+    claims = (claim, seen(usually, HISTORY), seen(slow.said, HISTORY))
+    yield _storm(f"{said}; {usually}, and {slow.said}", claims, details)
+
+
+def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, object]) -> Finding:
+    return Finding(
+        FAMILY,
+        Weight.DECIDES,
+        said,
+        cause="save_storm",
+        confidence=0.85,
+        over=frozenset(("none",)),
+        claims=claims,
+        details=details,
+    )
+
+
+def _claim(progress: Progress, said: str) -> Claim:
+    first = next(one for one in progress.checkpoints if one.action is Action.SAVED)
+    return Claim(said, "progress", Where(first.file, first.line, first.offset))

@@ -1,0 +1,75 @@
+"""D3, a straggler: one GPU of the run that is lastingly slower than its peers.
+
+All GPUs of a synchronous training do the same work, so their clocks are alike, each as a part of
+what it can reach at most.  A GPU whose clock is far below the median of its peers for most of the
+time in which all of them work holds up all others; of its activity that cannot be said, since those
+that wait for it are busy waiting.  One that idles has a low clock, too, and is no straggler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence, number, seen
+from gpualert_common.diagnose.finding import Finding, Weight
+
+FAMILY = "D3"
+_LEAST_PEERS = 3
+_LEAST_LOOKS = 12
+"""A minute: clocks are ramped up and down around a step."""
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """The slowest GPU of the run, if it is far behind the others."""
+    highest = {gpu: evidence.series(gpu, "sm_clock_max_mhz").peak for gpu in evidence.gpus}
+    of_all = all(highest.values())
+    clocks = {gpu: _clocks(evidence, gpu, highest[gpu] if of_all else 1.0) for gpu in highest}
+    clocks = {gpu: by_look for gpu, by_look in clocks.items() if len(by_look) >= _LEAST_LOOKS}
+    if len(clocks) < _LEAST_PEERS:
+        return
+    behind = {gpu: _behind(gpu, clocks) for gpu in clocks}
+    slowest = min(behind, key=lambda gpu: median(behind[gpu]) if behind[gpu] else 1.0)
+    ratios = behind[slowest]
+    if len(ratios) < _LEAST_LOOKS:
+        return
+    far = [ratio for ratio in ratios if ratio < thresholds.STRAGGLER_RATIO]
+    if len(far) < thresholds.STRAGGLER_SHARE * len(ratios):
+        yield Finding(FAMILY, Weight.RULED_OUT, "the clocks of its GPUs are alike")
+        return
+    percent = round(100 * median(far))
+    said = f"GPU {number(slowest)} ran at {percent} % of its peers' clock"
+    yield Finding(
+        FAMILY,
+        Weight.DECIDES if evidence.completed else Weight.WARNS,
+        said,
+        cause="straggler" if evidence.completed else "",
+        confidence=0.8,
+        over=frozenset(("none",)),
+        kind="straggler",
+        claims=(seen(said, "nvml"),),
+        details={"gpu": int(number(slowest)), "percent": percent},
+    )
+
+
+def _clocks(evidence: Evidence, gpu: str, highest: float) -> dict[float, float]:
+    """Its clock over its highest one by the time of the look, while it was at work."""
+    clock = evidence.series(gpu, "sm_clock_mhz")
+    load = evidence.series(gpu, "utilization_percent")
+    busy = dict(zip(load.at, load.value, strict=True))
+    return {
+        at: mhz / highest
+        for at, mhz in zip(clock.at, clock.value, strict=True)
+        if busy.get(at, 100.0) >= thresholds.STARVED_GPU_PERCENT
+    }
+
+
+def _behind(gpu: str, clocks: Mapping[str, Mapping[float, float]]) -> list[float]:
+    """Its clock over the median of its peers', of each look at which enough of them worked."""
+    ratios = []
+    for at, own in clocks[gpu].items():
+        peers = [by_look[at] for other, by_look in clocks.items() if other != gpu and at in by_look]
+        if len(peers) >= _LEAST_PEERS - 1 and (usual := median(peers)) > 0:
+            ratios.append(own / usual)
+    return ratios

@@ -1,0 +1,125 @@
+"""B3, throttling: a GPU that ran below its clocks because of heat or power.
+
+Cumulative counters tell the time for which it was slowed down, also between looks; the bits of the
+moment stand in for them on cards that have none.  A power cap, idling and clocks that somebody set
+are no faults.  It is a finding where one window of the run was spent slowed down for the most part;
+it is the cause of a run that ended well but slowly only where the clock fell, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence, number, seen
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.observe.series import Series
+
+FAMILY = "B3"
+_CAUSE = "throttling"
+COUNTERS = {
+    "throttled_hw_thermal_ns_total": "heat",
+    "throttled_sw_thermal_ns_total": "heat",
+    "throttled_hw_power_brake_ns_total": "power",
+}
+MOMENTS = {
+    "hw_slowdown": "heat or power",
+    "sw_thermal_slowdown": "heat",
+    "hw_thermal_slowdown": "heat",
+    "hw_power_brake_slowdown": "power",
+}
+"""Whether it was slowed down at the moment of the look, 0 or 1."""
+_LEAST_WINDOW_S = 60.0
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """The GPU of the run that was slowed down the most, if that was much."""
+    found = [(*_worst(evidence, gpu), gpu) for gpu in evidence.gpus]
+    if not found:
+        return
+    spell, reason, gpu = max(found)
+    if spell.share < thresholds.THROTTLED_SHARE:
+        if evidence.completed and any(
+            evidence.series(one, "sm_clock_mhz") for one in evidence.gpus
+        ):
+            yield Finding(FAMILY, Weight.RULED_OUT, "none of its GPUs was slowed down for long")
+        return
+    said = f"GPU {number(gpu)} was slowed down by {reason} for {spell.share:.0%} of ten minutes"
+    left = _clock_left(evidence.series(gpu, "sm_clock_mhz"), spell)
+    claims = [seen(said, "nvml")]
+    if left < thresholds.CLOCK_DROP:
+        claims.append(seen(f"its clock fell to {left:.0%} of what it had been", "nvml"))
+    percent = round(100 * spell.share)
+    decides = evidence.completed and left < thresholds.CLOCK_DROP
+    yield Finding(
+        FAMILY,
+        Weight.DECIDES if decides else Weight.WARNS,
+        said,
+        cause=_CAUSE if decides else "",
+        confidence=0.85,
+        over=frozenset(("none",)),
+        kind="throttling",
+        claims=tuple(claims),
+        details={"gpu": int(number(gpu)), "reason": reason, "share_percent": percent},
+    )
+
+
+class Spell(NamedTuple):
+    """The largest part of a window for which something held, and from when to when it held much."""
+
+    share: float
+    began_at: float = 0.0
+    ended_at: float = 0.0
+
+    @classmethod
+    def of(cls, windows: Iterable[tuple[float, float, float]]) -> Spell:
+        """From the part, the begin and the end of each window."""
+        shares = list(windows)
+        much = [one for one in shares if one[0] >= thresholds.THROTTLED_SHARE]
+        most = max((share for share, _began, _ended in shares), default=0.0)
+        return cls(most, much[0][1], much[-1][2]) if much else cls(most)
+
+
+def _worst(evidence: Evidence, gpu: str) -> tuple[Spell, str]:
+    """The window in which a GPU was slowed down the most, and by what."""
+    if any(evidence.series(gpu, name) for name in COUNTERS):
+        counted = {name: evidence.series(gpu, name) for name in COUNTERS}
+        return max((Spell.of(_by_counter(one)), COUNTERS[name]) for name, one in counted.items())
+    moments = {name: evidence.series(gpu, name) for name in MOMENTS}
+    return max((Spell.of(_by_looks(one)), MOMENTS[name]) for name, one in moments.items())
+
+
+def _by_counter(counter: Series) -> Iterator[tuple[float, float, float]]:
+    """How much of each window a counter of nanoseconds rose by."""
+    for first, last in _windows(counter.at):
+        began_at, ended_at = counter.at[first], counter.at[last]
+        risen_s = (counter.value[last] - counter.value[first]) / 1e9
+        yield min(1.0, risen_s / (ended_at - began_at)), began_at, ended_at
+
+
+def _by_looks(moments: Series) -> Iterator[tuple[float, float, float]]:
+    """How many of the looks in each window were 1."""
+    for first, last in _windows(moments.at):
+        share = sum(moments.value[first : last + 1]) / (last + 1 - first)
+        yield share, moments.at[first], moments.at[last]
+
+
+def _windows(at: Sequence[float]) -> Iterator[tuple[int, int]]:
+    """First and last look of each window that is long enough to say anything."""
+    first = 0
+    for last in range(len(at)):
+        while at[last] - at[first] > thresholds.THROTTLE_WINDOW_S:
+            first += 1
+        if at[last] - at[first] >= _LEAST_WINDOW_S:
+            yield first, last
+
+
+def _clock_left(clock: Series, spell: Spell) -> float:
+    """The clock in a spell over that before it; 1 where it did not fall, or none was before."""
+    before = clock.until(spell.began_at).value
+    during = clock.since(spell.began_at).until(spell.ended_at).value
+    if not before or not during or not (usual := median(before)):
+        return 1.0
+    return min(1.0, median(during) / usual)

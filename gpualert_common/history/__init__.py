@@ -1,0 +1,31 @@
+"""What ran before: one row per ended run in a file beside the records, found by its command.
+
+``<state dir>/history.sqlite3`` outlives the records that it was filled from, and can be filled from
+them again.  Nothing waits for it: whoever finds it locked for :data:`~.database.DEADLINE_S` leaves
+the row in ``history.waiting/``, from where the next one takes it in.
+"""
+
+from gpualert_common.history.baseline import Baseline, Spread, baseline
+from gpualert_common.history.fill import Filled, rebuild, remember, settle
+from gpualert_common.history.fingerprint import fingerprint
+from gpualert_common.history.past_run import PastRun, past_run
+from gpualert_common.history.recall import Recalled, recall
+from gpualert_common.history.runs import History
+from gpualert_common.history.waiting import leave
+
+__all__ = [
+    "Baseline",
+    "Filled",
+    "History",
+    "PastRun",
+    "Recalled",
+    "Spread",
+    "baseline",
+    "fingerprint",
+    "leave",
+    "past_run",
+    "rebuild",
+    "recall",
+    "remember",
+    "settle",
+]

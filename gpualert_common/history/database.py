@@ -1,0 +1,236 @@
+"""A SQLite file that one process at a time has open: locked, made anew where it is damaged.
+
+The lock is one on a file beside it.  So a damaged one can be put aside while nobody writes to it,
+and its rows do not depend on SQLite's own locks, which some network file systems only pretend to
+have.  Where nothing can be locked the file cannot be had.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection, Error  # imported where it is needed: that takes milliseconds
+
+DEADLINE_S = 0.2
+"""So long a call waits for other processes."""
+
+_POLL_S = 0.003
+_MOST_ASIDE = 3
+_MOST_CHARS = 200
+_BESIDE = ("", "-journal", "-wal", "-shm")
+"""A file and what SQLite keeps beside it, which it would play into a new one."""
+
+# SQLite's primary result codes, https://sqlite.org/rescode.html.
+_PRIMARY = 0xFF
+_BUSY = {5, 6}  # BUSY, LOCKED
+_DAMAGED = {1, 11, 26}  # ERROR (no such table), CORRUPT, NOTADB
+_NOT_WRITABLE = {8, 10, 13, 14}  # READONLY, IOERR, FULL, CANTOPEN
+
+Found = TypeVar("Found")
+
+
+class UnavailableError(Exception):
+    """The file cannot be had; the message names it and says why."""
+
+
+class BusyError(UnavailableError):
+    """Others have it."""
+
+
+class DamagedError(Exception):
+    """It is not what it should be."""
+
+
+class Database:
+    """The file ``name`` in ``place``, made by the statements ``tables`` of version ``schema``.
+
+    ``application`` is its SQLite application id.  ``aside`` says that the last call put a damaged
+    file aside, ``begun`` that it made the file.  What was written is on the disk.
+    """
+
+    def __init__(
+        self, place: str, name: str, *, application: int, schema: int, tables: Sequence[str]
+    ) -> None:
+        self.path = os.path.join(place, name)
+        self.aside = ""
+        self.begun = False
+        self._place = place
+        self._name = name
+        self._application = application
+        self._schema = schema
+        self._tables = tables
+
+    @property
+    def exists(self) -> bool:
+        """True where there is such a file, whatever is in it."""
+        return os.path.lexists(self.path)
+
+    def use(self, work: Callable[[Connection], Found]) -> Found:
+        """What ``work`` makes of the open file; of a new one, where it turns out to be damaged.
+
+        Raises BusyError after :data:`DEADLINE_S`, UnavailableError for everything else.
+        """
+        self.aside, self.begun = "", False
+        deadline = time.monotonic() + DEADLINE_S
+        try:
+            with self._lock(deadline):
+                try:
+                    return self._open_for(work, deadline)
+                except DamagedError as error:
+                    self.aside = f"{self.path}: {error}; kept as {self._put_aside()}, begun anew"
+                    return self._open_for(work, deadline)
+        except ImportError as error:
+            raise UnavailableError(f"this Python has no SQLite: {error}") from None
+        except OSError as error:
+            raise UnavailableError(f"{self.path}: {error.strerror or error}") from None
+        except DamagedError as error:
+            raise UnavailableError(f"{self.path}: {error}") from None
+
+    @contextmanager
+    def _lock(self, deadline: float) -> Iterator[None]:
+        fd = self._open_lock()
+        if fd < 0:
+            yield
+            return
+        try:
+            while not _try_lock(fd):
+                if time.monotonic() >= deadline:
+                    raise BusyError(f"{self.path}: others have had it for {DEADLINE_S:g} s")
+                time.sleep(_POLL_S)
+            try:
+                yield
+            finally:
+                fcntl.flock(fd, fcntl.LOCK_UN)  # a fork of the caller may have inherited it
+        finally:
+            os.close(fd)
+
+    def _open_lock(self) -> int:
+        """A descriptor of the lock; -1 where it cannot be made, nor anything else written."""
+        path = f"{os.path.splitext(self.path)[0]}.lock"
+        flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o600)
+        except OSError:
+            if not self.exists or os.access(self._place, os.W_OK):
+                raise
+        try:
+            return os.open(path, os.O_RDONLY | flags)
+        except FileNotFoundError:
+            return -1
+
+    def _open_for(self, work: Callable[[Connection], Found], deadline: float) -> Found:
+        import sqlite3
+
+        self._make_or_refuse()
+        left_s = max(0.0, deadline - time.monotonic())
+        try:
+            with closing(sqlite3.connect(self.path, left_s, isolation_level=None)) as connection:
+                connection.text_factory = lambda text: text.decode("utf-8", "replace")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                self._begin(connection)
+                return work(connection)
+        except UnicodeDecodeError:  # so Python fails to tell an error that quotes the file
+            raise DamagedError("what it says of its tables is not text") from None
+        except sqlite3.Error as error:
+            code = result_code(error)
+            if code in _DAMAGED:
+                raise DamagedError(_printable(error)) from None
+            kind = BusyError if code in _BUSY else UnavailableError
+            raise kind(f"{self.path}: {_printable(error)}") from None
+
+    def _make_or_refuse(self) -> None:
+        try:
+            status = os.lstat(self.path)
+        except FileNotFoundError:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            os.close(os.open(self.path, flags, 0o600))
+            return
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedError("it is not a file")
+        if status.st_uid != os.geteuid():
+            raise UnavailableError(f"{self.path}: it belongs to user {status.st_uid}, not to you")
+
+    def _begin(self, connection: Connection) -> None:
+        """Make the tables in a file that is new.  Raises for one that is somebody else's."""
+        application, schema = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("application_id", "user_version")
+        )
+        if application == self._application and schema > self._schema:
+            raise UnavailableError(
+                f"{self.path}: schema {schema} was written by a newer gpualert, so it is left "
+                f"alone; this one reads up to {self._schema}: upgrade gpualert-common"
+            )
+        if application == self._application and schema:
+            return
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise DamagedError("it is a database of something else")
+        with transaction(connection):
+            for statement in self._tables:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {self._application}")
+            connection.execute(f"PRAGMA user_version = {self._schema}")
+        self.begun = True
+
+    def _put_aside(self) -> str:
+        """Rename the file under the next free number; returns its new name."""
+        lead = f"{self._name}.damaged-"
+        tails = [name.removeprefix(lead) for name in os.listdir(self._place)]
+        numbers = sorted(int(tail) for tail in tails if tail.isdecimal())
+        for old in numbers[: 1 - _MOST_ASIDE]:
+            for end in _BESIDE:
+                try:
+                    os.unlink(os.path.join(self._place, f"{lead}{old}{end}"))
+                except OSError:
+                    continue
+        new = f"{lead}{numbers[-1] + 1 if numbers else 1}"
+        for end in _BESIDE:
+            try:
+                os.rename(self.path + end, os.path.join(self._place, new + end))
+            except FileNotFoundError:
+                continue
+        return new
+
+
+@contextmanager
+def transaction(connection: Connection) -> Iterator[None]:
+    """All of it, or nothing.  Raises sqlite3.Error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def result_code(error: Error) -> int:
+    """SQLite's primary result code; 0 for an error that is not SQLite's."""
+    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+
+
+def is_not_writable(error: Error) -> bool:
+    """True where a file may still be read: a full disk, a read-only one."""
+    return result_code(error) in _NOT_WRITABLE
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _printable(error: Error) -> str:
+    """What it says, which may quote a damaged file."""
+    text = str(error)[:_MOST_CHARS]
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,0 +1,38 @@
+"""The runs before one: of the same training, and not its own attempts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpualert_common.history.past_run import PastRun, fingerprint_of, task_of
+from gpualert_common.history.runs import MOST_OF_ONE, History
+
+NEWEST = 20
+"""So many runs that went well: what was usual a year ago may not be any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The newest runs of a training before one that went well, newest first, and what kept us from
+    reading them.
+    """
+
+    runs: tuple[PastRun, ...] = ()
+    problem: str = ""
+
+
+def recall(record_path: str, launch_record: Mapping[str, Any]) -> Recalled:
+    """What ran before the run of this record and launch record.  Never raises; some milliseconds,
+    at most :data:`~.database.DEADLINE_S` where others have the file.
+    """
+    fingerprint = fingerprint_of(launch_record)
+    if fingerprint is None:
+        return Recalled()
+    history = History.open(os.path.dirname(os.path.dirname(record_path)))
+    found = history.of(fingerprint, before=os.path.basename(record_path), most=MOST_OF_ONE)
+    own = task_of(launch_record)
+    well = [run for run in found if run.is_healthy and (own is None or run.task != own)]
+    return Recalled(tuple(well[:NEWEST]), history.problem)

@@ -1,0 +1,70 @@
+"""What the streaming multiprocessors of a device did between two looks, by NVML's GPM."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+_METRICS = {
+    2: "sm_activity_percent",
+    3: "sm_occupancy_percent",
+    5: "tensor_activity_percent",
+    10: "dram_activity_percent",
+}
+
+_LEAST_S = 0.5
+"""The counters move every 100 ms, says NVIDIA/DCGM#310; between two of their steps is nothing."""
+
+
+class Activity:
+    """A way to values (see :mod:`.readings`): their means since it was last called.
+
+    Nothing the first time.  Hopper and later; elsewhere it is not supported.
+    """
+
+    def __init__(self) -> None:
+        self._samples: list[Any] = []
+        self._question: Any = None
+        self._taken_at: float | None = None
+
+    def __call__(self, nvml: Any, device: Any) -> Mapping[str, float]:
+        """The means in percent.  Raises NVMLError."""
+        if self._question is None:
+            self._open(nvml, device)
+        now = time.monotonic()
+        if self._taken_at is not None and now - self._taken_at < _LEAST_S:
+            return {}
+        earlier, later = self._samples
+        nvml.nvmlGpmSampleGet(device, later)
+        values = {} if self._taken_at is None else self._between(nvml, earlier, later)
+        self._samples = [later, earlier]
+        self._taken_at = now
+        return values
+
+    def close(self, nvml: Any) -> None:
+        """Free the samples."""
+        for sample in self._samples:
+            nvml.nvmlGpmSampleFree(sample)
+        self._samples = []
+
+    def _open(self, nvml: Any, device: Any) -> None:
+        if not nvml.nvmlGpmQueryDeviceSupport(device).isSupportedDevice:
+            raise nvml.NVMLError(nvml.NVML_ERROR_NOT_SUPPORTED)
+        self._samples = [nvml.nvmlGpmSampleAlloc(), nvml.nvmlGpmSampleAlloc()]
+        self._question = nvml.c_nvmlGpmMetricsGet_t()
+        self._question.version = nvml.NVML_GPM_METRICS_GET_VERSION
+        self._question.numMetrics = len(_METRICS)
+        for place, metric in enumerate(_METRICS):
+            self._question.metrics[place].metricId = metric
+
+    def _between(self, nvml: Any, earlier: Any, later: Any) -> dict[str, float]:
+        self._question.sample1, self._question.sample2 = earlier, later
+        nvml.nvmlGpmMetricsGet(self._question)
+        metrics = self._question.metrics
+        return {
+            name: metrics[place].value
+            for place, name in enumerate(_METRICS.values())
+            if not metrics[place].nvmlReturn and math.isfinite(metrics[place].value)
+        }

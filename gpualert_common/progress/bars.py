@@ -1,0 +1,74 @@
+"""Progress bars as tqdm draws them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpualert_common.classify.prefixes import normalise
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.pairs import count_of, number
+
+_BAR = latin1_regex(
+    rb"\| ([\d.]+)([kMG]?)/(?:([\d.]+)([kMG]?)|\?) "
+    rb"\[([\d:]{4,12})<[\d:?]*(?:, *(?:([\d.]+)|\?)([a-zA-Z]+/[a-zA-Z]+))?([^\]]*)\]"
+)
+_SCALES = {b"": 1, b"k": 1000, b"M": 10**6, b"G": 10**9}
+
+
+class Bar(NamedTuple):
+    """One drawing of a bar.  ``label`` is "" where it has none, ``rest`` what was set behind it.
+
+    ``rate`` is in ``unit`` ("it/s" or "s/it"), None while it is not known.
+    """
+
+    label: str
+    done: int
+    total: int | None
+    elapsed_s: int
+    rate: float | None
+    unit: str
+    rest: bytes
+
+    @property
+    def step_s(self) -> float | None:
+        """Seconds for one step, as the bar has it."""
+        if not self.rate:
+            return None
+        return self.rate if self.unit.startswith("s/") else 1 / self.rate
+
+
+def bar_in(line: bytes) -> tuple[Bar, int] | None:
+    """The first bar on *line*, and where it ends."""
+    found = _BAR.search(line)
+    if found is None:
+        return None
+    done, scale, total, total_scale, clock, rate, unit, rest = found.groups()
+    before = line[: found.start()]
+    prefixed = normalise(before)
+    label = before.decode("utf-8", "replace") if "host" in prefixed.stream else prefixed.text
+    label = label.partition("|")[0].rstrip("0123456789% ").rstrip(": ")
+    count = _count(done, scale)
+    if count is None:
+        return None
+    bar = Bar(
+        label=label.strip(),
+        done=count,
+        total=_count(total, total_scale) if total else None,
+        elapsed_s=_seconds(clock),
+        rate=number(rate) if rate else None,
+        unit=(unit or b"").decode(),
+        rest=rest or b"",
+    )
+    return bar, found.end()
+
+
+def _count(text: bytes, scale: bytes) -> int | None:
+    value = number(text)
+    return None if value is None else count_of(round(value, 6) * _SCALES[scale])
+
+
+def _seconds(clock: bytes) -> int:
+    total = 0
+    for part in clock.split(b":"):
+        total = total * 60 + (int(part) if part.isdigit() else 0)
+    return total

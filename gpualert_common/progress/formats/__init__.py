@@ -1,0 +1,1 @@
+"""One file per family of frameworks; the interface is in ``_interface.py``."""

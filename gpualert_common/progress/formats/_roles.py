@@ -1,0 +1,111 @@
+"""What a number is to a training, by the name under which a program prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum, auto
+from functools import lru_cache
+from typing import Any
+
+from gpualert_common.progress.pairs import Pair
+
+
+class Role(IntEnum):
+    """Of counters the higher one is the better one: the step over all epochs goes first."""
+
+    NONE = auto()
+    RATE = auto()
+    NORM = auto()
+    TIME = auto()
+    SPEED = auto()
+    EPOCH = auto()
+    BATCH = auto()
+    STEP = auto()
+    GLOBAL_STEP = auto()
+
+
+_BY_LAST_WORD = {
+    **dict.fromkeys(b"epoch epochs ep".split(), Role.EPOCH),
+    **dict.fromkeys(b"batch batches minibatch".split(), Role.BATCH),
+    **dict.fromkeys(
+        b"step steps iteration iterations iter iters it update updates".split(), Role.STEP
+    ),
+    **dict.fromkeys(
+        b"num_updates steps_completed global_step global_steps train_step".split(), Role.GLOBAL_STEP
+    ),
+    **dict.fromkeys(b"lr learning_rate".split(), Role.RATE),
+    **dict.fromkeys(
+        b"grad_norm gnorm gn grad gradnorm g_norm gradient_norm grad/norm".split(), Role.NORM
+    ),
+    **dict.fromkeys(b"time step_time sec seconds dt".split(), Role.TIME),
+    **dict.fromkeys(b"tps wps ups".split(), Role.SPEED),
+}
+_BY_TWO_WORDS = {
+    b"learning rate": Role.RATE,
+    b"grad norm": Role.NORM,
+    b"gradient norm": Role.NORM,
+    b"global step": Role.GLOBAL_STEP,
+}
+_NO_POSITION = frozenset(
+    b"max total num number of warmup logging save eval every per last first final best for after "
+    b"accumulation optimization decay in most each by since next nan skipped".split()
+)
+_SECONDS = {b"us": 1e-6, b"ms": 1e-3, b"s": 1.0, b"": 1.0}
+_NAMES = {
+    b"tok": "tokens", b"token": "tokens", b"img": "images", b"image": "images", b"ex": "examples",
+    b"example": "examples", b"it": "steps", b"iter": "steps", b"step": "steps", b"seq": "sequences",
+    b"sample": "samples", b"word": "words",
+}  # fmt: skip
+_PER_STEP = frozenset(b"step it iter iteration batch".split())
+_PER_SECOND = frozenset(b"s sec second".split())
+
+
+@lru_cache(maxsize=1024)
+def role_of(name: bytes) -> Role:
+    """The role that a name has, by its last word or two."""
+    words = name.lower().replace(b"(train)", b"").strip(b"()").split(b" ")
+    last = words[-1]
+    before = words[-2] if len(words) > 1 else b""
+    role = _BY_TWO_WORDS.get(before + b" " + last) or _BY_LAST_WORD.get(last)
+    if role is None:
+        return Role.SPEED if speed_unit(last) else Role.NONE
+    return Role.NONE if role >= Role.EPOCH and before in _NO_POSITION else role
+
+
+@lru_cache(maxsize=256)
+def speed_unit(unit: bytes) -> str | None:
+    """What is counted each second, for a unit like ``tok/s``; None for any other."""
+    what, _, per = unit.lower().partition(b"/")
+    if per not in _PER_SECOND:
+        return None
+    return f"{name}/s" if (name := _NAMES.get(what.rstrip(b"s"))) else None
+
+
+@lru_cache(maxsize=256)
+def _seconds_of(unit: bytes) -> float | None:
+    """Seconds in a unit like ``ms/step``; None for any other."""
+    what, _, per = unit.lower().partition(b"/")
+    return _SECONDS.get(what or b"-") if per in _PER_STEP else None
+
+
+def measures(found: Iterable[Pair]) -> dict[str, Any]:
+    """Fields of a point: learning rate, norm of the gradient, step time, throughput."""
+    fields: dict[str, Any] = {}
+    for pair in found:
+        role = role_of(pair.name)
+        if role is Role.RATE:
+            fields.setdefault("learning_rate", pair.value)
+        elif role is Role.NORM:
+            fields.setdefault("grad_norm", pair.value)
+        elif role is Role.TIME and pair.unit in _SECONDS:
+            fields.setdefault("step_s", pair.value * _SECONDS[pair.unit])
+        elif role is Role.SPEED:
+            word = pair.name.rpartition(b" ")[2]
+            fields.setdefault("throughput", pair.value)
+            fields.setdefault("throughput_unit", speed_unit(word) or "tokens/s")
+        if pair.unit and (unit := speed_unit(pair.unit)):
+            fields.setdefault("throughput", pair.value)
+            fields.setdefault("throughput_unit", unit)
+        elif pair.unit and (seconds := _seconds_of(pair.unit)):
+            fields.setdefault("step_s", pair.value * seconds)
+    return fields

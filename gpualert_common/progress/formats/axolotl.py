@@ -1,0 +1,33 @@
+"""Axolotl: the Trainer of Transformers, told in its logger's lines.
+
+Source: src/axolotl/train.py of its repository (axolotl-ai-cloud/axolotl), not run.  Steps and
+losses are those of Transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
+from gpualert_common.progress.model import Closing, Start
+
+_RESUMES = latin1_regex(
+    rb"Using Auto-resume functionality to start with checkpoint at \S*?(?:-(\d{1,12}))?$"
+)
+
+
+class PARSER(Parser):
+    """What it says around the Trainer."""
+
+    built_on = "transformers"
+    hints = Hints(rare=rb"\[axolotl\.|Using Auto-resume functionality|Training [Cc]ompleted!")
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        if b"axolotl" in line.raw:
+            yield Named()
+        if found := _RESUMES.search(line.text):
+            yield line.marker(Start.RESUMED, int(found[1]) if found[1] else None)
+        elif b"ompleted!" in line.text:
+            yield line.ending(Closing.FINISHED)

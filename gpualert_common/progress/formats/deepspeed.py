@@ -1,0 +1,106 @@
+"""DeepSpeed's engine: steps, skipped steps and speed, but no loss; that is the program's to print.
+
+Sources: runs of DeepSpeed 0.19.8 (tests/progress/captured/deepspeed-*), which tells all this only
+when its logger is set to INFO, as it was by default before 0.18; loss scaling and pipelines by
+deepspeed/runtime/fp16/loss_scaler.py and runtime/pipe/engine.py of its repository.  After a resume
+the timer's ``global_step`` counts from 0 again; ``step=`` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    Hints,
+    Line,
+    Named,
+    Parser,
+    Tally,
+)
+from gpualert_common.progress.model import Action, Closing, Point, Start
+from gpualert_common.progress.pairs import NUMBER, number, whole
+
+_STEP = latin1_regex(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^,\]]*)")
+_SPEED = latin1_regex(rb"RunningAvgSamplesPerSec=[^,]*, CurrSamplesPerSec=([\d.e+-]+)")
+_PIPELINE = latin1_regex(
+    rb"^steps: (\d{1,12}) loss: (" + NUMBER + rb") iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)"
+)
+_SAVED = latin1_regex(
+    rb"(?:Saving model checkpoint: |\[Torch\] Saved )(\S*?global_step(\d{1,12})\S*?)\.?$"
+)
+_LOADED = latin1_regex(
+    rb"\[Torch\] (?:End Load|Loaded) checkpoint from (\S*?global_step(\d{1,12})\S*?)\.*$"
+)
+_OVERFLOW = (b"OVERFLOW! ", b"Grad overflow on iteration")
+_NOTHING = b"Unable to find latest file at "
+_EXHAUSTED = b"Current loss scale already at minimum"
+
+
+class PARSER(Parser):
+    """Holds a step back for the line of its speed, which comes next."""
+
+    hints = Hints(
+        steps=rb"step=\d+, skipped=\d+, lr=|RunningAvgSamplesPerSec=|OVERFLOW! "
+        rb"|Grad overflow on iter|steps: \d+ loss: [-\d.nai]+ iter time",
+        rare=rb"DeepSpeed info: version=|Saving model checkpoint: "
+        rb"|\[Torch\] (?:Saved|End Load|Loaded) |Unable to find latest file at "
+        rb"|Current loss scale already at minimum",
+    )
+
+    def __init__(self) -> None:
+        self._held: Point | None = None
+        self._loaded: int | None = None
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if found := _STEP.search(text):
+            yield from self.finish()
+            yield Named()
+            rate = number(found[3])
+            self._held = line.point(step=int(found[1]), learning_rate=rate)
+            yield Tally(skipped_total=int(found[2]))
+        elif found := _SPEED.search(text):
+            if self._held is not None:
+                rate = number(found[1])
+                self._held = replace(self._held, throughput=rate, throughput_unit="samples/s")
+            yield from self.finish()
+        elif any(word in text for word in _OVERFLOW):
+            yield Tally(overflows=1)
+        elif found := _PIPELINE.search(text):
+            yield Named()
+            yield line.point(
+                step=int(found[1]),
+                loss=number(found[2]),
+                step_s=number(found[3]),
+                throughput=number(found[4]),
+                throughput_unit="samples/s",
+            )
+        else:
+            yield from self._read_words(line)
+
+    def finish(self) -> Iterator[Finding]:
+        """The step that waits for its speed."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield held
+
+    def _read_words(self, line: Line) -> Iterator[Finding]:
+        text = line.text
+        if b"DeepSpeed info: version=" in text:
+            yield Named()
+        elif found := _SAVED.search(text):
+            yield line.checkpoint(Action.SAVED, whole(found[2]), found[1])
+        elif found := _LOADED.search(text):
+            step = whole(found[2])
+            if step != self._loaded:
+                self._loaded = step
+                yield line.checkpoint(Action.LOADED, step, found[1])
+                yield line.marker(Start.RESUMED, step)
+        elif _NOTHING in text:
+            yield line.marker(Start.FRESH)
+        elif _EXHAUSTED in text:
+            yield line.ending(Closing.DIVERGED)

@@ -1,0 +1,92 @@
+r"""Keras's fit, with a bar (verbose=1) or a line for each epoch (verbose=2).
+
+Sources: runs of Keras 3.15.1 on TensorFlow 2.21.0 and JAX 0.10.2
+(tests/progress/captured/keras-*), and the bar of Keras 2 as its documentation has it.  The header
+``Epoch 3/4`` stands on a line of its own; the bar behind it goes back by backspaces, and shows the
+mean loss of the epoch so far.  There is no step over all epochs: it is counted here from the
+header and the bar.  A training of one epoch has no header, and then looks like an evaluation,
+which is told as a training too when it stands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
+from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.pairs import NUMBER, number, whole
+
+_HEADER = latin1_regex(rb"^Epoch (\d{1,12})/(\d{1,12})$")
+_BAR = latin1_regex(
+    rb"^ *(\d{1,12})/(\d+|Unknown) .*?(?:(\d{1,12})(us|ms|s)/step|ETA: [\d:]+s?|\d+s)?.*? - loss: ("
+    + NUMBER
+    + rb")(.*)"
+)
+_TOLD = latin1_regex(rb" - ([a-z_]+): (" + NUMBER + rb")")
+_PER_STEP = latin1_regex(rb"(\d{1,12})(us|ms|s)/step")
+_SAVED = latin1_regex(rb"^Epoch (\d{1,12}): (?:.*, )?saving model to (\S+)")
+_SECONDS = {b"us": 1e-6, b"ms": 1e-3, b"s": 1.0}
+
+
+class PARSER(Parser):
+    """Counts steps over epochs.  A bar behind a whole epoch, without a header, is an evaluation."""
+
+    hints = Hints(
+        steps=rb"\d+/(?:\d+|Unknown) .*- loss: [-\d.naif]",
+        rare=rb"Epoch \d+/\d+ *$|Epoch \d+: .*\bsaving model to |Epoch \d+: early stopping"
+        rb"|Batch \d+: Invalid loss, terminating training",
+    )
+
+    def __init__(self) -> None:
+        self._epoch: int | None = None
+        self._epochs: int | None = None
+        self._batches: int | None = None
+        self._whole = False
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if found := _BAR.search(text):
+            yield from self._bar(line, int(found[1]), whole(found[2]), number(found[5]))
+        if found := _HEADER.search(text):
+            yield from self._header(line, int(found[1]), int(found[2]))
+        elif found := _SAVED.search(text):
+            done = int(found[1])
+            step = done * self._batches if self._batches else None
+            yield line.checkpoint(Action.SAVED, step, found[2])
+        elif text.endswith(b": early stopping"):
+            yield line.ending(Closing.EARLY_STOP)
+        elif b": Invalid loss, terminating training" in text:
+            yield line.ending(Closing.DIVERGED)
+
+    def _header(self, line: Line, epoch: int, epochs: int) -> Iterator[Finding]:
+        if self._epoch is None and epoch > 1:
+            yield line.marker(Start.RESUMED)
+        self._epoch, self._epochs, self._whole = epoch, epochs, False
+        yield Span(total_epochs=epochs)
+
+    def _bar(
+        self, line: Line, batch: int, batches: int | None, loss: float | None
+    ) -> Iterator[Finding]:
+        if self._whole and batch != batches:
+            yield line.point(phase=Phase.EVAL, loss=loss)
+            return
+        yield Named()
+        told = {found[1]: number(found[2]) for found in _TOLD.finditer(line.text)}
+        self._batches = batches or self._batches
+        self._whole = batch == batches
+        ended = self._epoch - 1 if self._epoch is not None else 0
+        step = ended * batches + batch if batches else None if ended else batch
+        epoch = ended + batch / batches if batches else None
+        pace = _PER_STEP.search(line.text)
+        yield line.point(
+            step=step,
+            total_steps=self._epochs * batches if batches and self._epochs else None,
+            epoch=epoch,
+            loss=loss,
+            learning_rate=told.get(b"learning_rate", told.get(b"lr")),
+            step_s=int(pace[1]) * _SECONDS[pace[2]] if pace else None,
+        )
+        if told.get(b"val_loss") is not None:
+            yield line.point(phase=Phase.EVAL, step=step, epoch=epoch, loss=told[b"val_loss"])

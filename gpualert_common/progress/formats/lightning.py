@@ -1,0 +1,140 @@
+"""Lightning's Trainer, with tqdm's bar, Rich's, or none.
+
+Sources: runs of lightning 2.6.6 and pytorch-lightning 2.4.0 (tests/progress/captured/pl26-*,
+pl24-*).
+
+tqdm's bar is labelled with the epoch, from 0, and has what was logged behind it: drawn twice for
+each step, first with the loss of the step before.  Rich's bar, into a pipe, is drawn once, when
+all is over, and wraps what was logged over the next lines.  The step that is told here is the
+batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
+from gpualert_common.progress.model import Action, Closing, Phase, Point, Start
+from gpualert_common.progress.pairs import losses, named, number, whole
+
+_EPOCH = latin1_regex(rb"^Epoch (\d{1,12})$")
+_RICH = latin1_regex(
+    rb"^Epoch (\d{1,12})/(-1|\d{1,12}) +[^ \d]+ +(\d{1,12})/(\d{1,12}) +"
+    rb"[\d:]+ \xe2\x80\xa2 [\d:-]+ +([\d.]+)it/s *(.*)$"
+)
+_STOPPED = latin1_regex(
+    rb"`Trainer\.fit` stopped: (?:`(max_\w+)=\d+` reached|(No training batches))"
+)
+_RESTORED = latin1_regex(rb"Restored all states from the checkpoint at (\S+)")
+_KEPT = latin1_regex(rb"^Epoch \d+, global step (\d{1,12}): .*saving model to '([^']+)'")
+_STOPS = latin1_regex(rb"^Monitored metric (.*) Signaling Trainer to stop")
+_OWN = (b"GPU available: ", b"`Trainer", b"Total estimated model params size")
+
+
+class PARSER(Parser):
+    """Holds the point of a step back until the bar moves on."""
+
+    hints = Hints(
+        steps=rb"Epoch \d+/-?\d+ +[^ \d]+ +\d+/\d+ +[\d:]+ \xe2|^ {20,}\S*loss\S*: [\d.naif]+",
+        rare=rb"GPU available: |`Trainer|Total estimated model params size"
+        rb"|Restored all states from the checkpoint|Epoch \d+, global step \d+: "
+        rb"|Monitored metric .* Signaling|Detected KeyboardInterrupt",
+        bars=True,
+    )
+
+    def __init__(self) -> None:
+        self._held: Point | None = None
+        self._named = False
+        self._rich = False
+        self._moved = False
+        self._evaluated: float | None = None
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says; of a step when the bar has moved on."""
+        if line.bar is not None:
+            bar = line.bar
+            found = _EPOCH.search(bar.label.encode())
+            own = self._named or b"v_num=" in bar.rest
+            if found and own and b"reduced_train_loss" not in bar.rest:
+                self._rich = False
+                at = (int(found[1]), bar.done, bar.total)
+                yield from self._step(line, at, bar.step_s, named(bar.rest))
+        text = line.text
+        if found := _RICH.search(text):
+            if not self._rich and int(found[2]) >= 0:
+                yield Span(total_epochs=int(found[2]) + 1)
+            self._rich = True
+            at = (int(found[1]), int(found[3]), int(found[4]))
+            rate = number(found[5])
+            yield from self._step(line, at, 1 / rate if rate else None, named(found[6]))
+        elif text.startswith(b" " * 20):
+            yield from self._continue(line, named(text.strip()))
+        else:
+            yield from self._read_words(line)
+
+    def finish(self) -> Iterator[Finding]:
+        """The last step."""
+        if self._held is not None:
+            yield self._held
+
+    def _step(
+        self,
+        line: Line,
+        at: tuple[int, int, int | None],
+        step_s: float | None,
+        said: dict[bytes, float],
+    ) -> Iterator[Finding]:
+        epoch, batch, batches = at
+        if not self._named:
+            self._named = True
+            yield Named()
+        _, train, evaluation = losses(said.items())
+        done = epoch + batch / batches if batches else float(epoch)
+        step = epoch * batches + batch if batches else batch
+        if self._held is not None and self._held.step != step:
+            yield self._held
+            self._held = None
+        # At 0 the bar still has the last loss of the epoch before, if there was one.
+        if batch or (train is not None and not self._moved):
+            self._moved = True
+            self._held = line.point(step=step, epoch=done, loss=train, step_s=step_s)
+        yield from self._evaluation(line, step, done, evaluation)
+
+    def _continue(self, line: Line, said: dict[bytes, float]) -> Iterator[Finding]:
+        """What Rich has wrapped."""
+        if not self._rich or self._held is None:
+            return
+        _, train, evaluation = losses(said.items())
+        if train is not None and self._held.loss is None:
+            self._held = replace(self._held, loss=train)
+        yield from self._evaluation(line, self._held.step, self._held.epoch, evaluation)
+
+    def _evaluation(
+        self, line: Line, step: int | None, epoch: float | None, loss: float | None
+    ) -> Iterator[Finding]:
+        """The bar shows the same loss until the next evaluation."""
+        if loss is not None and repr(loss) != repr(self._evaluated):
+            self._evaluated = loss
+            yield line.point(phase=Phase.EVAL, step=step, epoch=epoch, loss=loss)
+
+    def _read_words(self, line: Line) -> Iterator[Finding]:
+        text = line.text
+        if not self._named and any(own in text for own in _OWN):
+            self._named = True
+            yield Named()
+        if found := _STOPPED.search(text):
+            limit = Closing.STEP_LIMIT if found[1] == b"max_steps" else Closing.FINISHED
+            yield line.ending(Closing.NO_BATCHES if found[2] else limit)
+        elif found := _RESTORED.search(text):
+            yield Named()
+            yield line.checkpoint(Action.LOADED, None, found[1])
+            yield line.marker(Start.RESUMED)
+        elif found := _KEPT.search(text):
+            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+        elif found := _STOPS.search(text):
+            not_finite = b"is not finite" in found[1]
+            yield line.ending(Closing.DIVERGED if not_finite else Closing.EARLY_STOP)
+        elif text.startswith(b"Detected KeyboardInterrupt"):
+            yield line.ending(Closing.INTERRUPTED)

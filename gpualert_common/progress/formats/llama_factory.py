@@ -1,0 +1,59 @@
+"""LLaMA-Factory: the Trainer of Transformers with callbacks of its own.
+
+Source: the callbacks and the training scripts of its repository (hiyouga/LLaMA-Factory,
+src/llamafactory/train/callbacks.py), not run.  Its log file ``trainer_log.jsonl`` has the step in
+each line: ``{"current_steps": 5, "total_steps": 100, "loss": 1.2, "lr": 5e-05, "epoch": 0.5,
+...}``; with its web interface the same goes through a logger, as a dictionary without a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
+from gpualert_common.progress.model import Action, Phase, Start
+from gpualert_common.progress.pairs import count_of, named
+
+_RESUMES = latin1_regex(
+    rb"(?:^|>> )Resuming (?:training )?from (?:checkpoint )?"
+    rb"(\S+?)(?:-(\d{1,12}))?\.? *(?:$|Change )"
+)
+
+
+class PARSER(Parser):
+    """Its log file, and what it says before the Trainer starts."""
+
+    built_on = "transformers"
+    hints = Hints(
+        steps=rb"\"current_steps\": \d",
+        rare=rb"llamafactory\.[a-z_.]+[: ]|Resuming (?:training )?from ",
+    )
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        if b"llamafactory" in line.raw:
+            yield Named()
+        if found := _RESUMES.search(line.text):
+            step = int(found[2]) if found[2] else None
+            yield line.checkpoint(Action.LOADED, step, found[1])
+            yield line.marker(Start.RESUMED, step)
+        elif b"current_steps" in line.text:
+            yield from self._read_log(line, named(line.text))
+
+    def _read_log(self, line: Line, said: dict[bytes, float]) -> Iterator[Finding]:
+        yield Named()
+        if b"current_steps" not in said:
+            return
+        for key, phase in ((b"loss", Phase.TRAIN), (b"eval_loss", Phase.EVAL)):
+            if key in said:
+                yield line.point(
+                    phase=phase,
+                    step=count_of(said[b"current_steps"]),
+                    total_steps=count_of(said.get(b"total_steps")),
+                    epoch=said.get(b"epoch"),
+                    loss=said[key],
+                    learning_rate=said.get(b"lr", said.get(b"learning_rate")),
+                    throughput=said.get(b"throughput"),
+                    throughput_unit="tokens/s" if b"throughput" in said else None,
+                )

@@ -1,0 +1,112 @@
+"""Megatron-LM, and what took its log line over (Megatron-DeepSpeed, Megatron Bridge, Primus).
+
+Sources: megatron/training/training.py and checkpointing.py of its repository (NVIDIA/Megatron-LM),
+not run.  The last rank prints ``iteration       10/     500 | consumed samples: ... | elapsed time
+per iteration (ms): 3902.7 | learning rate: 6.0E-05 | lm loss: 1.011E+01 | grad norm: 2.555 |
+number of skipped iterations: 0 | number of nan iterations: 0 |``; the loss is absent when all were
+skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    Hints,
+    Line,
+    Named,
+    Parser,
+    Tally,
+)
+from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.pairs import count_of, losses, number, whole
+
+_ITERATION = latin1_regex(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
+_VALIDATION = latin1_regex(
+    rb"validation loss at iteration (\d{1,12})[^|]*\| lm loss value: ([^ |]+)"
+)
+_SAVED = latin1_regex(rb"successfully saved checkpoint from iteration +(\d{1,12}) to (\S+)")
+_LOADED = latin1_regex(rb"successfully loaded checkpoint from (\S+).* at iteration +(\d{1,12})")
+_NOTHING = latin1_regex(rb"^ *will not load any checkpoints and will start from random")
+_ENDED = latin1_regex(
+    rb"^\[?(exiting program (?:at iteration|after receiving)|after training is done)"
+)
+
+
+class PARSER(Parser):
+    """One line has all there is."""
+
+    hints = Hints(
+        steps=rb"iteration +\d+/ *\d+ \|",
+        rare=rb"validation loss at iteration \d+"
+        rb"|saving checkpoint at iteration|successfully (?:saved|loaded) checkpoint from "
+        rb"|will not load any checkpoints and will start"
+        rb"|exiting program |\[after training is done\]",
+    )
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if found := _ITERATION.search(text):
+            yield from self._iteration(line, int(found[1]), int(found[2]), _fields(found[3]))
+        elif found := _VALIDATION.search(text):
+            yield Named()
+            loss = number(found[2])
+            yield line.point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
+        elif found := _SAVED.search(text):
+            yield Named()
+            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+        elif found := _LOADED.search(text):
+            step = whole(found[2])
+            yield Named()
+            yield line.checkpoint(Action.LOADED, step, found[1])
+            yield line.marker(Start.RESUMED if step else Start.FRESH, step)
+        elif text.lstrip().startswith(b"saving checkpoint at iteration"):
+            yield Named()
+        elif _NOTHING.search(text):
+            yield Named()
+            yield line.marker(Start.FRESH)
+        elif found := _ENDED.search(text):
+            interrupted = found[1].endswith(b"receiving")
+            yield line.ending(Closing.INTERRUPTED if interrupted else Closing.FINISHED)
+
+    def _iteration(
+        self, line: Line, step: int, total: int, said: dict[bytes, float]
+    ) -> Iterator[Finding]:
+        milliseconds = said.get(b"elapsed time per iteration (ms)")
+        seconds = said.get(b"elapsed time per iteration (s)")
+        if milliseconds is not None:
+            seconds = milliseconds / 1000
+        yield Named()
+        rates = {
+            "TFLOP/s/GPU": said.get(b"throughput per GPU (TFLOP/s/GPU)"),
+            "samples/s": said.get(b"samples per second"),
+        }
+        unit = next((unit for unit, rate in rates.items() if rate is not None), None)
+        yield line.point(
+            step=step,
+            total_steps=total,
+            loss=losses(said.items()).train,
+            learning_rate=said.get(b"learning rate"),
+            grad_norm=said.get(b"grad norm"),
+            step_s=seconds,
+            throughput=rates[unit] if unit is not None else None,
+            throughput_unit=unit,
+        )
+        skipped = count_of(said.get(b"number of skipped iterations")) or 0
+        nan = count_of(said.get(b"number of nan iterations")) or 0
+        if skipped or nan:
+            yield Tally(skipped=skipped, nan_iterations=nan)
+
+
+def _fields(text: bytes) -> dict[bytes, float]:
+    """The fields between bars: ``name: number``."""
+    found = {}
+    for part in text.split(b"|"):
+        name, _, value = part.strip().partition(b": ")
+        figure = number(value.strip())
+        if figure is not None:
+            found[name] = figure
+    return found

@@ -1,0 +1,77 @@
+"""NVIDIA NeMo: 1.x with Lightning's bar, 2.x with lines of its own.
+
+Sources: the documentation and the code of its repository (NVIDIA/NeMo: nemo/utils/exp_manager.py,
+nemo/lightning/pytorch/callbacks/progress_printer.py), not run.  The step is ``global_step``, from
+0: ``Training epoch 0, iteration 17/99 | lr: 2.699e-06 | global_batch_size: 128 | global_step: 17 |
+reduced_train_loss: 11.03 | train_step_timing in s: 12.64``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
+from gpualert_common.progress.model import Action, Phase, Start
+from gpualert_common.progress.pairs import count_of, losses, named, whole
+
+_LINE = latin1_regex(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
+_SAVED = latin1_regex(
+    rb"Async checkpoint save for step (\d{1,12}) (?:\((\S+)\) )?finalized successfully"
+)
+_RESUMES = latin1_regex(rb"^Resuming from (\S+)")
+_NOTHING = b"There were no checkpoints found in checkpoint_dir"
+
+
+class PARSER(Parser):
+    """Both generations."""
+
+    hints = Hints(
+        steps=rb"Training epoch \d+, iteration \d+/\d+ \|",
+        rare=rb"\[NeMo [IWED] |Async checkpoint save for step |There were no checkpoints found in",
+        bars=True,
+    )
+
+    def __init__(self) -> None:
+        self._evaluated: float | None = None
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if line.bar is not None and b"reduced_train_loss=" in line.bar.rest:
+            yield Named()
+            yield from self._step(line, None, line.bar.total, named(line.bar.rest))
+        if found := _LINE.search(text):
+            yield Named()
+            said = named(found[4])
+            said.setdefault(b"global_step", float(found[2]))
+            yield from self._step(line, float(found[1]), int(found[3]) + 1, said)
+        elif found := _SAVED.search(text):
+            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+        elif _NOTHING in text:
+            yield Named()
+            yield line.marker(Start.FRESH)
+        elif b"[NeMo " in line.raw:
+            yield Named()
+            if found := _RESUMES.search(text):
+                yield line.checkpoint(Action.LOADED, None, found[1])
+                yield line.marker(Start.RESUMED)
+
+    def _step(
+        self, line: Line, epoch: float | None, total: int | None, said: dict[bytes, float]
+    ) -> Iterator[Finding]:
+        _, train, evaluation = losses(said.items())
+        step = said.get(b"global_step")
+        at = count_of(step)
+        yield line.point(
+            step=at,
+            total_steps=total,
+            epoch=epoch,
+            loss=train,
+            learning_rate=said.get(b"lr"),
+            grad_norm=said.get(b"grad_norm"),
+            step_s=said.get(b"train_step_timing in s"),
+        )
+        if evaluation is not None and repr(evaluation) != repr(self._evaluated):
+            self._evaluated = evaluation
+            yield line.point(phase=Phase.EVAL, step=at, epoch=epoch, loss=evaluation)

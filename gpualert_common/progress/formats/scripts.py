@@ -1,0 +1,96 @@
+"""What programs of any kind say of checkpoints, of where they begin, and of their end.
+
+Sources: the corpus of this project, and the example scripts of PyTorch and Transformers.  It tells
+no steps, and stands aside where a framework's own line was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Parser
+from gpualert_common.progress.model import Action, Closing, Start
+from gpualert_common.progress.pairs import whole
+
+_RESUMED = (
+    rb"(?i:\b(?:resum(?:ed|ing)|continu(?:ed|ing)) (?:the )?(?:training |run |job )?(?:from|at) "
+    rb"|\bcheckpoint detected, resuming"
+    rb"|\b(?:loaded|restored) (?:the )?(?:latest |last )?checkpoint\b"
+    rb"|\brestored (?:state|model|training state|everything) from )"
+)
+_FRESH = (
+    rb"(?i:\bno (?:valid |previous |existing )?checkpoints? (?:was |were )?(?:found|provided)\b"
+    rb"|\b(?:starting|training|train|started) (?:over |anew |again )?from scratch\b"
+    rb"|\bstarting (?:a )?(?:fresh|new) (?:training|run)\b)"
+)
+_SAVED = (
+    rb"(?i:\b(?:saved|saving|wrote|writing) "
+    rb"(?:the |a |new |best |last |model |training |full ){0,3}checkpoint\b"
+    rb"|\bcheckpoint (?:saved|written)\b|\bsaved? (?:model|state) to )"
+)
+_STOPPED = (
+    rb"(?i:^\W{0,4}early stopping(?: at| after| triggered|: no improvement|: stopp)"
+    rb"|^\W{0,4}stopping early\b|\bloss is nan, stopping"
+    rb"|[\]:|>-] early stopping(?: at| after| triggered|: no improvement|: stopp|[.!]*$)"
+    rb"|^\W{0,4}early stop(?:ping)?[.!]*$|\b(?:stopped|stopping) (?:training )?early\b"
+    rb"|\b(?:stopping|ending|terminating) (?:the )?training\b|[.,;:] stopping[.!]*$)"
+)
+_RESUMED_RE = latin1_regex(_RESUMED)
+_FRESH_RE = latin1_regex(_FRESH)
+_SAVED_RE = latin1_regex(_SAVED)
+_STOPPED_RE = latin1_regex(_STOPPED)
+_STEP = latin1_regex(
+    rb"(?i:\b(?:global[ _]?)?(?:step|iter(?:ation)?|update)[ _:=-]{0,3}(\d{1,12})\b)"
+)
+_IN_PATH = latin1_regex(rb"(?i:(?:checkpoint|ckpt|step|iter)[_=-]?(\d{1,12})\b)")
+_PATH = latin1_regex(
+    rb"['\"]?((?:[\w.~@=+-]*/)+[\w.@=+-]+|[\w@=+-]+\.(?:pth?|ckpt|safetensors|npz|h5|keras))"
+)
+_ADVICE = latin1_regex(
+    rb"(?i:\b(?:to|can|could|cannot|can't|not|if|when|please|would|should|will be|set|use|without"
+    rb"|or|before|after|while|during|for|finished|start|async)"
+    rb" (?:be )?$|^ *(?:-|#|\*|usage:|\$|\+ ))"
+)
+_SAYS_NO = latin1_regex(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|can|requires)\b)")
+
+
+class PARSER(Parser):
+    """Sentences, so it looks for advice and settings that read the same."""
+
+    accompanies = True
+    hints = Hints(rare=_RESUMED + rb"|" + _FRESH + rb"|" + _SAVED + rb"|" + _STOPPED)
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if found := _FRESH_RE.search(text):
+            if not _advises(text, found):
+                yield line.marker(Start.FRESH)
+        elif found := _RESUMED_RE.search(text):
+            if not _advises(text, found):
+                step = _step(text)
+                yield line.checkpoint(Action.LOADED, step, _path(text))
+                yield line.marker(Start.RESUMED, step)
+        elif found := _SAVED_RE.search(text):
+            if not _advises(text, found):
+                yield line.checkpoint(Action.SAVED, _step(text), _path(text))
+        elif (found := _STOPPED_RE.search(text)) and not _advises(text, found):
+            diverged = b"is nan" in text.lower()
+            yield line.ending(Closing.DIVERGED if diverged else Closing.EARLY_STOP)
+
+
+def _advises(text: bytes, found: object) -> bool:
+    """True for "to resume from ...", an option's help, or a setting that is off."""
+    begin, end = found.span()  # type: ignore[attr-defined]  # a match of RE2, which has no types
+    return bool(_ADVICE.search(text[:begin]) or _SAYS_NO.search(text[end:]))
+
+
+def _step(text: bytes) -> int | None:
+    found = _STEP.search(text) or _IN_PATH.search(text)
+    return whole(found[1]) if found else None
+
+
+def _path(text: bytes) -> bytes | None:
+    found = _PATH.search(text)
+    return found[1] if found else None

@@ -1,0 +1,81 @@
+"""TensorFlow's estimators and sessions with hooks, which log through ``INFO:tensorflow:``.
+
+Sources: runs of the hooks of TensorFlow 2.21.0 (tests/progress/captured/tf-*); estimators, which
+are gone from it, by the documentation of 1.15: ``loss = 0.43, step = 101 (8.123 sec)``, the
+seconds being those since the line before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
+from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.pairs import NUMBER, number, whole
+
+_LOSS = latin1_regex(rb"\bloss = (" + NUMBER + rb")")
+_STEP = latin1_regex(rb"\b(?:global_)?step = (\d{1,12})(?: \(([\d.]+) sec\))?")
+_SAVED = latin1_regex(rb"Saving checkpoints for (\d{1,12}) into (\S+?)\.?$")
+_RESTORED = latin1_regex(rb"Restoring parameters from (\S+?)(?:-(\d{1,12}))?$")
+_SPEED = latin1_regex(rb"global_step/sec: ([\d.]+)")
+_EVALUATED = latin1_regex(
+    rb"Saving dict for global step (\d{1,12}): .*?\bloss = (" + NUMBER + rb")"
+)
+
+
+class PARSER(Parser):
+    """Knows the last step, for the time that steps took, and the speed told before it."""
+
+    hints = Hints(
+        steps=rb"(?:tensorflow|hooks\.py:\d+\]).*(?:step|loss) = |global_step/sec: [\d.]",
+        rare=rb"Saving checkpoints for \d+ into |Restoring parameters from |Saving dict for global "
+        rb"|Loss for final step: |Model diverged with loss = NaN|Skipping training since max_steps",
+    )
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+        self._speed: float | None = None
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if found := _SAVED.search(text):
+            yield Named()
+            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+        elif found := _RESTORED.search(text):
+            step = whole(found[2]) if found[2] else None
+            yield Named()
+            yield line.checkpoint(Action.LOADED, step, found[1])
+            if self._step is None and step:
+                yield line.marker(Start.RESUMED, step)
+        elif found := _EVALUATED.search(text):
+            loss = number(found[2])
+            yield line.point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
+        elif found := _SPEED.search(text):
+            self._speed = number(found[1])
+        elif b"Loss for final step: " in text:
+            yield line.ending(Closing.FINISHED)
+        elif b"Model diverged with loss" in text:
+            yield line.ending(Closing.DIVERGED)
+        elif b"Skipping training since max_steps" in text:
+            yield line.ending(Closing.STEP_LIMIT)
+        else:
+            yield from self._log(line)
+
+    def _log(self, line: Line) -> Iterator[Finding]:
+        loss, told = _LOSS.search(line.text), _STEP.search(line.text)
+        if loss is None or told is None:
+            return
+        yield Named()
+        step = int(told[1])
+        seconds = number(told[2]) if told[2] else None
+        apart = step - self._step if self._step is not None else 0
+        yield line.point(
+            step=step,
+            loss=number(loss[1]),
+            step_s=seconds / apart if seconds is not None and apart > 0 else None,
+            throughput=self._speed,
+            throughput_unit="steps/s" if self._speed is not None else None,
+        )
+        self._step, self._speed = step, None

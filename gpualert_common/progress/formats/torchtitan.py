@@ -1,0 +1,77 @@
+"""torchtitan: one line for each step that is logged, in colours.
+
+Sources: torchtitan/components/metrics.py and checkpoint.py of its repository (pytorch/torchtitan),
+not run: ``[titan] 2025-10-30 14:32:58,897 - root - INFO - step:  1  loss:  8.1661  grad_norm:
+3.6855 memory:  2.47GiB(3.12%)  tps: 3,502  tflops: 1.90  mfu: 0.19%``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
+from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.pairs import NUMBER, number, whole
+
+_STEP = latin1_regex(
+    rb"(validate )?step: +(\d{1,12}) +loss: +("
+    + NUMBER
+    + rb")(?: +grad_norm: +("
+    + NUMBER
+    + rb"))?.*? tps: ([\d,]+)"
+)
+_STARTS = latin1_regex(rb"Training starts at step (\d{1,12})(?:.* total steps (\d{1,12}))?")
+_LOADS = latin1_regex(rb"Loading the checkpoint (?:from (\S+?)\.?$|at step (\d{1,12}))")
+_OF_STEP = latin1_regex(rb"step-(\d{1,12})")
+_SAVED = b"Finished saving the checkpoint"
+_SAVING = b"Saving the checkpoint (or staging if async is enabled)."
+_FRESH = b"No checkpoint was provided, this is a fresh start"
+
+
+class PARSER(Parser):
+    """Knows the last step, which the lines about checkpoints do not tell."""
+
+    hints = Hints(
+        steps=rb"step: +\d+ +loss: ",
+        rare=rb"Training starts at step \d|Loading the checkpoint "
+        rb"|(?:Finished s|S)aving the checkpoint|No checkpoint was provided"
+        rb"|\] *(?:20[\d-]+ [\d:,]+ - root - INFO - )?Training completed",
+    )
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        text = line.text
+        if found := _STEP.search(text):
+            yield Named()
+            step = int(found[2])
+            self._step = step
+            yield line.point(
+                phase=Phase.EVAL if found[1] else Phase.TRAIN,
+                step=step,
+                loss=number(found[3]),
+                grad_norm=number(found[4]) if found[4] else None,
+                throughput=number(found[5]),
+                throughput_unit="tokens/s",
+            )
+        elif found := _STARTS.search(text):
+            first = int(found[1])
+            yield Named()
+            yield line.marker(Start.RESUMED if first > 1 else Start.FRESH, first - 1)
+            if found[2]:
+                yield Span(total_steps=whole(found[2]))
+        elif found := _LOADS.search(text):
+            of_step = _OF_STEP.search(found[1]) if found[1] else None
+            told = of_step[1] if of_step else found[2]
+            yield line.checkpoint(Action.LOADED, whole(told) if told else None, found[1])
+        elif _SAVED in text:
+            yield line.checkpoint(Action.SAVED, self._step, None)
+        elif text.endswith(_SAVING):
+            yield Named()
+        elif _FRESH in text:
+            yield line.marker(Start.FRESH)
+        elif text.endswith(b"Training completed"):
+            yield line.ending(Closing.FINISHED)

@@ -1,0 +1,215 @@
+"""The Trainer of Hugging Face's Transformers, and with it TRL, whose trainers are built on it.
+
+Sources: runs of 4.46.3 and 5.23.0, of TRL 0.12.2 and 1.16.0 (tests/progress/captured/hf*, trl*).
+
+A dictionary on stdout for each log: in 4.x with numbers, in 5.x with quoted ones of four digits.
+It has the epoch as a fraction, and no step.  The bar on stderr has the step: it is drawn anew
+right behind each dictionary, where both go to one place and stdout is not buffered.  The bar has
+no label, and that of an evaluation has none either.  Neither release says by default that it
+resumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.bars import Bar
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
+from gpualert_common.progress.model import Action, Closing, Phase, Point, Start
+from gpualert_common.progress.pairs import named, whole
+
+_PLAN = latin1_regex(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
+_CONTINUES = latin1_regex(rb"^ *Continuing training from (?:global step (\d{1,12})|checkpoint)")
+_SAVES = latin1_regex(rb"^Saving model checkpoint to (\S+?)(?:-(\d{1,12}))?$")
+_LOADS = latin1_regex(rb"^Loading model from (\S+?)(?:-(\d{1,12}))?\.?$")
+_MISSING_KEYS = b"There were missing keys in the checkpoint model loaded"
+_WRITING = "Writing model shards"
+_NO_SAMPLE = b"There seems not to be a single sample in your epoch_iterator"
+_OF_A_LOOP = {b"step", b"steps", b"global_step", b"iter", b"iteration", b"batch", b"update"}
+_OF_TRL = {b"mean_token_accuracy", b"num_tokens", b"rewards/chosen", b"completions/mean_length"}
+_OF_A_REWARD = {b"reward", b"objective/rlhf_reward"}
+"""What GRPO, RLOO and PPO log; those of DPO, rewards/chosen and so on, come with a true loss."""
+_MOST_EPOCHS = 1e9
+_SAME_EPOCH = 0.006
+
+
+class PARSER(Parser):
+    """Holds a dictionary back until the next line, which may be the bar that has its step."""
+
+    by_epoch = True
+    hints = Hints(
+        steps=rb"['\"](?:eval_|train_)?(?:loss|runtime)['\"]: ",
+        rare=rb"(?:Total optimization steps|Num Epochs) = |Continuing training from "
+        rb"|Saving model checkpoint to |Loading model from |"
+        + _MISSING_KEYS
+        + rb"|"
+        + _NO_SAMPLE
+        + rb"|train_runtime",
+        bars=True,
+    )
+
+    def __init__(self) -> None:
+        self._held: Point | None = None
+        self._bar: Bar | None = None
+        self._before: Bar | None = None
+        self._total: int | None = None
+        self._pace: float | None = None
+        self._paced_at: float | None = None
+        self._paces: tuple[float, ...] = ()
+        self._doubt: tuple[int, float, float] | None = None
+        self._ended = False
+        self._told = False
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says; of a dictionary when its step is known, or not to be known."""
+        if line.bar is not None:
+            yield from self._read_bar(line, line.bar)
+        text = line.text
+        if b"loss" in text or b"_runtime" in text:
+            yield from self._read_dictionary(line, named(text[text.find(b"{") :]))
+        elif found := _PLAN.search(text):
+            yield from self._read_plan(found[1], whole(found[2]))
+        elif found := _CONTINUES.search(text):
+            yield Named()
+            yield line.marker(Start.RESUMED, whole(found[1]) if found[1] else None)
+        elif _MISSING_KEYS in text and not self._told:
+            yield Named()
+            yield line.marker(Start.RESUMED)
+        elif _NO_SAMPLE in text:  # at a later step an endless data set came to its end
+            yield Named()
+            at_once = b"stopping training at step 0!" in text
+            yield line.ending(Closing.NO_BATCHES if at_once else Closing.INTERRUPTED)
+        elif found := _SAVES.search(text) or _LOADS.search(text):
+            action = Action.SAVED if text.startswith(b"Saving") else Action.LOADED
+            step = whole(found[2]) if found[2] else None
+            path = found[1] + (b"-" + found[2] if found[2] else b"")
+            yield line.checkpoint(action, step, path)
+
+    def finish(self) -> Iterator[Finding]:
+        """The last dictionary."""
+        yield from self._release(self._bar)
+
+    def _read_plan(self, what: bytes, count: int | None) -> Iterator[Finding]:
+        yield Named()
+        if what == b"Num Epochs":
+            yield Span(total_epochs=count)
+        else:
+            self._total = count
+            yield Span(total_steps=count)
+
+    def _read_bar(self, line: Line, bar: Bar) -> Iterator[Finding]:
+        if bar.label == _WRITING and bar.done == bar.total:
+            step = self._bar.done if self._bar is not None else None
+            yield line.checkpoint(Action.SAVED, step, None)
+        if bar.label or bar.rest or bar.total is None:
+            return
+        if self._ended and bar.done == 0:  # another training in the same process
+            self._total = self._bar = self._pace = None
+            self._ended = False
+        self._total = self._total or bar.total
+        if bar.total == self._total:
+            self._bar = bar
+            yield from self._release(bar)
+            yield line.point(step=bar.done, total_steps=bar.total, step_s=bar.step_s)
+        else:
+            self._compare(bar)
+
+    def _compare(self, bar: Bar) -> None:
+        """A bar of another length keeps pace with the epochs of two dictionaries: it is that of the
+        training, and the one before was that of an evaluation.
+        """
+        epoch = self._held.epoch if self._held is not None else None
+        if not epoch or not bar.done or bar.total is None:
+            return
+        if self._doubt is None or self._doubt[0] != bar.total:
+            self._doubt = (bar.total, bar.done / epoch, epoch)
+        elif self._doubt[2] != epoch:
+            pace = bar.done / epoch
+            if abs(pace - self._doubt[1]) < pace / 4:
+                self._total, self._bar, self._pace = bar.total, bar, pace
+            self._doubt = (bar.total, pace, epoch)
+
+    def _read_dictionary(self, line: Line, said: dict[bytes, float]) -> Iterator[Finding]:
+        epoch = said.get(b"epoch")
+        if epoch is not None and not 0 <= epoch < _MOST_EPOCHS:
+            return
+        if b"train_runtime" in said:
+            yield from self._release(self._bar)
+            self._ended = True
+            values = {name.decode(): value for name, value in said.items()}
+            yield line.ending(Closing.SUMMARY, values)
+        elif epoch is None or said.keys() & _OF_A_LOOP:
+            return
+        elif (loss := said.get(b"loss")) is not None:
+            if not self._told or said.keys() & (_OF_TRL | _OF_A_REWARD):
+                self._told = True
+                by_reward = bool(said.keys() & _OF_A_REWARD)
+                built_on = by_reward or said.keys() & _OF_TRL
+                yield Named("trl" if built_on else None, by_reward)
+            point = line.point(
+                epoch=epoch,
+                loss=loss,
+                learning_rate=said.get(b"learning_rate"),
+                grad_norm=said.get(b"grad_norm"),
+                throughput=said.get(b"throughput"),
+                throughput_unit="tokens/s" if b"throughput" in said else None,
+            )
+            if self._held is not None and _is_told_again(self._held, point):
+                self._held = replace(
+                    self._held,
+                    throughput=point.throughput,
+                    throughput_unit=point.throughput_unit,
+                )
+                return
+            yield from self._release()
+            self._held, self._before = point, self._bar
+        elif (loss := said.get(b"eval_loss")) is not None:
+            if b"eval_runtime" in said:
+                yield Named()
+            yield from self._release()
+            self._before = self._bar
+            self._held = line.point(phase=Phase.EVAL, epoch=epoch, loss=loss)
+
+    def _release(self, after: Bar | None = None) -> Iterator[Finding]:
+        """The point that was held, with its step if a bar around it has it."""
+        point, self._held = self._held, None
+        if point is None:
+            return
+        if after is not None and point.epoch:
+            point = replace(point, step=self._step(point.epoch, self._before, after))
+        last = self._bar
+        if last is not None:
+            point = replace(point, total_steps=last.total, step_s=last.step_s)
+        yield point
+
+    def _step(self, epoch: float, before: Bar | None, after: Bar) -> int | None:
+        """The step of a dictionary: on the bar that is drawn anew behind it or, where stdout comes
+        late, on the one in front of it.  Where they differ it is the one that keeps the pace.
+        """
+        places = [bar.done for bar in (before, after) if bar is not None and bar.done]
+        paces = tuple(done / epoch for done in places)
+        if self._pace is None and len(set(places)) == 2:
+            known, self._paces = self._paces, paces
+            if len(known) < 2:
+                return None
+            steadiest = min(range(2), key=lambda which: abs(paces[which] - known[which]))
+            self._pace = paces[steadiest]
+        if not places:
+            return None
+        pace, known_at = self._pace or paces[0], self._paced_at or epoch
+        done = min(places, key=lambda done: abs(done - pace * epoch))
+        rounding = 0.005 if round(epoch, 2) == epoch else 0.0005 * max(1.0, epoch)
+        if abs(done - pace * epoch) > 0.6 + rounding * pace * (1 + epoch / known_at):
+            return None
+        self._pace, self._paced_at = done / epoch, epoch
+        return done
+
+
+def _is_told_again(point: Point, again: Point) -> bool:
+    """True when a second line, of a callback or a logger, tells of the same log."""
+    if point.phase is not again.phase or point.loss is None or again.loss is None:
+        return False
+    same_epoch = abs((point.epoch or 0) - (again.epoch or 0)) <= _SAME_EPOCH
+    return same_epoch and abs(point.loss - again.loss) <= 1e-3 * abs(point.loss) + 1e-4

@@ -1,0 +1,32 @@
+r"""Unsloth: the Trainer of Transformers behind a banner that has the number of steps.
+
+Source: unsloth/models of its repository (unslothai/unsloth), not run; earlier releases have the
+steps on the fourth line of the banner, later ones on the second: ``\\   /|    Num examples = 1,000
+| Num Epochs = 1 | Total steps = 60``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.program import latin1_regex
+from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
+from gpualert_common.progress.pairs import whole
+
+_EPOCHS = latin1_regex(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
+_STEPS = latin1_regex(rb"\| Total steps = ([\d,]+)")
+
+
+class PARSER(Parser):
+    """Its banner."""
+
+    built_on = "transformers"
+    hints = Hints(rare=rb"==\(\(====\)\)== +Unsloth|Num examples = [\d,]+ \||\| Total steps = ")
+
+    def read(self, line: Line) -> Iterator[Finding]:
+        """What a line says."""
+        yield Named()
+        if found := _EPOCHS.search(line.text):
+            yield Span(total_epochs=whole(found[1]))
+        if found := _STEPS.search(line.text):
+            yield Span(total_steps=whole(found[1]))

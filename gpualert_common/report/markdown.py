@@ -1,0 +1,95 @@
+"""A verdict as a page of Markdown, for pages of engines and for chats.
+
+What comes from a log is escaped: it is shown as it is, whatever stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpualert_common.report.facts import Fact
+from gpualert_common.report.told import STATUS, Shown, Told
+
+MOST_BYTES = 64_000
+_MARKS = re.compile(
+    r"[\\`*\[~|]"
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # within a word it marks nothing
+    r"|^[-+#=]"
+)
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+_ENTITIES = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+
+
+def plain(text: str) -> str:
+    """*text*, which is one line, as Markdown that shows just that."""
+    escaped = _NUMBERED.sub(r"\1\\\2", _MARKS.sub(r"\\\g<0>", text))
+    return escaped.translate(_ENTITIES)
+
+
+def code(text: str) -> str:
+    """*text*, which is one line, as a span of code."""
+    if not text.strip():
+        return ""
+    fence = "`" * (_longest_run(text) + 1)
+    room = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{fence}{room}{text}{room}{fence}"
+
+
+def page(
+    told: Told,
+    *,
+    lasted_s: float | None = None,
+    now: Sequence[Fact] = (),
+    facts: Sequence[Fact] = (),
+    more: str = "",
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """The verdict, the most important first, in at most so many bytes of UTF-8.
+
+    ``now`` is what is new of a run that goes on; ``more`` is a command that tells all of it.
+    """
+    rest = f"\nThe rest is left out{more and f'; {code(more)} tells all of it'}.\n"
+    left = most_bytes - len(rest.encode())
+    kept: list[str] = []
+    told_facts = [*facts, ("More", more)] if more else facts
+    for piece in _pieces(told, lasted_s, now, told_facts):
+        left -= len(piece.encode())
+        if left < 0:
+            return "".join([*kept, rest])
+        kept.append(piece)
+    return "".join(kept)
+
+
+def _pieces(
+    told: Told, lasted_s: float | None, now: Sequence[Fact], facts: Sequence[Fact]
+) -> Iterator[str]:
+    yield f"## {plain(told.headline)}\n\n{plain(told.summary(lasted_s))}\n"
+    yield from _list("Now", [f"{label}: {plain(value)}" for label, value in now])
+    for title, items in told.parts():
+        some = [item for item in items if item]
+        yield from _list(title, [_item(item) for item in some], numbered=title == "Do")
+    yield from _list("Run", [f"{label}: {code(value)}" for label, value in facts])
+
+
+def _item(item: str | Shown) -> str:
+    if not isinstance(item, Shown):
+        return plain(item)
+    said = plain(item.claim)
+    if ":" in item.where:
+        said += f" ({code(item.where)})"
+    elif item.where not in ("", STATUS):
+        said += f" ({plain(item.where)})"
+    # A span and no block: pages wrap it.
+    return f"{said}\n\n  {code(item.excerpt)}" if item.excerpt else said
+
+
+def _list(title: str, items: Sequence[str], *, numbered: bool = False) -> Iterator[str]:
+    for number, item in enumerate(items, start=1):
+        mark = f"{number}." if numbered else "*"
+        yield f"{mark} {item}\n" if number > 1 else f"\n### {title}\n\n{mark} {item}\n"
+
+
+def _longest_run(text: str) -> int:
+    """Of backticks."""
+    return max((len(run) for run in re.findall("`+", text)), default=0)

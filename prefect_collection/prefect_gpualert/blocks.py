@@ -1,0 +1,212 @@
+"""Blocks for where alerts go: filled in once, in the UI or by code, and named by tasks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Literal
+
+from prefect.blocks.core import Block
+from pydantic import Field, HttpUrl, SecretStr
+
+from gpualert_common.errors import DeliveryError
+from gpualert_common.notify.channels import apprise, smtp
+from gpualert_common.notify.secrets import resolve
+from gpualert_common.notify.targets import channel_of
+from prefect_gpualert.dispatch import dispatches_to, in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_DOCUMENTATION_URL = "https://pypi.org/project/prefect-gpualert/"
+_LOGOS = "https://raw.githubusercontent.com/PrefectHQ/prefect/420d0d6a78bb6df1fc18bcf188fdad43c1d22ea9/assets/block-logos/"
+_WAIT_S = 10.0
+"""For each answer of a mail server."""
+
+Table = dict[str, Any]
+"""A channel with its settings; secrets are still what Prefect shows as asterisks."""
+
+
+def reveal(table: Mapping[str, Any]) -> Table:
+    """The table with its secrets as texts."""
+    return {
+        key: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for key, value in table.items()
+    }
+
+
+class _Tested(ABC):
+    """What both kinds of channels have."""
+
+    @abstractmethod
+    def channel(self) -> Table: ...
+
+    @abstractmethod
+    def _probe(self, settings: Table) -> str: ...
+
+    async def atest(self) -> str:
+        """As :meth:`test`."""
+        return await in_thread(self._tried)
+
+    @dispatches_to(atest)
+    def test(self) -> str:
+        """Try the channel without sending anything; returns what was found, in a line.
+
+        A mail server is greeted, login included; of a chat only the URL is looked at.  Raises
+        ConfigError or DeliveryError.
+        """
+        return self._tried()
+
+    def _tried(self) -> str:
+        from gpualert_common.redact import Redactor  # takes a moment, and trainings need none
+
+        table = self.channel()
+        known = [one.get_secret_value() for one in table.values() if isinstance(one, SecretStr)]
+        settings, found = resolve(channel_of(reveal(table), {}), {})
+        masks = Redactor([*known, *found])
+        try:
+            return masks.text(self._probe(settings))
+        except DeliveryError as error:
+            raise DeliveryError(masks.text(str(error)), transient=error.transient) from None
+
+
+class MailChannel(_Tested, Block):
+    """Alerts by mail.
+
+    Give the block, or its name as `prefect:gpualert-mail/BLOCK_NAME`, as `notify` to a task, an
+    operation or a hook of prefect-gpualert.
+
+    Attributes:
+        host: The mail server.
+        to: The addresses that get the alerts.
+        port: The port of the server.
+        security: How the connection is encrypted.
+        user: The name that logs in.
+        password: The password that logs in.
+        sender: The address that alerts come from.
+        ca_file: A file of certificates to trust.
+        size_bytes: The largest mail.
+        ehlo_name: What the server is told this host is called.
+
+    Examples:
+        Send the alert of a training by a configured block:
+        ```python
+        from prefect_gpualert import MailChannel, gpualert_run
+
+        ops = MailChannel.load("BLOCK_NAME")
+        gpualert_run("python train.py", notify=ops)
+        ```
+    """
+
+    _block_type_name = "GPUAlert Mail"
+    _block_type_slug = "gpualert-mail"
+    _logo_url = HttpUrl(f"{_LOGOS}email.png")
+    _documentation_url = HttpUrl(_DOCUMENTATION_URL)
+
+    host: str = Field(default=..., description="The mail server.")
+    to: list[str] = Field(default=..., description="The addresses that get the alerts.")
+    port: int | None = Field(
+        default=None,
+        description="Its port; 587 with `starttls`, 465 with `ssl`, 25 with `none` if unset.",
+    )
+    security: Literal["starttls", "ssl", "none"] = Field(
+        default="starttls",
+        description="How the connection is encrypted; with `none` mails can be read on their way.",
+    )
+    user: str | None = Field(default=None, description="Who logs in; nobody does if unset.")
+    password: SecretStr | None = Field(
+        default=None,
+        description=(
+            "The password; `env:NAME` or `file:PATH` say where the machine that sends has it."
+        ),
+    )
+    sender: str | None = Field(
+        default=None,
+        description=(
+            "The address that alerts come from; the user, or gpualert at the host if unset."
+        ),
+    )
+    ca_file: str | None = Field(
+        default=None,
+        title="CA File",
+        description="A file of certificates to trust beside those of the system.",
+    )
+    size_bytes: int | None = Field(
+        default=None,
+        title="Size",
+        description="The largest mail, in bytes; what the server takes up to 25 MB if unset.",
+    )
+    ehlo_name: str | None = Field(
+        default=None,
+        title="EHLO Name",
+        description="What the server is told this host is called.",
+    )
+
+    def channel(self) -> Table:
+        """The channel that it is, as a table of settings."""
+        settings = self.model_dump(include=set(MailChannel.model_fields), exclude_none=True)
+        if "sender" in settings:
+            settings["from"] = settings.pop("sender")
+        return {"kind": "smtp", "name": name_of(self), **settings}
+
+    def _probe(self, settings: Table) -> str:
+        return smtp.Channel(settings).probe(_WAIT_S)
+
+
+class ChatChannel(_Tested, Block):
+    """Alerts to a chat, a webhook, or anything else that apprise knows.
+
+    Give the block, or its name as `prefect:gpualert-chat/BLOCK_NAME`, as `notify` to a task, an
+    operation or a hook of prefect-gpualert.
+
+    Attributes:
+        url: The URL of apprise.
+        text_bytes: The largest text.
+        files_bytes: The size of all files of one alert together.
+
+    Examples:
+        Send the alert of a training by a configured block:
+        ```python
+        from prefect_gpualert import ChatChannel, gpualert_run
+
+        team = ChatChannel.load("BLOCK_NAME")
+        gpualert_run("python train.py", notify=team)
+        ```
+    """
+
+    _block_type_name = "GPUAlert Chat"
+    _block_type_slug = "gpualert-chat"
+    _logo_url = HttpUrl(f"{_LOGOS}webhook.png")
+    _documentation_url = HttpUrl(_DOCUMENTATION_URL)
+
+    url: SecretStr = Field(
+        default=...,
+        title="URL",
+        description=(
+            "A URL of apprise, such as `ntfy://TOPIC`; `env:NAME` or `file:PATH` say where the "
+            "machine that sends has it."
+        ),
+    )
+    text_bytes: int | None = Field(
+        default=None,
+        title="Text Size",
+        description="The largest text, in bytes; what the service takes if unset.",
+    )
+    files_bytes: int | None = Field(
+        default=None,
+        title="Files Size",
+        description="The size of all files of one alert together, in bytes; 8 MB if unset.",
+    )
+
+    def channel(self) -> Table:
+        """The channel that it is, as a table of settings."""
+        settings = self.model_dump(include=set(ChatChannel.model_fields), exclude_none=True)
+        return {"kind": "apprise", "name": name_of(self), **settings}
+
+    def _probe(self, settings: Table) -> str:
+        return apprise.Channel(settings).probe()
+
+
+def name_of(block: Block) -> str:
+    """The target that names a block that is stored, and "" for another."""
+    name = block._block_document_name  # noqa: SLF001 - Prefect has no other way to ask
+    return f"prefect:{block.get_block_type_slug()}/{name}" if name else ""

@@ -1,0 +1,85 @@
+"""The event ``gpualert.verdict``: what automations can match, and what they are told.
+
+Its names are for good, as the names of the causes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpualert_common.report import Alert, Masks
+from gpualert_common.report.words import one_line
+from prefect_gpualert.owner import Owner
+from prefect_gpualert.presentation import MOST_CELL, Row
+
+NAME = "gpualert.verdict"
+_MOST_TOLD = 20
+"""Of anything that is a list; a Prefect server takes 1.5 MB, and nobody reads the half of it."""
+_FROM_VERDICT = ("family", "fault_class", "exit_code", "signal")
+
+
+def resource(alert: Alert, verdict: Mapping[str, Any], owner: Owner) -> dict[str, str]:
+    """The task run, or flow run, with what became of its training as labels.
+
+    The flow run, its deployment and its tags are related resources, which Prefect adds.
+    """
+    labels = {
+        "prefect.resource.id": owner.resource_id,
+        "prefect.resource.name": owner.name,
+        "gpualert.cause": alert.cause,
+        "gpualert.family": verdict.get("family"),
+        "gpualert.disposition": alert.disposition,
+        "gpualert.attribution": alert.attribution,
+        "gpualert.retry": alert.retry,
+        "gpualert.final": "true" if alert.final else "false",
+        "gpualert.host": alert.host,
+        "gpualert.run-id": alert.run_id,
+    }
+    return {name: label for name, label in labels.items() if label and isinstance(label, str)}
+
+
+def payload(
+    alert: Alert, verdict: Mapping[str, Any], evidence: list[Row], masks: Masks
+) -> dict[str, Any]:
+    """The verdict, redacted and bounded; its names are those of verdict.json."""
+    told = {
+        "schema": 1,
+        "run_id": alert.run_id,
+        "job": alert.job,
+        "host": alert.host,
+        "attempt": alert.attempt,
+        "final": alert.final,
+        "state": alert.state,
+        "disposition": alert.disposition,
+        "cause": alert.cause,
+        "attribution": alert.attribution,
+        "confidence": alert.confidence,
+        "retry": alert.retry,
+        "headline": alert.headline,
+        "implies": alert.implies,
+        "cannot_decide": list(alert.cannot_decide[:_MOST_TOLD]),
+        "do": list(alert.do[:_MOST_TOLD]),
+        "shows": evidence[:_MOST_TOLD],
+        "exit_status": alert.exit_status,
+        "duration_s": alert.duration_s,
+        "log_path": alert.log_path,
+        "record_path": alert.record_path,
+    }
+    details = verdict.get("details")
+    flat = {name: verdict.get(name) for name in _FROM_VERDICT}
+    return {
+        **told,
+        **_scalars(flat, masks),
+        "details": _scalars(details if isinstance(details, dict) else {}, masks),
+    }
+
+
+def _scalars(values: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in [*values.items()][:_MOST_TOLD]:
+        if isinstance(value, str):
+            found[name] = one_line(masks.text(value), MOST_CELL)
+        elif value is None or isinstance(value, bool | int | float):
+            found[name] = value
+    return found

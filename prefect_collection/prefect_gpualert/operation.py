@@ -1,0 +1,315 @@
+"""``TrainingOperation``, in place of ``prefect_shell.ShellOperation``."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import Any, Self
+
+from prefect.blocks.abstract import JobBlock
+from pydantic import (
+    ConfigDict,
+    DirectoryPath,
+    Field,
+    HttpUrl,
+    PrivateAttr,
+    SerializationInfo,
+    field_serializer,
+    field_validator,
+)
+
+from gpualert_common.errors import UsageError
+from prefect_gpualert import alerts
+from prefect_gpualert.command import command_line
+from prefect_gpualert.dispatch import dispatches_to, in_thread, interrupts
+from prefect_gpualert.following import Training, log_to
+from prefect_gpualert.job import TrainingRun
+from prefect_gpualert.prepare import settings_of, training_of
+
+DOCUMENTATION_URL = "https://pypi.org/project/prefect-gpualert/"
+LOGO_URL = "https://raw.githubusercontent.com/PrefectHQ/prefect/420d0d6a78bb6df1fc18bcf188fdad43c1d22ea9/assets/block-logos/terminal.png"
+
+_LABELS = {"stderr.log": "stderr"}
+
+
+class TrainingOperation(JobBlock[list[str]]):
+    """Shell commands that are supervised as one training.
+
+    Takes ShellOperation's place as it is: the same fields, methods and errors.  Beyond it: the log
+    is on disk before the commands start, nothing of them outlives their flow, and the error says
+    why they failed.
+
+    Attributes:
+        commands: A list of commands to execute sequentially.
+        stream_output: Whether to log what a person can follow of the output.
+        log_prefix: Template before each record of the output, with `{pid}` and `{label}`.
+        env: Variables that the commands have beside those of the flow.
+        working_dir: The directory that the commands are executed in.
+        shell: The shell that executes the commands.
+        extension: The extension of the file that the commands are executed from.
+        timeout: A limit that holds even when nobody follows the training any more.
+        grace: The time between the first signal of a stop and the end by force.
+        adopt_within: How long the training may go on after its engine died.
+        state_dir: Where the run record is kept.
+        notify: Who is told how it ended.
+        notify_on: Which ends are told.
+        notify_deadline: How long the end waits for its alerts.
+        artifact: Patterns of files that an alert carries.
+        publish: Whether to show verdict and progress in Prefect, by artifacts and an event.
+
+    Examples:
+        Load a configured block:
+        ```python
+        from prefect_gpualert import TrainingOperation
+
+        training = TrainingOperation.load("BLOCK_NAME")
+        ```
+    """
+
+    model_config = ConfigDict(validate_assignment=True)
+
+    _block_type_name = "Training Operation"
+    _block_type_slug = "training-operation"
+    _logo_url = HttpUrl(LOGO_URL)
+    _documentation_url = HttpUrl(DOCUMENTATION_URL)
+
+    commands: list[str] = Field(
+        default=..., description="A list of commands to execute sequentially."
+    )
+    stream_output: bool = Field(
+        default=True, description="Whether to log what a person can follow of the output."
+    )
+    log_prefix: str | None = Field(
+        default="PID {pid} {label}:\n",
+        title="Log Prefix",
+        description=(
+            "Template before each record of the output. Knows `{pid}` and `{label}` (`stream "
+            "output` or `stderr`). `None` logs the output alone."
+        ),
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict,
+        title="Environment Variables",
+        description="Variables that the commands have beside those of the flow.",
+    )
+    working_dir: DirectoryPath | None = Field(
+        default=None,
+        title="Working Directory",
+        description="The directory that the commands are executed in.",
+    )
+    shell: str | None = Field(
+        default=None, description="The shell that executes the commands; `bash` if unset."
+    )
+    extension: str | None = Field(
+        default=None,
+        description="The extension of the file that the commands are executed from, if any.",
+    )
+    timeout: float | str | None = Field(
+        default=None,
+        description=(
+            "A limit, in seconds or as `8h`, that holds even when nobody follows the training any "
+            "more."
+        ),
+    )
+    grace: float | str | None = Field(
+        default=None,
+        description="The time between the first signal of a stop and the end by force.",
+    )
+    adopt_within: float | None = Field(
+        default=None,
+        title="Adopt Within",
+        description=(
+            "Seconds that the training may go on after its engine died, for the next run of the "
+            "same flow run to adopt it."
+        ),
+    )
+    state_dir: str | None = Field(
+        default=None, title="State Directory", description="Where the run record is kept."
+    )
+    notify: str | dict[str, Any] | list[str | dict[str, Any]] | None = Field(
+        default=None, description="Who is told how it ended: a channel, or a list of them."
+    )
+    notify_on: str | None = Field(
+        default=None,
+        title="Notify On",
+        description="Which ends are told: `failure`, `always` or `never`.",
+    )
+    notify_deadline: float | str | None = Field(
+        default=None,
+        title="Notify Deadline",
+        description="How long the end waits for its alerts, which are sent all the same.",
+    )
+    artifact: str | list[str] | None = Field(
+        default=None, description="Patterns of files that an alert carries."
+    )
+    publish: bool = Field(
+        default=True,
+        description="Whether to show verdict and progress in Prefect, by artifacts and an event.",
+    )
+
+    _trainings: list[Training] = PrivateAttr(default_factory=list)
+    _is_entered: bool = PrivateAttr(default=False)
+
+    @field_validator("notify", mode="before")
+    @classmethod
+    def _by_name(cls, notify: Any) -> Any:
+        """Of a channel's block the name alone: an operation may be stored, for all to read."""
+        return alerts.names(notify)
+
+    @field_serializer("notify")
+    def _kept(self, notify: Any, info: SerializationInfo) -> Any:
+        """For Prefect's database, where it stands for all to read, without any secret."""
+        if info.context and info.context.get("include_secrets"):  # it is being saved
+            alerts.check_for_secrets(notify)
+        return notify
+
+    @field_validator("state_dir", mode="before")
+    @classmethod
+    def _as_text(cls, state_dir: Any) -> Any:
+        return os.fspath(state_dir) if isinstance(state_dir, os.PathLike) else state_dir
+
+    @field_validator("log_prefix")
+    @classmethod
+    def _is_template(cls, log_prefix: str | None) -> str | None:
+        """Here, and not when the first line has to be logged."""
+        try:
+            (log_prefix or "").format(pid=1, label="stderr")
+        except (LookupError, ValueError, AttributeError, TypeError) as error:
+            raise ValueError(f"it knows {{pid}} and {{label}}: {error!r}") from None
+        return log_prefix
+
+    # -- for long trainings ----------------------------------------------------------------
+
+    async def atrigger(self, **open_kwargs: Any) -> TrainingRun:
+        """As :meth:`trigger`."""
+        return await in_thread(lambda: self._trigger(open_kwargs))
+
+    @dispatches_to(atrigger)
+    def trigger(self, **open_kwargs: Any) -> TrainingRun:
+        """Launch the training, or take over what is left of it, and return at once.
+
+        What still runs when the block is closed is stopped then, with all that it left behind.
+        """
+        return self._trigger(open_kwargs)
+
+    def _trigger(self, open_kwargs: dict[str, Any]) -> TrainingRun:
+        return TrainingRun(self._launch(open_kwargs), is_in_block=self._is_entered)
+
+    # -- for short ones --------------------------------------------------------------------
+
+    async def arun(self, **open_kwargs: Any) -> list[str]:
+        """As :meth:`run`; the event loop stays free meanwhile."""
+        return await in_thread(lambda: self._run(open_kwargs))
+
+    @dispatches_to(arun)
+    def run(self, **open_kwargs: Any) -> list[str]:
+        """Run the commands to their end; returns the lines of their standard output.
+
+        Raises TrainingFailed, a RuntimeError, when they failed or were stopped by anybody.
+        """
+        return self._run(open_kwargs)
+
+    def _run(self, open_kwargs: dict[str, Any]) -> list[str]:
+        training = self._launch(open_kwargs, end_survivors=True)
+        try:
+            with training.closing(interrupts()):
+                run = TrainingRun(training, is_in_block=True)
+                run.wait_for_completion()
+                lines: list[str] = run.fetch_result()
+                return lines
+        finally:
+            self._forget(training)
+
+    # -- the end ---------------------------------------------------------------------------
+
+    async def aclose(self) -> None:
+        """As :meth:`close`."""
+        await in_thread(self._close)
+
+    @dispatches_to(aclose)
+    def close(self) -> None:
+        """Stop what still runs of what was triggered, and return when it has ended."""
+        self._close()
+
+    def _close(self, error: BaseException | None = None) -> None:
+        asked = interrupts()
+        for training in self._trainings:
+            training.ask_to_stop(asked, error)
+        with ExitStack() as closing:  # each, whatever comes of the others
+            while self._trainings:
+                closing.callback(self._trainings.pop(0).close, asked, error)
+        log_to(self.logger, "Successfully closed all open processes.")
+
+    async def __aenter__(self) -> Self:
+        self._is_entered = True
+        return self
+
+    async def __aexit__(self, _type: object, error: BaseException | None, _place: object) -> None:
+        await in_thread(lambda: self._close(error))
+
+    def __enter__(self) -> Self:
+        self._is_entered = True
+        return self
+
+    def __exit__(self, _type: object, error: BaseException | None, _place: object) -> None:
+        self._close(error)
+
+    # -- its trainings ---------------------------------------------------------------------
+
+    def _launch(self, open_kwargs: dict[str, Any], *, end_survivors: bool = False) -> Training:
+        if open_kwargs:
+            names = ", ".join(sorted(open_kwargs))
+            raise UsageError(f"{names}: the process of a training takes no such argument")
+        training = self._training(end_survivors=end_survivors)
+        self._trainings.append(training)
+        try:
+            training.launch(interrupts())
+            training.tell(
+                f"PID {training.pid} triggered with {len(self.commands)} commands running inside "
+                f"the {(self.working_dir or '.')!r} directory."
+            )
+        except BaseException as error:
+            self._forget(training)
+            training.close(interrupts(), error)
+            raise
+        return training
+
+    def _forget(self, training: Training) -> None:
+        if training in self._trainings:  # else somebody has closed the block
+            self._trainings.remove(training)
+
+    def _training(self, *, end_survivors: bool) -> Training:
+        settings = settings_of(
+            timeout=self.timeout,
+            grace=self.grace,
+            state_dir=self.state_dir,
+            notify=self.notify,
+            notify_on=self.notify_on,
+            notify_deadline=self.notify_deadline,
+            artifact=self.artifact,
+        )
+        line = command_line(
+            "\n".join(self.commands),
+            helper_command=None,
+            shell=None if self.shell is None else self.shell.lower(),
+            extension=self.extension,
+            state_dir=settings["state_dir"].value,
+        )
+        training = training_of(
+            line,
+            settings,
+            env=self.env,
+            cwd=None if self.working_dir is None else str(self.working_dir),
+            adopt_within_s=self.adopt_within,
+            logger=self.logger,
+            show=lambda log, text: self._show(training, log, text),
+            publish=self.publish,
+            end_survivors=end_survivors,
+        )
+        return training
+
+    def _show(self, training: Training, log: str, text: str) -> None:
+        if self.stream_output and text:
+            label = _LABELS.get(log, "stream output")
+            prefix = (self.log_prefix or "").format(pid=training.pid, label=label)
+            training.tell(prefix.replace("\r\n", "\n").replace("\n", os.linesep) + text)

@@ -1,0 +1,71 @@
+"""From what a task or a block was asked for to a training that can be launched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from prefect import get_run_logger
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_logger
+
+from gpualert_common import config
+from gpualert_common.api import make_spec
+from prefect_gpualert import alerts
+from prefect_gpualert.attempts import current_attempt
+from prefect_gpualert.contexts import current
+from prefect_gpualert.following import Logger, Show, Training
+
+
+def settings_of(**given: Any) -> dict[str, config.Setting]:
+    """Gpualert's settings, with the channels of alerts in the place of Prefect's blocks.
+
+    Raises ConfigError.
+    """
+    given["notify"] = alerts.tables(given.get("notify"))
+    settings = config.load(given, given_as="argument")
+    if settings["streams"].value == "auto":
+        settings["streams"].value = "apart"  # what is returned is of stdout, as upstream's
+    alerts.resolve(settings)
+    return settings
+
+
+def training_of(
+    command: list[str],
+    settings: dict[str, config.Setting],
+    *,
+    env: Mapping[str, str] | None,
+    cwd: str | None,
+    adopt_within_s: float | None,
+    logger: Logger,
+    show: Show,
+    publish: bool = True,
+    end_survivors: bool = False,
+) -> Training:
+    """The training of the current task, or of a flow without one.  ``env`` is added to ours."""
+    spec = make_spec(
+        command,
+        settings,
+        cwd=cwd,
+        name=_name(),
+        env=None if env is None else {**os.environ, **env},
+    )
+    spec.end_survivors |= end_survivors
+    attempt = current_attempt(command, env, cwd, adopt_within_s)
+    return Training(spec, attempt, logger, show, publish=publish)
+
+
+def run_logger() -> Logger:
+    """The logger of the current task or flow, or Prefect's own outside of both."""
+    try:
+        return get_run_logger()
+    except MissingContextError:
+        return get_logger("gpualert")
+
+
+def _name() -> str | None:
+    task, flow = current()
+    if task is not None:
+        return task.task_run.name
+    return None if flow is None or flow.flow_run is None else flow.flow_run.name

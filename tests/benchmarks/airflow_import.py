@@ -1,0 +1,148 @@
+"""What GPUAlertOperator costs whoever reads a DAG, beside BashOperator.
+
+Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
+tests.benchmarks.airflow_import``.  Imports are timed in fresh interpreters.  A DAG file is parsed
+as the DAG processor does it: in a fork of a process that has imported Airflow, and of the file's
+own imports those of ``airflow``, but no others.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from tests.benchmarks import program
+from tests.benchmarks.measure import Row, interleave
+
+T = TypeVar("T")
+
+THEIRS = (
+    "from airflow.sdk import DAG\n"
+    "from airflow.providers.standard.operators.bash import BashOperator\n"
+)
+OURS = "from gpualert_provider.operators.gpualert import GPUAlertOperator\n"
+INFO = "from gpualert_provider import get_provider_info; get_provider_info()"
+
+WAYS = {
+    "airflow.sdk and BashOperator": [THEIRS],
+    "the same, then GPUAlertOperator": [THEIRS, OURS],
+    "GPUAlertOperator alone": [OURS],
+    "the provider's entry point": [INFO],
+}
+ADDED = "what GPUAlertOperator adds"
+"""The second step of the only way that has two."""
+
+_TIMED = """
+import sys
+import time
+for step in sys.argv[1:]:
+    began = time.perf_counter()
+    exec(step)
+    print(1000 * (time.perf_counter() - began))
+"""
+
+_DAG = """
+{imports}
+with DAG("trained", schedule=None) as dag:
+    {task}
+"""
+TASKS = {
+    "BashOperator": "BashOperator(task_id='train', bash_command='true')",
+    "GPUAlertOperator": "GPUAlertOperator(task_id='train', bash_command='true')",
+    "GPUAlertOperator, retry_by_cause={...}": (
+        "GPUAlertOperator(task_id='train', bash_command='true', retry_by_cause={'network': 'stop'})"
+    ),
+}
+
+
+def measure(home: Path, rounds: int) -> list[Row]:
+    """The two rows: imports, and a DAG file of one task."""
+    os.environ |= {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
+    }
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    return [imports(rounds), files(home, rounds)]
+
+
+def imports(rounds: int) -> Row:
+    """Each way in interpreters of its own."""
+    row = Row("Airflow: imports, each in a fresh interpreter")
+    found = _rounds({name: partial(_imported, steps) for name, steps in WAYS.items()}, rounds)
+    for name, times in found.items():
+        row.add(name, [sum(steps) for steps in times], "ms")
+        if len(times[0]) > 1:
+            row.add(ADDED, [steps[-1] for steps in times], "ms")
+    return row
+
+
+def files(home: Path, rounds: int) -> Row:
+    """A file of one task of either operator, parsed and serialised."""
+    from airflow.dag_processing import processor
+    from structlog import get_logger
+
+    row = Row("Airflow: a DAG file of one task, parsed as the DAG processor does")
+    ways = {}
+    (home / "dags").mkdir()
+    for number, (name, task) in enumerate(TASKS.items()):
+        path = home / "dags" / f"dag_{number}.py"
+        path.write_text(_DAG.format(imports=THEIRS if not number else THEIRS + OURS, task=task))
+        processor._pre_import_airflow_modules(str(path), get_logger())
+        ways[name] = partial(_parsed, path)
+    gc.freeze()  # so does the DAG processor, once it has imported what it keeps
+    for name, times in _rounds(ways, rounds).items():
+        row.add(name, times, "ms")
+    return row
+
+
+def _rounds(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    interleave(ways, 1)  # writes the bytecode
+    return interleave(ways, rounds)
+
+
+def _imported(steps: list[str]) -> list[float]:
+    command = [sys.executable, "-c", _TIMED, *steps]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(line) for line in done.stdout.splitlines()]
+
+
+def _parsed(path: Path) -> float:
+    answer, told = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(told, str(_parse(path)).encode())
+        finally:
+            os._exit(0)
+    os.close(told)
+    os.waitpid(child, 0)
+    with open(answer) as file:
+        return float(file.read())
+
+
+def _parse(path: Path) -> float:
+    from airflow.dag_processing import processor
+    from structlog import get_logger
+
+    request = processor.DagFileParseRequest(
+        file=str(path), bundle_path=path.parent, bundle_name="benchmark"
+    )
+    began = time.perf_counter()
+    result = processor._parse_file(request, get_logger())
+    took_s = time.perf_counter() - began
+    assert result is not None
+    assert len(result.serialized_dags) == 1, result.import_errors
+    return 1000 * took_s
+
+
+if __name__ == "__main__":
+    raise SystemExit(program.run(measure, rounds=20))

@@ -1,0 +1,128 @@
+"""``gpualert doctor``: what it says of each source, whatever the source does."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpualert_common.observe.source import names
+from tests.supervised import Lab, python
+
+ROOT = Path(__file__).parents[2]
+
+DOCTOR = """
+import argparse, sys
+from gpualert_common.cli.doctor import doctor
+{break_it}
+sys.exit(doctor(argparse.Namespace(json="--json" in sys.argv)))
+"""
+
+
+def told(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str, Any]]:
+    """What it says as JSON of each source, in a process that was prepared by this code."""
+    command = (*python(DOCTOR.format(break_it=break_it)), "--json")
+    done = lab.call(command, cwd=ROOT, **options)
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert value["schema"] == 1
+    return {one["name"]: one for one in value["sources"]}
+
+
+def test_every_source_is_told(lab: Lab) -> None:
+    """Each source is told: what it decides, and where it does not work, why."""
+    findings = told(lab)
+    assert list(findings) == names()
+    for one in findings.values():
+        assert set(one) == {"name", "works", "decides", "why", "remedy"}
+        assert one["decides"]
+        assert one["works"] == (not one["why"])
+
+
+def test_what_works_everywhere(lab: Lab) -> None:
+    """Of the machine's own sources some work for every user of every Linux."""
+    findings = told(lab)
+    assert all(findings[name]["works"] for name in ("processes", "disk", "environment"))
+
+
+def test_the_table(lab: Lab) -> None:
+    """People get a line for each source, and below it what is missing and what would help."""
+    broken = (
+        "from gpualert_common.observe.sources import kernel_log\nkernel_log.PATH = '/nowhere/kmsg'"
+    )
+    done = lab.call(python(DOCTOR.format(break_it=broken)), cwd=ROOT)
+    lines = done.stdout.decode().splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == names()
+    (at,) = [number for number, line in enumerate(lines) if line.startswith("kernel_log ")]
+    assert lines[at].split()[1] == "no"
+    assert lines[at + 1].strip().startswith("why: /nowhere/kmsg")
+    assert lines[at + 2].strip().startswith("remedy: ")
+
+
+def test_a_source_that_hangs(lab: Lab) -> None:
+    """A source that does not open in time is given up and told; all others are told as well."""
+    os.mkfifo(lab.home / "memory")  # whoever opens it to read waits for a writer
+    broken = (
+        "from gpualert_common.cli import doctor as module\n"
+        "module.DEADLINE_S = 0.5\n"
+        "from gpualert_common.observe.sources import pressure\n"
+        f"pressure.HOST = {str(lab.home)!r}"
+    )
+    findings = told(lab, broken)
+    assert findings["pressure"]["works"] is False
+    assert "0.5 s" in findings["pressure"]["why"]
+    assert findings["processes"]["works"] is True
+    assert list(findings) == names()
+
+
+@pytest.mark.parametrize(
+    ("dies", "why"),
+    [
+        ("raise ValueError('of all things')", "ValueError: of all things"),
+        ("os._exit(3)", "ended with status 3"),
+        ("os.kill(os.getpid(), 11)", "killed by signal 11"),
+        ("sys.exit('gone')", "SystemExit: gone"),
+    ],
+)
+def test_a_source_that_fails(lab: Lab, dies: str, why: str) -> None:
+    """A source that raises anything, or takes its process along, is told; the rest is told too."""
+    broken = (
+        "import os\n"
+        "from gpualert_common.observe.sources import pressure\n"
+        "def opens(path):\n"
+        f"    {dies}\n"
+        "pressure._stalls = opens"
+    )
+    findings = told(lab, broken)
+    assert findings["pressure"]["works"] is False
+    assert why in findings["pressure"]["why"]
+    assert findings["processes"]["works"] is True
+
+
+def test_a_driver_that_prints(lab: Lab) -> None:
+    """What a library prints while a source opens does not spoil the JSON."""
+    broken = (
+        "import os\n"
+        "from gpualert_common.observe.sources import pressure\n"
+        "pressure._stalls = lambda path: os.write(1, b'driver speaking')"
+    )
+    assert told(lab, broken)["pressure"]["works"] is True
+
+
+@pytest.mark.e2e
+def test_without_the_right_to_read_the_log(lab: Lab) -> None:
+    """Who may not read the kernel's log is told so, and how to be allowed; who may is told that."""
+    restricted = Path("/proc/sys/kernel/dmesg_restrict").read_text().strip() == "1"
+    kmsg = Path("/dev/kmsg")
+    there = kmsg.exists() and stat.S_ISCHR(kmsg.stat().st_mode)
+    unprivileged = ("setpriv", "--bounding-set=-syslog,-sys_admin", "--")
+    done = lab.call((*unprivileged, *python(DOCTOR.format(break_it="")), "--json"), cwd=ROOT)
+    (log,) = [one for one in json.loads(done.stdout)["sources"] if one["name"] == "kernel_log"]
+    assert log["works"] == (there and not restricted)
+    if there and restricted:
+        assert os.strerror(1) in log["why"]
+        assert "CAP_SYSLOG" in log["remedy"]

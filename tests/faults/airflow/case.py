@@ -1,0 +1,186 @@
+"""One task in one fault, under one operator: how it is begun and watched, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpualert_common import store
+from gpualert_common.record import Record
+from tests.faults.airflow.deployment import Deployment
+from tests.observer import Observer, command_of, left_of
+from tests.supervised import until
+
+STARTS_WITHIN_S = 90.0
+ENDS_WITHIN_S = 360.0
+LOOKS_FOR_S = 20.0
+"""How long after a task's end we look for processes of it; twice the grace and more."""
+
+
+@dataclass
+class Case:
+    """One task in one fault, and what came of it; ``index`` is that of a mapped task."""
+
+    row: str
+    operator: str
+    lab: Deployment = field(repr=False)
+    observer: Observer = field(repr=False)
+    index: int = -1
+    queue: str = ""
+    run: str = ""
+    started: bool = False
+    problem: str = ""
+    state: str = ""
+    tries: int = 0
+    returned: Any = None
+    trainings: int = 0
+    most_at_once: int = 0
+    said: int = 0
+    lost: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    gone_after_s: float | None = None
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    siblings: list[Case] = field(default_factory=list, repr=False)
+
+    @property
+    def dag(self) -> str:
+        """Name of the DAG."""
+        return f"{self.row}.{self.operator}"
+
+    @property
+    def mark(self) -> str:
+        """What its trainings carry."""
+        return self.dag if self.index < 0 else f"{self.dag}[{self.index}]"
+
+    @property
+    def task_id(self) -> str:
+        """Name of the task; one that is mapped is in a group."""
+        return "train" if self.index < 0 else "group.train"
+
+    # -- what is done ----------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Trigger the DAG and return when its training is at work for a second and a half."""
+        with self.lab.starting:
+            self.run = self.lab.trigger(self.dag)
+            self.begins()
+
+    def begins(self) -> None:
+        """Return when its training is at work for a second and a half."""
+        what = f"{self.mark} to train"
+        until(lambda: self.observer.trainings(self.mark), what, STARTS_WITHIN_S)
+        assert self.task()["try_number"] == 1, f"{self.mark} did not begin in its first try"
+        time.sleep(1.5)
+        self.started = True
+
+    def with_siblings(self, count: int) -> list[Case]:
+        """The cases of all indexes of a mapped task, this one among them."""
+        given = (self.row, self.operator, self.lab, self.observer)
+        self.siblings = [Case(*given, one) for one in range(count) if one != self.index]
+        return [self, *self.siblings]
+
+    def runner(self) -> int:
+        """The process that runs the task, a child of its executor's worker."""
+        pid = until(lambda: self.task().get("pid"), "the runner", STARTS_WITHIN_S, poll_s=1.0)
+        assert "airflow" in command_of(pid)[0], f"{pid} is {command_of(pid)}"
+        return int(pid)
+
+    def task(self) -> dict[str, Any]:
+        """The task instance as the API tells it."""
+        return self.lab.task(self.dag, self.run, self.task_id, self.index)
+
+    def reaches(self, tries: int, *states: str) -> None:
+        """Return when that try is in one of these states."""
+
+        def there() -> bool:
+            task = self.task()
+            return bool(task["try_number"] >= tries and task["state"] in states)
+
+        until(there, f"{self.mark} to be {states} in try {tries}", ENDS_WITHIN_S, poll_s=1.0)
+
+    # -- what came of it -------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Fill in what came of it: now, and for some time after its end."""
+        task = self.task()
+        self.state, self.tries = task["state"], task["try_number"]
+        self.returned = self.lab.returned(self.dag, self.run, self.task_id, self.index)
+        began = time.monotonic()
+        while (self.left or self.gone_after_s is None) and time.monotonic() < began + LOOKS_FOR_S:
+            waited_s = round(time.monotonic() - began, 1)
+            self.left = list(left_of(self.mark).values())
+            self.gone_after_s = None if self.left else waited_s
+            time.sleep(0.2)
+        self.trainings = len(self.observer.seen.get(self.mark, ()))
+        self.most_at_once = self.observer.most.get(self.mark, 0)
+        kept: set[str] = set()
+        runs: dict[str, dict[str, Any]] = {}
+        for record in self._records():
+            runs[record.run_id] = told_by(record)
+            kept.update(_lines(Path(record.log_path(record.logs[-1]))))
+        self.runs = [runs[run_id] for run_id in sorted(runs)]  # which is by their start
+        if self.operator == "BashOperator":
+            kept.update(self._logged())
+        said = [path for path in self.lab.said.iterdir() if path.stem == self.mark]
+        lines = [line for path in said for line in _lines(path)]
+        self.said = len(lines)
+        self.lost = [line for line in lines if line not in kept]
+        for sibling in self.siblings:
+            sibling.look()
+
+    def _records(self) -> Iterator[Record]:
+        key = ["airflow", self.dag, self.run, self.task_id, str(self.index)]
+        for place in self.lab.states():
+            for record in store.records(str(place)):
+                own = os.path.dirname(record.path) == str(place / store.RUNS)
+                if own and (record.spec.get("custody") or {}).get("key") == key:
+                    yield record
+
+    def _logged(self) -> Iterator[str]:
+        """The lines of Airflow's log of the task, all attempts."""
+        place = self.lab.home / "logs" / f"dag_id={self.dag}" / f"run_id={self.run}"
+        place /= f"task_id={self.task_id}"
+        if self.index >= 0:
+            place /= f"map_index={self.index}"
+        for path in place.glob("attempt=*.log"):
+            for line in _lines(path):
+                try:
+                    yield str(json.loads(line).get("event"))
+                except ValueError:
+                    continue
+
+    def to_json(self) -> dict[str, Any]:
+        """What a page can show."""
+        names = ("row", "operator", "index", "state", "tries", "returned", "trainings", "problem")
+        fields = {name: getattr(self, name) for name in names}
+        fields["most_at_once"] = self.most_at_once
+        fields["left_alive"] = len(self.left)
+        fields["gone_after_s"] = self.gone_after_s
+        fields["lines_said"], fields["lines_lost"] = self.said, len(self.lost)
+        fields["runs"] = self.runs
+        return fields
+
+
+def told_by(record: Record) -> dict[str, Any]:
+    """What a record says of its run."""
+    ending = record.ending
+    verdict = record.read_json("verdict.json") or {}
+    outcome = record.read_json("outcome.json") or {}
+    return {
+        "state": record.state,
+        "exit_code": None if ending is None else ending.exit_code,
+        "disposition": verdict.get("disposition"),
+        "cause": verdict.get("cause"),
+        "adopted": record.event("adopted") is not None,
+        "claimed": record.claimed_by is not None,
+        "outcome": outcome.get("state"),
+    }
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(errors="replace").splitlines()

@@ -1,0 +1,119 @@
+"""What the next run of a flow run does about the training that its dead engine left behind."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.prefect.deployment import Place, worker
+from tests.faults.prefect.rows import OURS
+from tests.faults.prefect.scene import START_S, Scene
+from tests.supervised import until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_worker(place: Place) -> Iterator[None]:
+    """One worker for all of them."""
+    with worker(place.home, place.url):
+        yield
+
+
+@pytest.fixture
+def scenes(place: Place) -> Iterator[list[Scene]]:
+    """A scene for each of our faces, ended with the test."""
+    found = [Scene.new(place, face) for face in OURS]
+    yield found
+    for scene in found:
+        scene.clear()
+
+
+def begin(scenes: list[Scene], **parameters: object) -> None:
+    """Have the worker run them, and return when every training is there."""
+    for scene in scenes:
+        scene.deploy(**parameters)
+    for scene in scenes:
+        scene.begins()
+
+
+def kill_engines(scenes: list[Scene]) -> None:
+    """SIGKILL to every engine; returns when the API knows that the flows have crashed."""
+    for scene in scenes:
+        scene.signal_engine(signal.SIGKILL)
+    until(
+        lambda: all(scene.state() == "Crashed" for scene in scenes),
+        "the worker to report the crash",
+        START_S,
+    )
+
+
+def run_again(scenes: list[Scene]) -> None:
+    """Run the same flow runs again, as an automation or a person would, to their end."""
+    before = {scene.mark: len(scene.engines()) for scene in scenes}
+    for scene in scenes:
+        scene.run_again()
+
+    def ended() -> bool:
+        return all(len(s.engines()) > before[s.mark] and s.ended() is not None for s in scenes)
+
+    until(ended, "the flows to be run again", START_S)
+
+
+def result_of(scene: Scene) -> str:
+    """What the last run of the flow returned."""
+    ended = scene.ended()
+    assert ended is not None
+    assert "returned" in ended, ended
+    return str(ended["returned"])
+
+
+def test_next_run_adopts_a_live_training(scenes: list[Scene], place: Place) -> None:
+    """It follows the training of the first engine to its end and returns its result."""
+    begin(scenes, seconds=40.0, ours={"grace": 3.0, "adopt_within": 60.0})
+    kill_engines(scenes)
+    run_again(scenes)
+    for scene in scenes:
+        (pid,) = place.observer.seen[scene.mark]
+        assert result_of(scene) == f"trained by {pid}"
+        (record,) = scene.records()
+        assert record.event("orphaned") is not None
+        assert record.event("adopted") is not None
+        assert scene.told()["disposition"] == "completed"
+
+
+def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> None:
+    """The first run after the end takes the result; one more run of the flow trains anew."""
+    begin(scenes, seconds=8.0, ours={"grace": 3.0, "adopt_within": 60.0})
+    kill_engines(scenes)
+    until(
+        lambda: all(scene.records()[0].state == "ended" for scene in scenes),
+        "the trainings to end unseen",
+    )
+    run_again(scenes)
+    for scene in scenes:
+        (pid,) = place.observer.seen[scene.mark]
+        assert result_of(scene) == f"trained by {pid}"
+    run_again(scenes)
+    for scene in scenes:
+        first, second = place.observer.seen[scene.mark]
+        assert first != second
+        assert result_of(scene) == f"trained by {second}"
+        assert place.observer.most[scene.mark] == 1
+
+
+def test_without_leave_it_waits_and_trains_anew(scenes: list[Scene], place: Place) -> None:
+    """A training that nobody may adopt is ended; the next run waits for that, then trains."""
+    begin(scenes, how="deaf", seconds=25.0, ours={"grace": 10.0})
+    kill_engines(scenes)
+    run_again(scenes)
+    for scene in scenes:
+        _, second = place.observer.seen[scene.mark]
+        assert result_of(scene) == f"trained by {second}"
+        assert place.observer.most[scene.mark] == 1
+        first = scene.records()[0].ending
+        assert first is not None
+        assert first.signal == signal.SIGTERM
+        assert scene.told()["disposition"] == "completed"

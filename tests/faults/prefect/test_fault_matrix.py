@@ -1,0 +1,63 @@
+"""What is left of a training when its flow, engine, worker or server comes to harm.
+
+Every fault is done to our tasks and to those of prefect-shell at once; ours are asserted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.prefect import rows
+from tests.faults.prefect.deployment import ROOT, Place
+from tests.faults.prefect.rows import FAULTS, OURS, Fault, Outcome
+from tests.faults.prefect.scene import GRACE_S, MOST_S
+
+pytestmark = pytest.mark.e2e
+
+FIGURES = ROOT / ".bench" / "prefect-faults.json"
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[list[Outcome]]:
+    """Collects what came of every fault, prints it as a table and stores it at the end."""
+    found: list[Outcome] = []
+    yield found
+    print(f"\n{rows.table(found)}")
+    rows.store_outcomes(FIGURES, found)
+
+
+@pytest.fixture(scope="module", params=FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+def row(
+    request: pytest.FixtureRequest, place: Place, outcomes: list[Outcome]
+) -> tuple[Fault, dict[str, Outcome]]:
+    """One fault, and what came of every face."""
+    fault: Fault = request.param
+    found = rows.play(fault, place)
+    outcomes += found.values()
+    return fault, found
+
+
+@pytest.mark.parametrize("face", OURS)
+def test_ours(row: tuple[Fault, dict[str, Outcome]], face: str) -> None:
+    """Nothing is left, there never were two, and neither task nor record claims a success."""
+    fault, found = row
+    outcome = found[face]
+    assert outcome.left == 0
+    assert outcome.gone_s is not None
+    assert outcome.most == 1
+    assert outcome.record["runs"] == 1
+    assert outcome.record["state"] == "ended"
+    assert outcome.record["disposition"] == (fault.disposition or outcome.record["disposition"])
+    if fault.disposition == "completed":  # no reason to end a training: it came to its own end
+        assert outcome.task == "returned"
+        assert outcome.record["exit_code"] == 0
+        return
+    assert outcome.gone_s < MOST_S + GRACE_S
+    assert outcome.task != "returned"
+    assert outcome.state != "Completed"
+    assert outcome.record["signal"] is not None
+    assert outcome.record["disposition"] != "completed"
+    if fault.how == "save":
+        assert outcome.record["exit_code"] == 0

@@ -1,0 +1,77 @@
+"""What the tests of this folder share.
+
+The tests of NVML play a stand-in for its library.  On a machine with GPUs, GPUALERT_REAL_NVML=1
+runs against the driver instead: then those marked ``standin`` are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.observe.standin import Clock, Gpu, Scenario, environment, gpu
+from tests.observe.standin.watch import Watch
+from tests.supervised import lab
+
+__all__ = ["lab"]
+
+REAL = os.environ.get("GPUALERT_REAL_NVML") == "1"
+
+Watcher = Callable[..., Watch]
+Player = Callable[..., Watch]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker means."""
+    config.addinivalue_line("markers", "standin: scripts what no real GPU does on demand")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what a real driver cannot do, where there is to be one."""
+    if REAL:
+        left_out = [item for item in items if item.get_closest_marker("standin")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture
+def watch() -> Iterator[Watcher]:
+    """Opens sources in processes of their own, as :class:`Watch` does; all are gone afterwards."""
+    watches: list[Watch] = []
+
+    def start(source: str, variables: Mapping[str, str], before: str = "") -> Watch:
+        watches.append(Watch(source, variables, before))
+        return watches[-1]
+
+    yield start
+    for one in watches:
+        one.kill()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> dict[str, str]:
+    """The variables of a machine with GPUs: the real one, or one with two that are played."""
+    if REAL:
+        return {}
+    return environment(Scenario((gpu(0), gpu(1))), tmp_path / "machine")
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> Clock:
+    """A clock at second 0."""
+    return Clock(tmp_path)
+
+
+@pytest.fixture
+def play(watch: Watcher, tmp_path: Path, clock: Clock) -> Player:
+    """Opens NVML on a machine with these GPUs; ``more`` are words of its scenario."""
+
+    def start(*gpus: Gpu, before: str = "", hidden: tuple[str, ...] = (), **more: Any) -> Watch:
+        scenario = Scenario(gpus, **{"clock": clock.path, **more})
+        return watch("nvml", environment(scenario, tmp_path / "machine", hidden), before)
+
+    return start

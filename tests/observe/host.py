@@ -1,0 +1,105 @@
+"""What the tests of the host's sources share: looks at real processes, and groups with a limit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpualert_common.observe.source import Event, Sample, Source, Subject, class_of
+from tests.supervised import until
+
+MARK = "GPUALERT_MARK_of_a_test"
+V1 = Path("/sys/fs/cgroup/memory")
+V2 = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one look saw."""
+
+    samples: dict[str, dict[str, float]]
+    events: list[Event]
+
+    def of_kind(self, what: str) -> list[Event]:
+        """The events of one kind."""
+        return [event for event in self.events if event.what == what]
+
+
+def subject(pid: int | None = None, **changed: Any) -> Subject:
+    """A run led by this process, of the present moment unless said otherwise."""
+    given = {"started_at": time.time(), "record_path": "/nowhere/run", **changed}
+    return Subject("run", os.getpid() if pid is None else pid, MARK, **given)
+
+
+def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
+    """A source, opened for such a run."""
+    return class_of(name)(subject(pid, **changed))
+
+
+def look(source: Source) -> Seen:
+    """Look once."""
+    seen = list(source.look())
+    samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}
+    return Seen(samples, [one for one in seen if isinstance(one, Event)])
+
+
+@contextmanager
+def limited_group(limit_bytes: int) -> Iterator[Path]:
+    """A new cgroup of the machine with a limit of memory, and none of swap; for root."""
+    is_v1 = (V1 / "memory.limit_in_bytes").exists()
+    path = (V1 if is_v1 else V2) / f"gpualert-test-{uuid.uuid4().hex[:12]}"
+    if not is_v1:
+        (V2 / "cgroup.subtree_control").write_text("+memory")
+    path.mkdir()
+    names = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+    limits = dict.fromkeys(names, limit_bytes)
+    if not is_v1:
+        limits = {"memory.max": limit_bytes, "memory.swap.max": 0}
+    for name, limit in limits.items():
+        if (path / name).exists():
+            (path / name).write_text(str(limit))
+    try:
+        yield path
+    finally:
+        until(lambda: remove(path), f"{path} to be empty")
+
+
+def remove(group: Path) -> bool:
+    """Remove a cgroup; False while a process is left in it."""
+    try:
+        group.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+EATS = """
+import os, sys
+with open(sys.argv[1], "w") as procs: procs.write(str(os.getpid()))
+print("in", flush=True)
+sys.stdin.readline()
+held = []
+while True: held.append(b"x" * (1 << 20))
+"""
+"""Enters the cgroup, waits for a line, and then takes all memory that it gets."""
+
+
+def eat(command: tuple[str, ...], group: Path, **options: Any) -> subprocess.Popen[bytes]:
+    """Start it as a leader of its own, and return when it is in the cgroup."""
+    process = subprocess.Popen(
+        (*command, str(group / "cgroup.procs")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        **options,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"in\n"
+    return process

@@ -1,0 +1,82 @@
+"""Checkpoints that were there before a run: what is found, and what is not looked at."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.observe.sources.checkpoints import MOST_ENTRIES, MOST_TOLD, survey
+
+NOW = time.time()
+BEFORE = NOW - 3600
+
+
+def _write(path: Path, at: float = BEFORE) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"state")
+    os.utime(path, (at, at))
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("step-400.pt", 400),
+        ("epoch=3-step=1200.ckpt", 1200),
+        ("last.ckpt", None),
+        ("checkpoint_last.pt", None),
+        ("iter_0000300", 300),
+        ("latest_checkpointed_iteration.txt", None),
+    ],
+)
+def test_in_the_output(name: str, step: int | None, tmp_path: Path) -> None:
+    """What frameworks call their checkpoints is found, with its step."""
+    _write(tmp_path / "out" / name)
+    found = survey(["python", "t.py", "--output_dir", "out"], str(tmp_path), NOW)
+    assert [(one["path"], one["step"]) for one in found["before"]] == [(f"out/{name}", step)]
+
+
+@pytest.mark.parametrize("name", ["config.json", "events.out.tfevents.1", "model.safetensors"])
+def test_other_files(name: str, tmp_path: Path) -> None:
+    """What else lies in an output is none."""
+    _write(tmp_path / "out" / name)
+    assert survey(["t", "--output_dir", "out"], str(tmp_path), NOW)["before"] == []
+
+
+def test_its_own_do_not_count(tmp_path: Path) -> None:
+    """What was written after the launch is the run's own."""
+    _write(tmp_path / "out" / "step-1.pt", NOW + 5)
+    command = ["t", "--output_dir", "out", "--resume", "out/step-1.pt"]
+    found = survey(command, str(tmp_path), NOW)
+    assert found == {"named": {"out/step-1.pt": False}, "before": []}
+
+
+def test_named(tmp_path: Path) -> None:
+    """Of what is named it is told whether it was there: files, folders, and neither."""
+    _write(tmp_path / "run" / "last.pt")
+    (tmp_path / "empty").mkdir()
+    options = ("--resume", "run", "--load=run/last.pt", "--ckpt_path", "empty", "--init_from", "x")
+    found = survey(["t", *options], str(tmp_path), NOW)["named"]
+    assert found == {"run": True, "run/last.pt": True, "empty": False, "x": False}
+
+
+def test_bounded(tmp_path: Path) -> None:
+    """The newest few are told, and of a huge folder not more than so many entries are looked at."""
+    for number in range(MOST_TOLD + 3):
+        _write(tmp_path / "out" / f"step-{number}.pt", BEFORE + number)
+    told = survey(["t", "--save", "out"], str(tmp_path), NOW)["before"]
+    assert [one["step"] for one in told] == list(range(MOST_TOLD + 2, 2, -1))
+    (tmp_path / "huge").mkdir()
+    for number in range(MOST_ENTRIES + 10):
+        (tmp_path / "huge" / f"n{number}").touch()
+    assert survey(["t", "--out", "huge"], str(tmp_path), NOW)["before"] == []
+
+
+@pytest.mark.parametrize("value", ["", "no/such/folder", "s3://bucket/run", "a\0b"])
+def test_nothing_there(value: str, tmp_path: Path) -> None:
+    """No path, one of elsewhere and one that is none are no error."""
+    found = survey(["t", "--output_dir", value, "--resume", value], str(tmp_path), NOW)
+    assert found["before"] == []
+    assert not any(found["named"].values())

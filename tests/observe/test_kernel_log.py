@@ -1,0 +1,338 @@
+"""The kernel's log: whose words they are, of which time, and of whose processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualert_common.observe.kmsg import KERNEL, Reader, parse
+from gpualert_common.observe.source import Source, UnavailableError, class_of
+from gpualert_common.observe.sources import kernel_log
+from tests.observe import host
+from tests.observe.host import Seen, look
+from tests.observe.kernel_lines import HITS, KILLED, LIMIT
+from tests.supervised import python, shell, until
+
+root = pytest.mark.e2e
+
+
+# -- records -----------------------------------------------------------------------------------
+
+
+def test_a_record_is_taken_apart() -> None:
+    r"""Facility, level, number, time and text come out; ``\x`` is undone, lines behind are not."""
+    record = parse(rb"12,4711,1500000,-;a\x5cx2db \xe2\x82\xac" + b"\n SUBSYSTEM=pci\n")
+    assert record is not None
+    assert (record.facility, record.level, record.sequence) == (1, 4, 4711)
+    assert record.at_s == 1.5
+    assert record.text == r"a\x2db €"
+
+
+@given(st.binary())
+def test_no_bytes_are_too_odd(data: bytes) -> None:
+    """What is no record gives None, and raises nothing."""
+    parse(data)
+    parse(b"6,1,2,-;" + data)
+
+
+def replies(*given: bytes | OSError) -> Callable[[], bytes]:
+    """A device that gives these, and then has nothing more."""
+    left = list(given)
+
+    def read() -> bytes:
+        reply = left.pop(0) if left else BlockingIOError()
+        if isinstance(reply, OSError):
+            raise reply
+        return reply
+
+    return read
+
+
+def test_overwritten_records_are_counted() -> None:
+    """A reader that was too slow goes on with the oldest record left, and knows how many went."""
+    reader = Reader(replies(b"6,7,1,-;a", BrokenPipeError(), b"6,19,2,-;b", b"6,20,3,-;c"))
+    assert [record.text for record in reader.records()] == ["a", "b", "c"]
+    assert reader.lost == 11
+
+
+def test_a_read_that_fails_is_an_error() -> None:
+    """A device that cannot be read any more is no empty one."""
+    reader = Reader(replies(b"6,7,1,-;a", PermissionError()))
+    with pytest.raises(PermissionError):
+        list(reader.records())
+
+
+# -- the source, on records that are given to it -------------------------------------------------
+
+
+class Device:
+    """Stands in for ``/dev/kmsg``: a socket gives one record for each read, too."""
+
+    def __init__(self) -> None:
+        self._here, self.there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.there.setblocking(False)
+        self._sequence = -1
+
+    def say(self, text: str, ago_s: float = 0.0, facility: int = KERNEL, skip: int = 0) -> None:
+        """Write a record of the kernel, or of somebody else."""
+        self._sequence += 1 + skip
+        at = int((time.monotonic() - ago_s) * 1e6)
+        self._here.send(f"{8 * facility + 4},{self._sequence},{at},-;{text}\n".encode())
+
+    def close(self) -> None:
+        """Close both ends."""
+        self._here.close()
+        self.there.close()
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """The device that the source opens."""
+    stand_in = Device()
+    monkeypatch.setattr(kernel_log, "_open", lambda path: os.dup(stand_in.there.fileno()))
+    yield stand_in
+    stand_in.close()
+
+
+XID = "NVRM: Xid (PCI:0000:05:00): 48, pid=4107, name=python3, DBE"
+
+
+def test_only_what_was_said_since_the_start(device: Device) -> None:
+    """Opened late, it finds what the kernel said since the run began, and nothing older."""
+    device.say(XID.replace("05", "01"), ago_s=100)
+    device.say(XID.replace("05", "02"), ago_s=50)
+    device.say(XID.replace("05", "03"))
+    source = host.opened("kernel_log", started_at=time.time() - 60)
+    events = look(source).of_kind("xid")
+    assert [event.of for event in events] == ["pci:0000:02:00", "pci:0000:03:00"]
+    assert events[0].at == pytest.approx(time.time() - 50, abs=5)
+    device.say(XID)
+    (event,) = look(source).events
+    assert event.of == "pci:0000:05:00"
+
+
+def test_only_the_kernel_is_believed(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process wrote into the log is nothing, unless a test says otherwise."""
+    source = host.opened("kernel_log")
+    device.say(XID, facility=1)
+    assert look(source).events == []
+    monkeypatch.setenv("GPUALERT_TEST_KMSG_FACILITY", "1")
+    source = host.opened("kernel_log")
+    device.say(XID, facility=1)
+    device.say(XID, facility=3)
+    assert len(look(source).of_kind("xid")) == 1
+
+
+def test_a_storm_is_counted_and_not_told(device: Device) -> None:
+    """Of one kind so many events are told; the number of all of them is."""
+    source = host.opened("kernel_log")
+    told_in_all = 0
+    for _look in range(3):
+        for _record in range(30):
+            device.say(XID)
+        seen = look(source)
+        told_in_all += len(seen.events)
+    assert told_in_all == kernel_log.MOST_OF_A_KIND
+    assert seen.samples["kernel"]["xid_total"] == 90
+
+
+def test_nothing_new_writes_nothing(device: Device) -> None:
+    """A look at a quiet kernel has no sample after the first."""
+    source = host.opened("kernel_log")
+    assert look(source).samples == {"kernel": {"records_lost_total": 0}}
+    assert look(source) == Seen({}, [])
+
+
+def test_what_was_overwritten_is_admitted(device: Device) -> None:
+    """Records that went before they were read are an event, and a number."""
+    device.say("first", ago_s=100)
+    source = host.opened("kernel_log")
+    look(source)
+    device.say("later", skip=40)
+    seen = look(source)
+    assert [event.what for event in seen.events] == ["kernel_log_overwritten"]
+    assert seen.samples["kernel"]["records_lost_total"] == 40
+
+
+def test_a_log_that_begins_too_late_is_admitted(device: Device) -> None:
+    """Opened after the end, it says so when the oldest record is younger than the run."""
+    device.say("the oldest that is left", ago_s=10, skip=7)
+    events = look(host.opened("kernel_log", started_at=time.time() - 60)).events
+    assert [event.what for event in events] == ["kernel_log_overwritten"]
+    assert "first 50 s" in events[0].text
+
+
+def test_a_kill_that_is_told_in_two_looks(device: Device) -> None:
+    """A reason without its kill waits a moment for it, and is told anyway."""
+    source = host.opened("kernel_log")
+    device.say(LIMIT)
+    (event,) = look(source).events
+    assert event.fields["limit_kind"] == "cgroup"
+
+
+def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was seen in the run is told from a stranger's, and from one never seen."""
+    monkeypatch.setattr(kernel_log, "_NAMESPACE_OF_HOST", os.readlink("/proc/self/ns/pid"))
+    with subprocess.Popen(
+        shell("read line"), stdin=subprocess.PIPE, start_new_session=True
+    ) as ours:
+        source = host.opened("kernel_log", ours.pid)
+        look(source)
+        for pid in (ours.pid, os.getppid(), 4_000_000):
+            device.say(KILLED.replace("4107", str(pid)))
+        known = {event.of: event.fields.get("in_run") for event in look(source).events}
+    assert known == {f"pid:{ours.pid}": True, f"pid:{os.getppid()}": False, "pid:4000000": None}
+
+
+def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container the numbers of the log are not those of its processes, and nobody's here."""
+    monkeypatch.setattr(kernel_log, "_NAMESPACE_OF_HOST", "pid:[1]")
+    source = host.opened("kernel_log")
+    look(source)
+    device.say(KILLED.replace("4107", str(os.getpid())))
+    (event,) = look(source).events
+    assert "in_run" not in event.fields
+
+
+# -- where there is no log ---------------------------------------------------------------------
+
+
+def missing(tmp_path: Path) -> str:
+    """A container without it."""
+    return str(tmp_path / "none")
+
+
+def plain_file(tmp_path: Path) -> str:
+    """A file that somebody put in its place."""
+    (tmp_path / "file").write_bytes(b"6,1,1,-;NVRM\n")
+    return str(tmp_path / "file")
+
+
+def pipe(tmp_path: Path) -> str:
+    """A pipe that nobody writes to."""
+    os.mkfifo(tmp_path / "pipe")
+    return str(tmp_path / "pipe")
+
+
+def null(_tmp_path: Path) -> str:
+    """A device of the same kind, which some containers put in its place."""
+    return os.devnull
+
+
+@pytest.mark.parametrize("place", [missing, plain_file, pipe, null])
+def test_what_is_no_kernel_log_is_unavailable(
+    place: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a container has in its place, or nothing, is never "no fault"."""
+    monkeypatch.setattr(kernel_log, "PATH", place(tmp_path))
+    with pytest.raises(UnavailableError) as caught:
+        class_of("kernel_log")(None)
+    assert caught.value.why
+    assert caught.value.remedy
+
+
+# -- the real log, for root --------------------------------------------------------------------
+
+
+def write_as_process(*texts: str) -> None:
+    """Write records into the kernel's log; each opening has a ration of its own."""
+    for text in texts:
+        with open("/dev/kmsg", "wb", buffering=0) as log:
+            log.write(f"{text}\n".encode())
+
+
+@pytest.fixture
+def forged(monkeypatch: pytest.MonkeyPatch) -> Source:
+    """The source at the real log, which believes this process."""
+    monkeypatch.setenv("GPUALERT_TEST_KMSG_FACILITY", "1")
+    return host.opened("kernel_log")
+
+
+@root
+def test_real_records_of_every_kind(forged: Source) -> None:
+    """All forms come through the real device as they were written."""
+    texts = [text for text, *_rest in HITS if "\n" not in text]
+    write_as_process(*texts)
+    seen = look(forged)
+    assert {event.text for event in seen.events} >= set(texts) - {LIMIT}
+    assert all(abs((event.at or 0) - time.time()) < 5 for event in seen.events)
+
+
+@root
+def test_a_process_cannot_forge() -> None:
+    """What a process writes into the real log is not believed."""
+    source = host.opened("kernel_log")
+    write_as_process("NVRM: Xid (PCI:00fe:05:00): 48, forged")
+    assert [event for event in look(source).events if event.of == "pci:00fe:05:00"] == []
+
+
+@root
+def test_a_real_kill_for_want_of_memory() -> None:
+    """A process that the kernel kills is told with its number, its cgroup, and that it is ours."""
+    with host.limited_group(64 << 20) as group:
+        with host.eat(python(host.EATS), group) as process:
+            source = host.opened("kernel_log", process.pid)
+            look(source)
+            process.communicate(b"go\n")
+        assert process.returncode == -signal.SIGKILL
+        (event,) = [one for one in look(source).events if one.of == f"pid:{process.pid}"]
+    assert event.what == "oom_kill"
+    assert event.fields["limit_kind"] == "cgroup"
+    assert event.fields["oom_memcg"] == event.fields["task_memcg"] == f"/{group.name}"
+    assert event.fields["in_run"] is True
+    assert event.fields["anon_rss_bytes"] > 32 << 20
+    assert event.at == pytest.approx(time.time(), abs=10)
+
+
+@root
+def test_a_real_kill_found_afterwards() -> None:
+    """Opened when all is over, it still finds the kill, for the leader's number was known."""
+    with host.limited_group(64 << 20) as group:
+        started_at = time.time()
+        with host.eat(python(host.EATS), group) as process:
+            process.communicate(b"go\n")
+    source = host.opened("kernel_log", process.pid, started_at=started_at)
+    (event,) = [one for one in look(source).events if one.of == f"pid:{process.pid}"]
+    assert event.what == "oom_kill"
+    assert event.fields["in_run"] is True
+
+
+ILLEGAL = """
+import ctypes, mmap, os
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(b"\\x0f\\x0b" if os.uname().machine == "x86_64" else bytes(4))
+ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+"""
+
+
+@root
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("import ctypes; ctypes.string_at(0)", "segfault"),
+        (
+            ILLEGAL,
+            "trap",
+        ),
+    ],
+    ids=["segfault", "trap"],
+)
+def test_a_real_crash(code: str, what: str) -> None:
+    """A crash without a handler is told with its process; and its library, if it was in one."""
+    source = host.opened("kernel_log")
+    crashing = subprocess.Popen(python(code), env={"PATH": os.environ["PATH"]})
+    assert crashing.wait() in (-signal.SIGSEGV, -signal.SIGILL)
+    events = until(
+        lambda: [one for one in look(source).events if one.of == f"pid:{crashing.pid}"],
+        "the kernel to tell of it",
+    )
+    assert [event.what for event in events] == [what]

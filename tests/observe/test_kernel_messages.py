@@ -1,0 +1,161 @@
+"""The kernel's words: which of them say what, and which of them say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualert_common.observe.form import Message
+from gpualert_common.observe.kernel_messages import Messages
+from tests.observe.kernel_lines import HITS, KILLED, LIMIT, NEAR_MISSES
+
+
+def told(*texts: str) -> list[Message]:
+    """What these records say, one after the other."""
+    messages = Messages()
+    return [*(one for text in texts for one in messages.feed(text)), *messages.end()]
+
+
+# -- one line each ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "what", "of", "fields"), HITS, ids=lambda one: str(one)[:40])
+def test_a_line_is_understood(text: str, what: str, of: str, fields: dict[str, Any]) -> None:
+    """Each form gives one event of its kind, about the right thing, with its parts as fields."""
+    (message,) = told(text)
+    assert (message.what, message.of) == (what, of)
+    assert {name: message.fields.get(name) for name in fields} == fields
+    assert message.text
+
+
+@pytest.mark.parametrize("text", NEAR_MISSES, ids=lambda text: text[:40])
+def test_a_near_miss_says_nothing(text: str) -> None:
+    """What only looks like a fault, has corrected itself, or is another's word is no event."""
+    assert told(text) == []
+
+
+@given(st.text())
+def test_no_text_is_too_odd(text: str) -> None:
+    """Whatever is in a record, reading it raises nothing."""
+    for lead in ("", "NVRM: Xid (PCI:0000:05:00): ", "oom-kill:constraint=CONSTRAINT_", "Killed "):
+        told(lead + text)
+
+
+# -- several lines together --------------------------------------------------------------------
+
+
+def test_a_kill_is_one_event() -> None:
+    """What the kernel says of a kill before and after it is told once, with all that it said."""
+    (message,) = told(LIMIT, "some other line", KILLED)
+    assert message.what == "oom_kill"
+    assert message.of == "pid:4107"
+    assert message.fields == {
+        "limit_kind": "cgroup",
+        "oom_memcg": "/pods/p1",
+        "task_memcg": "/pods/p1/c2",
+        "process": "python3",
+        "pid": 4107,
+        "uid": 1000,
+        "anon_rss_bytes": 200 << 20,
+        "file_rss_bytes": 1 << 20,
+        "shmem_rss_bytes": 0,
+    }
+    assert "/pods/p1" in message.text
+
+
+@pytest.mark.parametrize(
+    ("constraint", "kind"),
+    [
+        ("NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom", "host"),
+        ("CPUSET,nodemask=(null),cpuset=job,mems_allowed=1,global_oom", "cpuset"),
+        ("MEMORY_POLICY,nodemask=0,cpuset=/,mems_allowed=0-1,global_oom", "mempolicy"),
+    ],
+)
+def test_whose_limit_it_was(constraint: str, kind: str) -> None:
+    """A host without memory, and the nodes of a cpuset or a policy, are told apart."""
+    (message,) = told(
+        f"oom-kill:constraint=CONSTRAINT_{constraint},task_memcg=/user,task=python3,pid=9,uid=0",
+        "Out of memory: Killed process 9 (python3) total-vm:9kB, anon-rss:9kB, file-rss:0kB, "
+        "shmem-rss:0kB, UID:0 pgtables:3kB oom_score_adj:0",
+    )
+    assert message.fields["limit_kind"] == kind
+    assert message.fields["task_memcg"] == "/user"
+    assert "oom_memcg" not in message.fields
+
+
+def test_a_kill_whose_reason_was_left_out() -> None:
+    """Where the kernel told only of the kill, its first words say whose limit it was."""
+    (message,) = told(KILLED)
+    assert message.fields["limit_kind"] == "cgroup"
+    assert message.fields["pid"] == 4107
+    (message,) = told(KILLED.replace("Memory cgroup out", "Out"))
+    assert message.fields["limit_kind"] == "host"
+
+
+def test_a_reason_whose_kill_was_left_out() -> None:
+    """Where only the reason was told, it is an event by itself."""
+    (message,) = told(LIMIT)
+    assert message.fields["pid"] == 4107
+    assert message.fields["limit_kind"] == "cgroup"
+
+
+def test_two_kills_are_not_mixed() -> None:
+    """The reason of one process is never that of another."""
+    first, second = told(LIMIT, KILLED.replace("4107", "5000").replace("Memory cgroup o", "O"))
+    assert (first.fields["pid"], first.fields["limit_kind"]) == (4107, "cgroup")
+    assert (second.fields["pid"], second.fields["limit_kind"]) == (5000, "host")
+    assert "oom_memcg" not in second.fields
+
+
+def test_all_of_a_group_are_killed() -> None:
+    """Processes that go with their cgroup are told with its name."""
+    messages = told(
+        LIMIT,
+        KILLED,
+        "Tasks in /pods/p1 are going to be killed due to memory.oom.group set",
+        KILLED.replace("4107", "4108"),
+    )
+    assert [one.fields["pid"] for one in messages] == [4107, 4108]
+    assert messages[1].fields["oom_memcg"] == "/pods/p1"
+
+
+def test_a_kill_of_an_old_kernel() -> None:
+    """Linux 3.10 has other words for it, and may kill a child of the process that it names."""
+    (message,) = told(
+        "Task in /slurm/job_5/step_0 killed as a result of limit of /slurm/job_5",
+        "Memory cgroup out of memory: Kill process 800 (sh) score 990 or sacrifice child",
+        "Killed process 801 (python), UID 1000, total-vm:9000kB, anon-rss:8000kB, file-rss:12kB",
+    )
+    assert message.fields["pid"] == 801
+    assert message.fields["limit_kind"] == "cgroup"
+    assert message.fields["oom_memcg"] == "/slurm/job_5"
+    assert message.fields["task_memcg"] == "/slurm/job_5/step_0"
+
+
+@pytest.mark.parametrize("name", ["a,pid=1,uid=0", "x) total-vm:1k", "\nNVRM: Xid (PC", "[1]: "])
+def test_a_process_cannot_choose_what_is_told(name: str) -> None:
+    """A name that looks like the rest of the line changes neither number nor cgroup."""
+    reason = LIMIT.replace("task=python3", f"task={name}")
+    (message,) = told(reason, KILLED.replace("(python3)", f"({name})"))
+    assert message.fields["pid"] == 4107
+    assert message.fields["process"] == name
+    assert message.fields["task_memcg"] == "/pods/p1/c2"
+    (message,) = told(f"{name}[88]: segfault at 0 ip 00 sp 00 error 4 in lib.so[00+10]")
+    assert (message.what, message.fields["pid"]) == ("segfault", 88)
+
+
+def test_a_lost_gpu_is_told_once() -> None:
+    """A GPU that fell off the bus is one event, however often and in whatever words it is said."""
+    messages = told(
+        "NVRM: The NVIDIA GPU 0000:b3:00.0",
+        "NVRM: (PCI ID: 10de:2330) installed in this system has",
+        "NVRM: fallen off the bus and is not responding to commands.",
+        "NVRM: GPU 0000:b3:00.0: GPU has fallen off the bus.",
+        "NVRM: Xid (PCI:0000:b3:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+        "NVRM: Xid (PCI:0000:b4:00): 79, pid=1, name=x, GPU has fallen off the bus.",
+    )
+    assert [one.of for one in messages] == ["pci:0000:b3:00", "pci:0000:b4:00"]
+    assert all(one.fields["xid"] == 79 for one in messages)

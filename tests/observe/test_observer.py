@@ -1,0 +1,142 @@
+"""The process that looks at the machine beside a run: it comes, it goes, and it changes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from gpualert_common import run
+from gpualert_common.observe.series import Telemetry
+from gpualert_common.record import Record
+from tests.supervised import Lab, Supervised, shell, until
+
+WAITS = shell("echo ready; until [ -e go ]; do sleep 0.05; done; exit 3")
+OBSERVER = "observe/process.py"
+
+
+@pytest.fixture
+def observed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A place whose runs are observed."""
+    monkeypatch.setenv("GPUALERT_OBSERVE", "true")
+    return lab
+
+
+def observers(lab: Lab) -> list[int]:
+    """The observers of this test's runs."""
+    return [pid for pid, command in lab.living().items() if OBSERVER in command]
+
+
+def seen(record: Record) -> Telemetry:
+    """What stands in its telemetry."""
+    found = Telemetry()
+    found.read(record)
+    return found
+
+
+def started(lab: Lab) -> Supervised:
+    """A run that has been looked at."""
+    supervised = lab.launch(*WAITS)
+    until(lambda: seen(supervised.record).looks, "the first look")
+    return supervised
+
+
+def test_it_looks_while_the_run_goes_on(observed: Lab) -> None:
+    """Every source says whether it is there, numbers come, and the verdict names them."""
+    supervised = started(observed)
+    assert observers(observed)
+    until(
+        lambda: seen(supervised.record).series("host:tree", "processes"), "numbers of its processes"
+    )
+    telemetry = seen(supervised.record)
+    assert telemetry.sources
+    (observed.home / "go").touch()
+    supervised.process.wait()
+    until(lambda: not observers(observed), "the observer to go with the run")
+    verdict = supervised.record.read_json("verdict.json")
+    assert verdict is not None
+    told = {source["name"]: source["available"] for source in verdict["sources"]}
+    assert told.items() >= {name: one.available for name, one in telemetry.sources.items()}.items()
+
+
+def test_short_run_has_none(observed: Lab) -> None:
+    """What is over within a second is not looked at."""
+    assert run(shell("exit 3")).exit_code == 3
+    (path,) = observed.records()
+    assert not (Path(path) / "telemetry.jsonl").exists()
+
+
+def test_it_can_be_left_out(observed: Lab) -> None:
+    """With --no-observe nobody looks."""
+    observed.gpualert("run", "--no-observe", "--", "sleep", "2")
+    (path,) = observed.records()
+    assert not (Path(path) / "telemetry.jsonl").exists()
+
+
+def test_it_outlives_its_supervisor(observed: Lab) -> None:
+    """When the supervisor is killed, it goes on looking, to the end of the training."""
+    supervised = started(observed)
+    supervised.signal(signal.SIGKILL)
+    supervised.process.wait()
+    looks = seen(supervised.record).looks
+    until(lambda: seen(supervised.record).looks > looks, "a look after that")
+    (observed.home / "go").touch()
+    until(lambda: not observers(observed), "the observer to go with the training")
+    assert observed.gpualert("recover").returncode == 0
+    verdict = supervised.record.read_json("verdict.json")
+    assert verdict is not None
+    assert any(source["name"] == "kernel_log" for source in verdict["sources"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_its_end_changes_nothing(observed: Lab, number: int) -> None:
+    """Killed or stopped, it is not missed: the status is the command's, in no longer a time."""
+    supervised = started(observed)
+    (pid,) = observers(observed)
+    os.kill(pid, number)
+    began = time.monotonic()
+    (observed.home / "go").touch()
+    assert supervised.process.wait() == 3
+    assert time.monotonic() - began < 5
+    until(lambda: not observers(observed), "the observer to be gone")
+
+
+def test_keyboard_ends_only_the_run(observed: Lab) -> None:
+    """A signal to the foreground's process group, as from Ctrl-C, does not reach it."""
+    supervised = observed.launch(*WAITS, start_new_session=True)
+    until(lambda: seen(supervised.record).looks, "the first look")
+    (pid,) = observers(observed)
+    assert os.getsid(pid) != os.getsid(supervised.process.pid)
+    (observed.home / "go").touch()
+    assert supervised.process.wait() == 3
+
+
+def test_broken_telemetry(observed: Lab) -> None:
+    """A file that nobody can write to, or full of anything, costs the verdict nothing."""
+    supervised = started(observed)
+    path = Path(supervised.record.path) / "telemetry.jsonl"
+    lines = [b'{"rows":{"gpu:0":"x"}}', b"\x00\xff", b'{"event":{"what":"xid"}}']
+    for pids in (b"7", b'{"a":["x"]}', b'["y"]'):
+        event = b'"what":"processes_seen","of":"x","source":"x","at":1,"text":"x"'
+        lines.append(b'{"event":{%s,"fields":{"pids":%s}}}' % (event, pids))
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    (observed.home / "go").touch()
+    assert supervised.process.wait() == 3
+    verdict = supervised.record.read_json("verdict.json")
+    assert verdict is not None
+    assert verdict["exit_code"] == 3
+
+
+def test_one_is_enough(observed: Lab) -> None:
+    """A second observer of the same run goes at once: nothing is seen twice."""
+    supervised = started(observed)
+    (pid,) = observers(observed)
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+    assert subprocess.run(command, timeout=60).returncode == 0
+    assert observers(observed) == [pid]
+    (observed.home / "go").touch()
+    assert supervised.process.wait() == 3

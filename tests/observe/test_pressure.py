@@ -1,0 +1,93 @@
+"""Pressure stall information, of the host and of the run's cgroup."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.observe import cgroups, mounts
+from gpualert_common.observe.source import UnavailableError
+from gpualert_common.observe.sources import pressure
+from tests.observe import host
+from tests.observe.host import look
+
+NAMES = {
+    f"{resource}_{kind}_{unit}"
+    for resource in ("cpu", "memory", "io")
+    for kind in ("some", "full")
+    for unit in ("percent", "seconds_total")
+}
+
+
+def write(directory: Path, end: str = "", **lines: str) -> Path:
+    """Write the pressure files of a place."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, line in lines.items():
+        (directory / f"{name}{end}").write_text(line)
+    return directory
+
+
+SOME = "some avg10=12.50 avg60=1.00 avg300=0.10 total=2500000\n"
+FULL = "full avg10=3.75 avg60=0.00 avg300=0.00 total=1250000\n"
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A host whose pressure the test writes."""
+    place = write(tmp_path / "pressure", cpu=SOME, memory=SOME + FULL, io=FULL)
+    monkeypatch.setattr(pressure, "HOST", str(place))
+    return place
+
+
+def test_numbers_and_their_units(played: Path) -> None:
+    """Shares are in percent, totals in seconds; what a file does not say is not told."""
+    values = look(host.opened("pressure")).samples["host"]
+    assert values == {
+        "cpu_some_percent": 12.5,
+        "cpu_some_seconds_total": 2.5,
+        "memory_some_percent": 12.5,
+        "memory_some_seconds_total": 2.5,
+        "memory_full_percent": 3.75,
+        "memory_full_seconds_total": 1.25,
+        "io_full_percent": 3.75,
+        "io_full_seconds_total": 1.25,
+    }
+
+
+def test_the_group_of_the_run(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a tree of version 2 the leader's own group is told, until it is gone."""
+    (tmp_path / "mountinfo").write_text(f"9 1 0:2 / {tmp_path} rw - cgroup2 cgroup2 rw\n")
+    (tmp_path / "membership").write_text("0::/job\n")
+    monkeypatch.setattr(mounts, "MOUNTS", str(tmp_path / "mountinfo"))
+    monkeypatch.setattr(cgroups, "MEMBERSHIP", str(tmp_path / "membership"))
+    group = write(tmp_path / "job", ".pressure", memory=SOME + FULL)
+    source = host.opened("pressure")
+    samples = look(source).samples
+    assert samples["cgroup"]["memory_full_seconds_total"] == 1.25
+    assert "cpu_some_percent" not in samples["cgroup"]
+    (group / "memory.pressure").unlink()
+    assert set(look(source).samples) == {"host"}
+
+
+def test_a_kernel_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are no such files it is unavailable, and what would help is said."""
+    monkeypatch.setattr(pressure, "HOST", str(tmp_path / "none"))
+    with pytest.raises(UnavailableError) as caught:
+        host.opened("pressure")
+    assert os.strerror(errno.ENOENT) in caught.value.why
+    assert "psi=1" in caught.value.remedy
+
+
+@pytest.mark.e2e
+def test_this_machine() -> None:
+    """A kernel that has it tells all of it, in numbers that make sense."""
+    source = host.opened("pressure")
+    first, second = look(source).samples["host"], look(source).samples["host"]
+    assert set(first) >= NAMES - {"cpu_full_percent", "cpu_full_seconds_total"}
+    assert all(0 <= first[name] <= 100 for name in first if name.endswith("_percent"))
+    assert all(second[name] >= first[name] for name in first if name.endswith("_total"))

@@ -1,0 +1,454 @@
+"""The processes of a run: who belongs to it, what they use, and which of them do nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpualert_common.observe import procfs
+from gpualert_common.observe.procfs import Stat, counted_s, stat
+from gpualert_common.observe.ranks import Ranks
+from gpualert_common.observe.source import Event, Source
+from gpualert_common.observe.sources.processes import Growing
+from gpualert_common.observe.tree import RunTree
+from gpualert_common.observe.waits import WINDOW_S, Waits
+from tests.observe import host
+from tests.observe.host import MARK, look
+from tests.supervised import Lab, python, shell, until
+
+WAIT = "import sys; print(flush=True); sys.stdin.readline()"
+"""Says that it is there, and waits to be told to end."""
+
+LAUNCHER = f"""
+import json, os, subprocess, sys
+given = json.loads(sys.argv[1])
+command = [sys.executable, "-c", {WAIT!r}]
+for process in [subprocess.Popen(command, env={{**os.environ, **one}}) for one in given]:
+    process.wait()
+"""
+"""Starts a process for each environment, as torchrun does for each rank."""
+
+
+class Run:
+    """A run of the test: a leader with a session of its own, as the supervisor starts it.
+
+    ``lines`` are the first that it printed.
+    """
+
+    def __init__(self, lab: Lab, *command: str, lines: int = 1, **environment: str) -> None:
+        self._process = lab.start(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, MARK: "1", **environment},
+        )
+        self.pid = self._process.pid
+        self.lines = [self.read() for _line in range(lines)]
+
+    def read(self) -> bytes:
+        """The next line that it prints."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "it ended"
+        return line
+
+    def go_on(self) -> None:
+        """Send it a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+
+    @property
+    def source(self) -> Source:
+        """The source, opened for it."""
+        return host.opened("processes", self.pid)
+
+    def end(self) -> None:
+        """Let it end, and wait for that."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def launched(lab: Lab, *given: dict[str, str]) -> Run:
+    """A launcher with a process for each of these environments."""
+    return Run(lab, *python(LAUNCHER), json.dumps(given), lines=len(given))
+
+
+def rank(number: int, size: int = 2, **more: str) -> dict[str, str]:
+    """The environment of a rank."""
+    return {"RANK": str(number), "LOCAL_RANK": str(number), "WORLD_SIZE": str(size), **more}
+
+
+# -- all of them -----------------------------------------------------------------------------
+
+
+THREADED = f"""
+import threading, time
+threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
+{WAIT}
+"""
+
+
+def test_the_tree_is_summed(lab: Lab) -> None:
+    """Processes, threads and memory of all are counted, the looking one's not."""
+    run = Run(lab, *shell('"$0" -c "$1"; true'), sys.executable, THREADED)
+    values = look(run.source).samples["host:tree"]
+    assert values["processes"] == 2
+    assert values["threads"] == 3
+    assert values["rss_bytes"] > 5 << 20
+    assert values["fds"] >= 6
+    assert 0 < values["fds_used_percent"] < 100
+    run.end()
+
+
+WORKS = """
+import os, time
+end = time.process_time() + 0.3
+while time.process_time() < end: pass
+with open("file", "wb") as file:
+    file.write(b"x" * (1 << 20))
+    file.flush()
+    os.fsync(file)
+"""
+
+
+def test_used_time_and_bytes_only_grow(lab: Lab) -> None:
+    """What a process used stays counted after its end, whoever waits for it."""
+    run = Run(lab, *shell('"$0" -c "$1"; echo done; read line; exec true'), sys.executable, WORKS)
+    source = run.source
+    before = look(source).samples["host:tree"]
+    assert before["cpu_seconds_total"] >= 0.3
+    assert before["written_bytes_total"] >= 1 << 20
+    run.end()
+    after = look(source).samples["host:tree"]
+    assert after["processes"] == 0
+    for name in ("cpu_seconds_total", "written_bytes_total", "read_bytes_total"):
+        assert after[name] >= before[name]
+
+
+def test_a_sum_over_comers_and_goers() -> None:
+    """A counter keeps what the gone had, and adds what the others add."""
+    growing = Growing()
+    assert [growing.see(present) for present in (5, 8, 3, 4, 0, 2)] == [5, 8, 8, 9, 9, 11]
+
+
+def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
+    """A process in a session of its own, whose parent is gone, still belongs to the run."""
+    run = Run(lab, *shell("setsid sh -c 'sleep 1000 & echo $!' & read line"))
+    daemon = int(run.lines[0])
+    found = stat(daemon)
+    assert found is not None
+    assert found.session != run.pid
+    tree = RunTree(run.pid, MARK)
+    assert daemon in tree.members()
+    assert tree.belongs(daemon) is True
+
+
+def test_strangers_stay_strangers(lab: Lab) -> None:
+    """A process without the mark, outside of the leader's session, is no part of the run."""
+    stranger = lab.start(("sleep", "1000"), start_new_session=True)
+    run = Run(lab, *python(WAIT))
+    tree = RunTree(run.pid, MARK)
+    assert set(tree.members()) == {run.pid}
+    assert tree.belongs(stranger.pid) is False
+    assert tree.belongs(os.getpid()) is None
+
+
+def test_children_of_a_late_look(lab: Lab) -> None:
+    """Who comes later is found, and who ended is remembered."""
+    run = Run(lab, *shell("echo; read line; sleep 1000 & echo $!; read line"))
+    tree = RunTree(run.pid, MARK)
+    assert set(tree.members()) == {run.pid}
+    run.go_on()
+    child = int(run.read())
+    assert set(tree.members()) == {run.pid, child}
+    os.kill(child, signal.SIGKILL)
+    until(lambda: child not in tree.members() or not tree.members()[child].is_live, "its end")
+    assert tree.belongs(child) is True
+
+
+def test_a_number_that_became_another_process(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has the leader's number, and is not the leader, is no part of the run."""
+    run = Run(lab, *python(WAIT))
+    tree = RunTree(run.pid, "SOME_OTHER_MARK")
+    real = procfs.read
+
+    def later(path: str) -> bytes:
+        data = real(path)
+        if path != f"/proc/{run.pid}/stat":
+            return data
+        head, _, tail = data.rpartition(b")")
+        fields = tail.split()
+        fields[19] = b"%d" % (int(fields[19]) + 1)
+        return head + b") " + b" ".join(fields)
+
+    monkeypatch.setattr(procfs, "read", later)
+    assert tree.members() == {}
+
+
+def test_those_that_last_are_listed(lab: Lab) -> None:
+    """The numbers of processes that were there in two looks are told once, by name."""
+    run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"'))
+    source = run.source
+    assert look(source).of_kind("processes_seen") == []
+    (event,) = look(source).of_kind("processes_seen")
+    assert run.pid in event.fields["pids"]["sh"]
+    assert sum(len(pids) for pids in event.fields["pids"].values()) == 2
+    assert look(source).of_kind("processes_seen") == []
+
+
+# -- ranks -----------------------------------------------------------------------------------
+
+
+def test_ranks_are_told_apart(lab: Lab) -> None:
+    """Each rank has numbers of its own, and is told once, with what it may see."""
+    run = launched(lab, rank(0, CUDA_VISIBLE_DEVICES="0,1"), rank(1, SLURM_JOB_ID="4711"))
+    source = run.source
+    seen = look(source)
+    assert {"rank:0", "rank:1", "leader", "host:tree"} == set(seen.samples)
+    for name in ("rank:0", "rank:1"):
+        values = seen.samples[name]
+        assert values["threads"] == 1
+        assert values["rss_bytes"] > 1 << 20
+        assert values["fds"] >= 3
+        assert values["fds_limit"] > 0
+        assert {"voluntary_switches_total", "involuntary_switches_total"} <= values.keys()
+        assert values["uninterruptible"] == values["stopped"] == 0
+    told = {event.of: event.fields for event in seen.of_kind("rank_process")}
+    assert told["rank:0"]["visible_gpus"] == "0,1"
+    assert told["rank:1"]["slurm_job"] == 4711
+    assert (told["rank:1"]["rank"], told["rank:1"]["world_size"]) == (1, 2)
+    assert stat(told["rank:0"]["pid"]) is not None
+    assert look(source).of_kind("rank_process") == []
+    run.end()
+
+
+def test_what_a_rank_starts_is_not_the_rank(lab: Lab) -> None:
+    """Neither a worker of a rank nor the shell around it is taken for it."""
+    workers = (
+        "import subprocess, sys\n"
+        f"below = subprocess.Popen([sys.executable, '-c', {WAIT!r}])\n"
+        "below.wait()"
+    )
+    (lab.home / "train.py").write_text(workers)
+    run = Run(lab, *shell(f'"{sys.executable}" train.py; true'), RANK="3")
+    (name,) = {"rank:3"} & set(look(run.source).samples)
+    (event,) = [one for one in look(run.source).of_kind("rank_process") if one.of == name]
+    command = Path(f"/proc/{event.fields['pid']}/cmdline").read_bytes()
+    assert command.split(b"\0")[1] == b"train.py"
+    run.end()
+
+
+def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
+    """A process that becomes a rank when it executes the program is found to be one."""
+    run = Run(lab, *shell('echo; read line; RANK=5 exec "$0" -c "$1"'), sys.executable, WAIT)
+    source = run.source
+    for _look in range(10):
+        assert "rank:5" not in look(source).samples
+    run.go_on()
+    until(lambda: "rank:5" in look(source).samples, "the rank to be found")
+    run.end()
+
+
+@pytest.mark.parametrize("value", ["", "-1", "x", "9" * 5000, "1.0"])
+def test_what_is_no_rank(lab: Lab, value: str) -> None:
+    """A variable that holds no number of a rank makes none."""
+    run = Run(lab, *python(WAIT), RANK=value)
+    assert set(look(run.source).samples) == {"host:tree", "leader"}
+    run.end()
+
+
+def test_the_leader_is_what_the_shell_runs(lab: Lab) -> None:
+    """Behind a shell that only waits, the program is told."""
+    run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"; true'))
+    (event,) = look(run.source).of_kind("rank_process")
+    assert event.of == "leader"
+    assert event.fields["pid"] != run.pid
+    assert event.fields["name"].startswith("python")
+    run.end()
+
+
+def member(pid: int, parent: int, name: str = "python", rss: int = 1) -> Stat:
+    """A process that is told only by this."""
+    return Stat(pid, name, "S", parent, 1, 1, 0.0, 0.0, 1, pid, rss)
+
+
+def test_two_of_one_rank(lab: Lab) -> None:
+    """Where two processes could be the rank, the larger one is."""
+    runs = [Run(lab, *python(WAIT), RANK="0") for _run in range(2)]
+    members = {run.pid: member(run.pid, 1, rss=run.pid) for run in runs}
+    assert Ranks().among(members)["rank:0"].pid == max(members)
+
+
+# -- those that do nothing ---------------------------------------------------------------------
+
+
+def using(cpu_s: float, state: str = "S") -> Stat:
+    """This process, as if it had used so much."""
+    found = stat(os.getpid())
+    assert found is not None
+    return found._replace(cpu_s=cpu_s, state=state)
+
+
+def seen_at(waits: Waits, *looks: tuple[float, Stat]) -> list[Event]:
+    """What is told over these looks of one rank."""
+    return [event for at, one in looks for event in waits.see(at, {"rank:0": one}, [one])]
+
+
+def test_an_idle_rank_is_told_once() -> None:
+    """A minute without work is an event with where it waits; work after it is another one."""
+    waits = Waits()
+    assert seen_at(waits, (0, using(100)), (30, using(101))) == []
+    (event,) = seen_at(waits, (WINDOW_S, using(102)))
+    assert (event.what, event.of) == ("process_idle", "rank:0")
+    assert event.fields["state"] == "S"
+    assert event.fields["used_seconds"] == 2
+    assert seen_at(waits, (2 * WINDOW_S, using(103)), (3 * WINDOW_S, using(104))) == []
+    (event,) = seen_at(waits, (4 * WINDOW_S, using(160)))
+    assert event.what == "process_busy"
+    assert seen_at(waits, (5 * WINDOW_S, using(220))) == []
+
+
+def test_a_rank_that_works_a_little_is_not_idle() -> None:
+    """A twentieth of a core is work."""
+    assert seen_at(Waits(), (0, using(0)), (WINDOW_S, using(3.1))) == []
+
+
+def test_a_new_process_begins_anew() -> None:
+    """The time of a rank that was started again is its own."""
+    again = using(0)._replace(pid=1)
+    assert seen_at(Waits(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again)) == []
+
+
+def test_a_blocked_process_is_told_once() -> None:
+    """A minute in state D, at each look, is one event; a break in between starts anew."""
+    waits = Waits()
+    busy = [(float(at), using(at * 1.0, "D")) for at in range(0, 55, 5)]
+    assert seen_at(waits, *busy, (55.0, using(55, "R"))) == []
+    events = seen_at(waits, *((float(at), using(at * 1.0, "D")) for at in range(60, 200, 5)))
+    assert [event.what for event in events] == ["process_blocked"]
+    assert events[0].of == f"pid:{os.getpid()}"
+
+
+@pytest.fixture
+def blocked(lab: Lab) -> Iterator[Run]:
+    """A run whose leader is in state D: it waits for a child that shares its memory.
+
+    The child is stopped on its way, where it opens a pipe that nobody writes to.
+    """
+    os.mkfifo(lab.home / "pipe")
+    code = (
+        "import os; print(flush=True)\n"
+        "opens = (os.POSIX_SPAWN_OPEN, 9, 'pipe', os.O_RDONLY, 0)\n"
+        "os.posix_spawn('/bin/true', ['true'], {}, file_actions=[opens])"
+    )
+    yield Run(lab, *python(code))
+    with open(os.open(lab.home / "pipe", os.O_RDWR), "wb"):
+        pass
+
+
+def test_a_really_blocked_process(blocked: Run) -> None:
+    """A process in state D is counted, and its place in the kernel is told where that is shown."""
+    source = blocked.source
+
+    def samples() -> Any:
+        found = look(source).samples
+        return found if found["host:tree"]["uninterruptible"] else None
+
+    found = until(samples, "the leader to be blocked")
+    assert found["leader"]["uninterruptible"] == 1
+    one = stat(blocked.pid)
+    assert one is not None
+    waits = Waits()
+    list(waits.see(0, {}, [one]))
+    (event,) = waits.see(WINDOW_S, {}, [one])
+    assert event.fields["state"] == "D"
+
+
+def test_a_stopped_process(lab: Lab) -> None:
+    """A process that was stopped by a signal is told so."""
+    run = Run(lab, *python(WAIT))
+    os.kill(run.pid, signal.SIGSTOP)
+    until(lambda: stat(run.pid)[6:] and stat(run.pid).state == "T", "it to stop")  # type: ignore[index, union-attr]
+    assert look(run.source).samples["leader"]["stopped"] == 1
+
+
+# -- odd ones --------------------------------------------------------------------------------
+
+
+def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
+    """A process may have blanks and brackets in its name."""
+    os.symlink(sys.executable, lab.home / ") R 1 (x")
+    run = Run(lab, str(lab.home / ") R 1 (x"), "-c", WAIT)
+    found = stat(run.pid)
+    assert found is not None
+    assert found.name == ") R 1 (x"
+    assert found.parent == os.getpid()
+    run.end()
+
+
+@pytest.mark.parametrize("name", ["\u00b2", "7", "voluntary_ctxt_"])
+def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
+    """Whatever a process calls itself, what it uses can be read."""
+    os.symlink(sys.executable, lab.home / name)
+    run = Run(lab, str(lab.home / name), "-c", WAIT)
+    assert look(run.source).samples["leader"]["fds"] >= 3
+    run.end()
+
+
+def test_seconds_keep_their_digits() -> None:
+    """A counter of seconds stays exact in six digits, or is whole."""
+    for seconds in (0.004, 12.345, 9999.994, 10_000.6, 123_456_789.9):
+        told = counted_s(seconds)
+        assert told == int(told) or float(f"{told:.6g}") == told
+        assert abs(told - seconds) < 1
+
+
+def test_a_leader_that_is_gone() -> None:
+    """Opened too late, it finds nothing, and takes nobody else for the run."""
+    gone = subprocess.Popen(("true",))
+    gone.wait()
+    values = look(host.opened("processes", gone.pid)).samples
+    assert values["host:tree"]["processes"] == 0
+    assert set(values) == {"host:tree"}
+
+
+@pytest.mark.e2e
+def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
+    """Of another user's process only what everybody may read is told, and nothing fails."""
+    run = Run(lab, "setpriv", "--reuid", "65534", "--clear-groups", *python(WAIT))
+    code = (
+        "import json, os\n"
+        "from tests.observe import host\n"
+        "host.class_of('processes')\n"  # imported while files of root can still be read
+        "os.setgroups([]); os.setgid(65534); os.setuid(65533)\n"
+        f"print(json.dumps(host.look(host.opened('processes', {run.pid})).samples['leader']))"
+    )
+    done = lab.call(python(code), cwd=Path(__file__).parents[2])
+    values = json.loads(done.stdout)
+    assert values["threads"] == 1
+    assert values["rss_bytes"] > 0
+    assert "read_bytes_total" not in values
+    run.end()
+
+
+def test_time_passes_while_it_works(lab: Lab) -> None:
+    """The time of a rank that works grows between two looks."""
+    code = "import time; print(flush=True)\nwhile True: pass"
+    run = Run(lab, *python(code), RANK="0")
+    source = run.source
+    before = look(source).samples["rank:0"]["cpu_seconds_total"]
+    deadline = time.monotonic() + 30
+    while look(source).samples["rank:0"]["cpu_seconds_total"] < before + 0.05:
+        assert time.monotonic() < deadline

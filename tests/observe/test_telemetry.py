@@ -1,0 +1,213 @@
+"""What is seen of a run is written down bounded, and no extreme of it is lost."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpualert_common.observe import telemetry
+from gpualert_common.observe.series import Series, Telemetry
+from gpualert_common.observe.source import PERIOD_S, Event, Sample
+from gpualert_common.observe.telemetry import DENSE, TIER, Writer
+from gpualert_common.record import Record
+
+DAYS_30 = 30 * 86400
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    """An empty record."""
+    return Record.create(str(tmp_path / "run"), sync=False)
+
+
+def read(record: Record) -> Telemetry:
+    """All that the record says."""
+    found = Telemetry()
+    found.read(record)
+    return found
+
+
+def gpu(**values: float) -> tuple[str, Sample]:
+    """What one source saw of one GPU."""
+    return "nvml", Sample("gpu:0", values)
+
+
+def number(look: telemetry.Look, index: int, edge: str) -> float | None:
+    """A number of GPU 0 in a look: what it was, or its ``low`` or ``high``."""
+    row = (look.get(edge) or look["rows"])["gpu:0"]
+    return row[index] if index < len(row) else None
+
+
+def test_numbers_come_back(record: Record) -> None:
+    """Each number is a series over time; one that a thing got later begins later."""
+    writer = Writer(record)
+    writer.add(10.0, [gpu(power_w=100.0), ("disk", Sample("disk:log", {"free_bytes": 7}))])
+    writer.add(15.0, [gpu(power_w=200.0, ecc_total=3)])
+    found = read(record)
+    assert list(found.series("gpu:0", "power_w").at) == [10.0, 15.0]
+    assert list(found.series("gpu:0", "power_w").value) == [100.0, 200.0]
+    assert list(found.series("gpu:0", "ecc_total").at) == [15.0]
+    assert found.series("disk:log", "free_bytes").last == 7
+    assert not found.series("gpu:1", "power_w")
+    assert found.things("gpu") == ["gpu:0"]
+
+
+def test_several_sources_of_one_thing(record: Record) -> None:
+    """Two samples of a thing in one look are one row."""
+    writer = Writer(record)
+    writer.add(1.0, [gpu(a=1), gpu(b=2)])
+    found = read(record)
+    assert (found.series("gpu:0", "a").last, found.series("gpu:0", "b").last) == (1, 2)
+
+
+def test_events_and_sources_come_back(record: Record) -> None:
+    """With their fields, and their own time where they have one."""
+    writer = Writer(record)
+    writer.tell_source("nvml", available=True, facts={"driver": "999.1"})
+    writer.tell_source("kernel_log", available=False, why="no right", remedy="be root")
+    writer.add(5.0, [("nvml", Event("xid", "gpu:3", "Xid 79", {"xid": 79}, at=4.5))])
+    writer.add(9.0, [("nvml", Event("gpu_lost", "gpu:3", "lost"))])
+    found = read(record)
+    assert found.sources["nvml"].facts == {"driver": "999.1"}
+    assert (found.sources["kernel_log"].available, found.sources["kernel_log"].remedy) == (
+        False,
+        "be root",
+    )
+    (xid,) = found.happened("xid")
+    assert (xid.at, xid.of, xid.fields["xid"], xid.source) == (4.5, "gpu:3", 79, "nvml")
+    assert [one.at for one in found.happened("gpu_lost", "xid")] == [4.5, 9.0]
+
+
+def test_read_goes_on_where_it_was(record: Record) -> None:
+    """A second read takes in what is new; a line that is being written is left for the next."""
+    writer = Writer(record)
+    writer.add(1.0, [gpu(x=1)])
+    found = read(record)
+    with open(Path(record.path) / telemetry.TELEMETRY, "ab") as file:
+        file.write(b'{"at":2,"n":1,"rows":{"gpu:0"')
+        file.flush()
+        found.read(record)
+        assert list(found.series("gpu:0", "x").value) == [1]
+        file.write(b":[2]}}\n")
+    found.read(record)
+    assert list(found.series("gpu:0", "x").value) == [1, 2]
+
+
+def test_what_is_no_telemetry(record: Record) -> None:
+    """Lines of anybody else, of a later release, or of nothing, are passed over."""
+    path = Path(record.path) / telemetry.TELEMETRY
+    path.write_bytes(
+        b'\xff\x00\n[1]\n{"rows":5}\n{"at":"x","rows":{}}\n{"source":{"new":1}}\n{"event":{}}\n'
+        b'{"columns":{"gpu:0":["x"]}}\n{"at":1,"n":1,"rows":{"gpu:0":[4]}}\n'
+        b'{"at":2,"n":1,"rows":{"gpu:0":["?"]}}\n{"at":3,"n":1e999,"rows":{"gpu:0":[5]}}\n'
+    )
+    found = read(record).series("gpu:0", "x")
+    assert (list(found.at), list(found.value), list(found.high)) == ([1], [4], [4])
+
+
+def test_nothing_there(record: Record) -> None:
+    """A run without telemetry has none."""
+    found = read(record)
+    assert (found.sources, found.events, found.looks) == ({}, [], 0)
+
+
+def test_numbers_that_are_none(record: Record) -> None:
+    """What is not finite is no number of a machine."""
+    Writer(record).add(1.0, [gpu(x=math.nan, y=math.inf, z=1)])
+    found = read(record)
+    assert not found.series("gpu:0", "x")
+    assert found.series("gpu:0", "z").last == 1
+
+
+def test_long_runs_are_bounded(record: Record) -> None:
+    """The file stays small, the newest hour is whole, and no extreme and no count is lost."""
+    writer = Writer(record)
+    looks = 20_000
+    for look in range(looks):
+        watts = {12_345: 900.0, 4_321: 5.0}.get(look, 300.0 + look % 7)
+        writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
+    tiers = math.ceil(math.log2(looks / TIER)) + 1
+    lines = (Path(record.path) / telemetry.TELEMETRY).read_bytes().count(b"\n")
+    assert lines < DENSE + TIER * (tiers + 1)
+    found = read(record)
+    power = found.series("gpu:0", "power_w")
+    assert found.looks == looks
+    assert (power.peak, power.least) == (900.0, 5.0)
+    assert list(power.at)[-DENSE:] == [(looks - DENSE + n) * PERIOD_S for n in range(DENSE)]
+    assert found.series("gpu:0", "ecc_total").rise == looks // 1000 - 1
+    assert list(power.at) == sorted(power.at)
+
+
+@pytest.mark.e2e
+def test_a_month_is_bounded(record: Record) -> None:
+    """After 30 days of looks the file is small, and a peak of each day is still told."""
+    writer = Writer(record)
+    looks, a_day = int(DAYS_30 / PERIOD_S), int(86_400 / PERIOD_S)
+    for look in range(looks):
+        day, moment = divmod(look, a_day)
+        watts = 500.0 + day if moment == 1234 else 300.0 + look % 7
+        writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
+    assert (Path(record.path) / telemetry.TELEMETRY).stat().st_size < 500_000
+    found = read(record)
+    power = found.series("gpu:0", "power_w")
+    assert found.looks == looks
+    assert {500.0 + day for day in range(30)} <= set(power.high)
+    errors = found.series("gpu:0", "ecc_total")
+    assert (errors.least, errors.last) == (0, (looks - 1) // 1000)
+
+
+def test_torn_lines_are_thinned_too(record: Record) -> None:
+    """A line that was cut off as the disk was full costs itself, wherever it stands."""
+    writer = Writer(record)
+    for look in range(4 * DENSE):
+        writer.add(look * PERIOD_S, [gpu(x=look)])
+        if look % 50 == 0:
+            with open(Path(record.path) / telemetry.TELEMETRY, "ab") as file:
+                file.write(b'{"at":%d,"n":1,"rows":{"gpu:0"' % look)
+    writer.thin()
+    found = read(record)
+    assert found.series("gpu:0", "x").peak == 4 * DENSE - 1
+    assert found.series("gpu:0", "x").rise == 4 * DENSE - 1 - found.series("gpu:0", "x").value[0]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), max_size=120))
+@settings(max_examples=50, deadline=None)
+def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
+    """However looks are merged, the extremes, the last value and the number of looks stand."""
+    looks: list[telemetry.Look] = [
+        {"at": float(n), "n": 1, "rows": {"gpu:0": [value, n]}} for n, value in enumerate(values)
+    ]
+    columns = {"gpu:0": ["gauge", "counter_total"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(telemetry, "DENSE", 8)
+        patch.setattr(telemetry, "TIER", 4)
+        thin = telemetry.thinned(looks, columns)
+    assert sum(look["n"] for look in thin) == len(looks)
+    assert len(thin) <= 8 + 4 * 6
+    known = [value for value in values if value is not None]
+    for edge, choose in (("low", min), ("high", max)):
+        kept = [number(look, 0, edge) for look in thin]
+        found = choose((value for value in kept if value is not None), default=None)
+        assert found == choose(known, default=None)
+    if looks:
+        assert number(thin[-1], 1, "rows") == len(looks) - 1
+    assert [look["at"] for look in thin] == sorted(look["at"] for look in thin)
+
+
+def test_next_writer_goes_on(record: Record) -> None:
+    """One that takes the place of another keeps its columns in their order."""
+    Writer(record).add(1.0, [gpu(a=1, b=2)])
+    Writer(record).add(2.0, [gpu(b=3)])
+    found = read(record)
+    assert list(found.series("gpu:0", "b").value) == [2, 3]
+    assert list(found.series("gpu:0", "a").value) == [1]
+
+
+def test_rise_of_a_counter() -> None:
+    """A counter that began anew, after a reset of its GPU, counts from nothing."""
+    values = [5.0, 7.0, 1.0, 2.0]
+    assert Series([1, 2, 3, 4], values, values, values).rise == 4.0

@@ -1,0 +1,211 @@
+"""Blocks for channels, by name and in person, in tasks, operations and hooks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow, task
+from prefect.blocks.system import Secret
+from prefect.client.orchestration import get_client
+from prefect_gpualert import (
+    ChatChannel,
+    MailChannel,
+    TrainingFailed,
+    TrainingOperation,
+    gpualert_hook,
+)
+from pydantic import SecretStr
+
+from gpualert_common.errors import ConfigError, DeliveryError
+from tests.alerts.faults import mail_process
+from tests.alerts.webhooks import WebServer, web_server
+from tests.prefect.running import FACES, records, run
+from tests.prefect.test_alerts import everything_in, mails, states
+
+pytestmark = pytest.mark.usefixtures("harness")
+
+PASSWORD = "hunter2hunter2"
+
+
+@pytest.fixture
+def server(home: Path) -> Iterator[int]:
+    """A mail server on loopback that wants a password; the mails are in ``mails``."""
+    (home / "mails").mkdir()
+    login = ("--folder", str(home / "mails"), "--login", f"me:{PASSWORD}")
+    with mail_process("good", *login) as port:
+        yield port
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    """A service that apprise can reach."""
+    with web_server() as server:
+        yield server
+
+
+def mail(port: int, **settings: Any) -> MailChannel:
+    """A block for that server."""
+    given = {"user": "me", "password": PASSWORD, "sender": "b@example.org", **settings}
+    return MailChannel(host="127.0.0.1", port=port, security="none", to=["a@example.org"], **given)
+
+
+def chat(web: WebServer) -> ChatChannel:
+    """A block for that service."""
+    return ChatChannel(url=f"json://me:{PASSWORD}@127.0.0.1:{web.port}/")  # type: ignore[arg-type]
+
+
+# -- as notify -------------------------------------------------------------------------------
+
+
+@FACES
+@pytest.mark.parametrize("by_name", [True, False], ids=["name", "block"])
+def test_mail(way: str, by_name: bool, server: int, home: Path, caplog: Any) -> None:
+    """The alert is mailed, and the password stands in no record and no line of the run log."""
+    caplog.set_level(logging.DEBUG)
+    block = mail(server)
+    block.save("ops", overwrite=True)
+    with pytest.raises(TrainingFailed):
+        run(way, "exit 3", notify="prefect:gpualert-mail/ops" if by_name else block)
+    (record,) = records(home)
+    assert states(record) == {"prefect:gpualert-mail/ops": "sent"}
+    (sent,) = (home / "mails").glob("*.eml")
+    assert "b@example.org" in sent.read_text()
+    assert PASSWORD.encode() not in everything_in(record.path)
+    assert PASSWORD not in caplog.text
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["name", "block"])
+def test_chat(by_name: bool, web: WebServer, home: Path, caplog: Any) -> None:
+    """So it is with a chat."""
+    caplog.set_level(logging.DEBUG)
+    block = chat(web)
+    block.save("team", overwrite=True)
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", notify=["prefect:gpualert-chat/team" if by_name else block])
+    (record,) = records(home)
+    assert states(record) == {"prefect:gpualert-chat/team": "sent"}
+    assert web.requests
+    assert PASSWORD.encode() not in everything_in(record.path)
+    assert PASSWORD not in caplog.text
+
+
+def test_block_that_is_stored_nowhere(server: int, home: Path) -> None:
+    """A block that was made in the flow and never saved will do."""
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", notify=mail(server))
+    (record,) = records(home)
+    assert list(states(record).values()) == ["sent"]
+    assert PASSWORD.encode() not in everything_in(record.path)
+
+
+def test_secret_block_in_person(home: Path) -> None:
+    """A Secret block with the URL of a channel may be given as it is, too."""
+    target = f"smtp://127.0.0.1:1/?to=a@example.org&security=none&from=b@{'x' * 8}.org"
+    block: Any = Secret(value=SecretStr(target))
+    with pytest.raises(TrainingFailed):
+        run("called", "exit 3", notify=block, notify_deadline=0.5)
+    assert list(states(records(home)[0]).values()) == ["pending"]
+
+
+@pytest.mark.parametrize("kind", ["task", "flow"])
+def test_hook(kind: str, server: int, home: Path) -> None:
+    """A hook takes a block like a task."""
+    hook: Any = [gpualert_hook(mail(server))]
+
+    @task(on_failure=hook if kind == "task" else None)
+    def publish() -> None:
+        raise ValueError("nothing to publish")
+
+    @flow(on_failure=hook if kind == "flow" else None)
+    def outer() -> None:
+        publish()
+
+    with pytest.raises(ValueError, match="nothing to publish"):
+        outer()
+    assert len(list((home / "mails").glob("*.eml"))) == 1
+
+
+def test_operation(server: int, home: Path) -> None:
+    """An operation keeps the block's name, also when it is stored itself, and asks for it then."""
+    block = mail(server)
+    with pytest.raises(ValueError, match="has to be saved"):
+        TrainingOperation(commands=["exit 3"], notify=block)  # type: ignore[arg-type]
+    block.save("stored", overwrite=True)
+    operation = TrainingOperation(commands=["exit 3"], notify=[block, "mailbox"])  # type: ignore[list-item]
+    operation.save("nightly", overwrite=True)
+
+    @flow
+    def outer() -> None:
+        found: Any = TrainingOperation.load("nightly")
+        assert found.notify == ["prefect:gpualert-mail/stored", "mailbox"]
+        found.run()
+
+    with pytest.raises(TrainingFailed):
+        outer()
+    assert states(records(home)[0]) == {"prefect:gpualert-mail/stored": "sent", "mailbox": "sent"}
+    assert len(mails(home / "state" / "mailbox")) == 1
+
+
+@pytest.mark.parametrize(
+    "target", ["prefect:gpualert-mail/no-such-block", "prefect:gpualert-mail", "prefect:webhook/x"]
+)
+def test_wrong_name_starts_nothing(target: str, home: Path) -> None:
+    """A block that is not there, or that is no channel, is named before anything is launched."""
+    with pytest.raises(ConfigError, match=target):
+        run("called", "echo started", notify=target)
+    assert not (home / "state" / "runs").exists()
+
+
+def test_wrong_setting_starts_nothing(home: Path) -> None:
+    """So is a setting that makes no sense, and nothing tells the secrets beside it."""
+    wrong = [mail(1, ca_file=""), mail(1).model_copy(update={"port": 70_000})]
+    for notify in (*wrong, [mail(1), 5]):
+        with pytest.raises(ConfigError) as caught:
+            run("called", "echo started", notify=notify)
+        assert PASSWORD not in str(caught.value)
+    assert not (home / "state" / "runs").exists()
+
+
+# -- as blocks -------------------------------------------------------------------------------
+
+
+def test_secrets_are_hidden(web: WebServer) -> None:
+    """Neither a block's repr nor what the API tells unasked has them."""
+    for block in (mail(25), chat(web)):
+        assert PASSWORD not in repr(block)
+        assert PASSWORD not in str(block.channel())
+        id_ = block.save("hidden", overwrite=True)
+        with get_client(sync_client=True) as client:
+            told: Any = client.read_block_document(id_, include_secrets=False)  # type: ignore[arg-type]
+        assert PASSWORD not in str(told.data)
+
+
+def test_test_of_mail(server: int, home: Path) -> None:
+    """The server is greeted, with the password, and gets no mail."""
+    said = mail(server).test()
+    assert "127.0.0.1" in str(said)
+    with pytest.raises(DeliveryError) as caught:
+        mail(server, password=f"{PASSWORD}!").test()
+    assert PASSWORD not in str(caught.value)
+    assert asyncio.run(mail(server).atest()) == said
+
+    async def awaited() -> Any:
+        return await mail(server).test()
+
+    assert asyncio.run(awaited()) == said
+    assert not list((home / "mails").glob("*.eml"))
+
+
+def test_test_of_chat(web: WebServer) -> None:
+    """Apprise is asked about the URL, and its service is not."""
+    said = chat(web).test()
+    assert "apprise knows it" in str(said)
+    assert PASSWORD not in str(said)
+    with pytest.raises(DeliveryError):
+        ChatChannel(url=f"no-such-service://{PASSWORD}").test()  # type: ignore[arg-type]
+    assert not web.requests

@@ -1,0 +1,31 @@
+"""Prefect names flow runs and task runs at random: the history knows a training all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.history.past_run import fingerprint_of, task_of
+from tests.prefect.running import records, run
+
+pytestmark = pytest.mark.usefixtures("harness")
+
+
+def test_same_training_in_every_flow_run(home: Path) -> None:
+    """Two flow runs of one training are of one training, and two attempts at two tasks; another
+    command is another one."""
+    for command in ("echo 1", "echo 1", "echo 2"):
+        run("called", command)
+    first, second, other = (record.spec for record in records(home))
+    assert first["name"] != second["name"]
+    assert fingerprint_of(first) == fingerprint_of(second) != fingerprint_of(other)
+    assert task_of(first) != task_of(second)
+
+
+def test_names_of_its_author_count(home: Path) -> None:
+    """Where an author names task runs, those of another name are of another training."""
+    for name in ("small", "large", "small"):
+        run("called", "echo 1", {"task_run_name": name})
+    small, large, again = (fingerprint_of(record.spec) for record in records(home))
+    assert small == again != large

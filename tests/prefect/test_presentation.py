@@ -1,0 +1,88 @@
+"""The table and the links that Prefect's UI shows, and its page as it renders it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt  # Prefect's own rich brings it
+from prefect_gpualert import presentation
+
+from gpualert_common.redact import Redactor
+from gpualert_common.report import Unmasked, markdown, speaker, told_of
+
+TOKEN = "hf_" + "aB3" * 11 + "x"
+
+
+def test_rows_are_redacted_and_bounded() -> None:
+    """Secrets are masked before anything is cut; there are never more rows than people read."""
+    claim = {
+        "claim": f"{'x' * 490} {TOKEN}",
+        "source": "log",
+        "where": {"file": "stderr.log", "line": 3, "offset": 17},
+        "excerpt": f"token={TOKEN} " + "y" * 9000,
+        "rank": 2,
+    }
+    rows = presentation.rows({"shows": [claim] * 999}, Redactor())
+    assert len(rows) == presentation.MOST_ROWS
+    assert (rows[0]["file"], rows[0]["line"], rows[0]["rank"]) == ("stderr.log", 3, 2)
+    for cell in (rows[0]["claim"], rows[0]["excerpt"]):
+        assert isinstance(cell, str)
+        assert len(cell) <= presentation.MOST_CELL
+        assert "hf_" not in cell
+
+
+@pytest.mark.parametrize("shows", [None, "x", [None, 3, {"where": 1, "rank": "a", "claim": []}]])
+def test_rows_of_a_damaged_verdict(shows: Any) -> None:
+    """Whatever the verdict is, there are rows, or none."""
+    for row in presentation.rows({"shows": shows}, Redactor()):
+        assert set(row.values()) == {None}
+
+
+def test_cells_are_escaped() -> None:
+    """The UI takes cells for Markdown; an excerpt is shown as code."""
+    row: presentation.Row = {"claim": "*a* <b>", "line": 3, "excerpt": "c`d", "rank": None}
+    (shown,) = presentation.table([row])
+    assert shown == {"claim": r"\*a\* &lt;b&gt;", "line": 3, "excerpt": "``c`d``", "rank": None}
+
+
+def test_links_are_whole() -> None:
+    """A path with brackets and blanks is one link, and is shown as it is."""
+    assert presentation.links(["/a [b]/(c) d"]) == (
+        r"[/a \[b]/(c) d](file:///a%20%5Bb%5D/%28c%29%20d)"
+    )
+
+
+NASTY = "<img src=x> | *b* `c` ``` [d](http://e) ~~f~~ # g __h__ \\ &amp; 1. i"
+
+
+def test_page_is_rendered_as_what_was_meant() -> None:
+    """A Markdown parser finds the page's own headings and lists, and everything else as text."""
+    where = {"file": "output.log", "line": 812, "offset": 0}
+    claim = {"claim": NASTY, "source": "log", "where": where, "excerpt": NASTY, "rank": 3}
+    verdict = {
+        **dict.fromkeys(("headline", "implies"), NASTY),
+        "do": [NASTY, NASTY],
+        "cannot_decide": [NASTY],
+        "shows": [claim],
+        "ruled_out": [{"family": "B2", "because": NASTY}],
+        "warnings": [{"text": "[w](http://e) | *w*"}],
+    }
+    told = told_of(verdict, speaker(Unmasked()))
+    page = markdown.page(told, facts=[("Command", NASTY)], more="gpualert show x")
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(page)
+    inlines = [token for token in tokens if token.type == "inline"]
+    kinds = {child.type for inline in inlines for child in inline.children or ()}
+    assert kinds == {"text", "code_inline"}
+    texts = ["".join(child.content for child in inline.children or ()) for inline in inlines]
+    titles = ["Do", "Shows", "Implies", "Cannot decide", "Ruled out", "Warnings", "Run"]
+    assert [text for text in texts if text in titles] == titles
+    assert texts[0] == NASTY
+    assert f"{NASTY} (output.log:812, rank 3)" in texts
+    assert texts.count(NASTY) >= 6
+    assert f"Command: {NASTY}" in texts
+    block = {token.type for token in tokens if token.block and token.nesting >= 0}
+    assert block <= {
+        *("heading_open", "paragraph_open", "inline"),
+        *("ordered_list_open", "bullet_list_open", "list_item_open"),
+    }

@@ -1,0 +1,352 @@
+"""What a training leaves in Prefect for people and automations to see."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+from prefect import flow, task
+from prefect.context import FlowRunContext
+from prefect_gpualert import TrainingOperation, gpualert_run, publishing
+
+from tests.prefect import seen
+from tests.prefect.running import FACES, records
+from tests.supervised import until
+
+pytestmark = pytest.mark.usefixtures("harness")
+
+TOKEN = "hf_" + "aB3" * 11 + "x"
+OOM = (
+    "CUDA out of memory. Tried to allocate 91.60 GiB (GPU 0; 79.15 GiB total capacity; 12.00 GiB "
+    "already allocated; 60.00 GiB free; 13.00 GiB reserved in total by PyTorch)"
+)
+NOT_ALL = "Prefect does not show all"
+
+
+def raising(error: str, message: str) -> str:
+    """A command that prints a line, and then raises."""
+    code = f"print('begun', flush=True)\nraise {error}({message!r})"
+    return shlex.join([sys.executable, "-c", code])
+
+
+class Ended(NamedTuple):
+    """How a task run ended, and which it was."""
+
+    name: str
+    task_run_id: UUID
+    flow_run_id: UUID | None
+
+
+def ended(state: Any) -> Ended:
+    """What tests need of the state of a task run."""
+    details = state.state_details
+    return Ended(state.name, details.task_run_id, details.flow_run_id)
+
+
+def nightly(way: str, command: str, **arguments: Any) -> Ended:
+    """One training in a flow of that name, in one of the ways that users run it."""
+
+    @flow(name="nightly")
+    def called() -> Ended:
+        if way == "submitted":
+            future = gpualert_run.submit(command, **arguments)
+            future.wait()
+            return ended(future.state)
+        return ended(gpualert_run(command, return_state=True, **arguments))
+
+    @flow(name="nightly")
+    async def awaited() -> Ended:
+        return ended(await gpualert_run(command, return_state=True, **arguments))
+
+    return asyncio.run(awaited()) if way == "awaited" else called()
+
+
+# -- at the end ------------------------------------------------------------------------------
+
+
+@FACES
+def test_failed_training(way: str, home: Path) -> None:
+    """A page with the verdict, a table with the evidence, and links, all of the task run."""
+    done = nightly(way, raising("RuntimeError", OOM))
+    found = seen.artifacts(done.task_run_id)
+    assert sorted(found) == [
+        f"gpualert-{what}-nightly-gpualert-run" for what in ("evidence", "log", "record", "verdict")
+    ]
+    for artifact in found.values():
+        assert artifact.flow_run_id == done.flow_run_id
+        assert "failed: cuda_oom after" in str(artifact.description)
+    page = seen.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    assert page.startswith("## CUDA out of memory: 91.6 GiB asked on a 79.2 GiB card\n")
+    assert "exit status 1" in page
+    assert "(`stderr.log:" in page
+    assert OOM in page
+    (record,) = records(home)
+    for path in (record.log_path("stdout.log"), record.log_path("stderr.log"), record.path):
+        assert f"`{path}`" in page
+    rows = seen.rows_of(found["gpualert-evidence-nightly-gpualert-run"])
+    assert any(
+        row["file"] == "stderr.log" and row["line"] and OOM in row["excerpt"] for row in rows
+    )
+    links = seen.text_of(found["gpualert-log-nightly-gpualert-run"])
+    assert f"(file://{record.log_path('stderr.log')})" in links
+    assert f"(file://{record.path})" in seen.text_of(found["gpualert-record-nightly-gpualert-run"])
+
+
+def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
+    """Nobody needs advice on a training that went well."""
+    found = seen.artifacts(nightly("called", "echo fine").task_run_id)
+    page = seen.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    assert page.startswith("## Completed with exit status 0; no failure found\n")
+    assert "### Do" not in page
+    assert "At fault" not in page
+
+
+def test_event(home: Path) -> None:
+    """An event about the task run has the verdict in its labels, and all of it beside them."""
+    done = nightly("called", raising("RuntimeError", OOM))
+    event = seen.event_of(done.task_run_id)
+    labels = {
+        name.removeprefix("gpualert."): value
+        for name, value in event["resource"].items()
+        if name.startswith("gpualert.") and name not in ("gpualert.host", "gpualert.run-id")
+    }
+    assert labels == {
+        "cause": "cuda_oom",
+        "family": "B1",
+        "disposition": "failed",
+        "attribution": "job",
+        "retry": "after_fix",
+        "final": "true",
+    }
+    related = {one["prefect.resource.role"]: one for one in event["related"]}
+    flow_run = f"prefect.flow-run.{done.flow_run_id}"
+    assert related["flow-run"]["prefect.resource.id"] == flow_run
+    payload = event["payload"]
+    (record,) = records(home)
+    assert payload["run_id"] == record.run_id
+    assert payload["exit_code"] == 1
+    assert payload["details"]["kind"] == "oversize"
+    assert any(claim["excerpt"] for claim in payload["shows"])
+
+
+def test_attempts_are_told_apart(home: Path) -> None:
+    """Each attempt has its page and event; only the last one is final."""
+
+    @flow(name="again")
+    def again() -> Ended:
+        return ended(gpualert_run.with_options(retries=1)("exit 3", return_state=True))
+
+    id_ = again().task_run_id
+    resource = f"prefect.task-run.{id_}"
+
+    def told() -> list[str]:
+        found = [one["resource"] for one in seen.events()]
+        return [one["gpualert.final"] for one in found if one["prefect.resource.id"] == resource]
+
+    until(lambda: len(told()) == 2, "both events")
+    assert sorted(told()) == ["false", "true"]
+    said = str(seen.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description)
+    assert "attempt 2" in said
+
+
+def test_stopped_training(home: Path) -> None:
+    """One that ran out of its task's time is shown, too."""
+
+    @flow(name="short")
+    def short() -> Ended:
+        job = gpualert_run.with_options(timeout_seconds=2)
+        return ended(job("sleep 60", grace=1, return_state=True))
+
+    done = short()
+    assert done.name == "TimedOut"
+    found = seen.artifacts(done.task_run_id)
+    assert "ran out of time" in str(found["gpualert-verdict-short-gpualert-run"].description)
+
+
+def test_mapped_trainings_share_a_key(home: Path) -> None:
+    """Their artifacts are versions of one, told apart by their descriptions."""
+
+    @flow(name="sweep")
+    def sweep() -> list[Ended]:
+        job = gpualert_run.with_options(name="seed", task_run_name="seed-{command}")
+        futures = job.map(["exit 3", "true"])
+        futures.wait()
+        return [ended(future.state) for future in futures]
+
+    shown = [seen.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()]
+    told = [str(one.description).partition(":")[0].partition(" after")[0] for one in shown]
+    assert told == ["seed-exit 3 failed", "seed-true completed"]
+
+
+def test_secrets_are_masked(home: Path) -> None:
+    """No artifact and no event has what the log has."""
+    command = raising("RuntimeError", f"401 for token {TOKEN}")
+    done = nightly("called", command, env={"HF_TOKEN": TOKEN})
+    id_ = done.task_run_id
+    told = f"{[vars(one) for one in seen.artifacts(id_).values()]} {seen.event_of(id_)}"
+    assert "[redacted" in told
+    assert TOKEN[:20] not in told
+
+
+# -- whose it is -----------------------------------------------------------------------------
+
+
+def test_in_a_flow_without_a_task(home: Path) -> None:
+    """Then the flow run has the artifacts, and the event is about it."""
+
+    @flow(name="Über flow: 7")
+    def bare() -> UUID:
+        gpualert_run.fn("true")
+        context = FlowRunContext.get()
+        assert context is not None
+        assert context.flow_run is not None
+        return context.flow_run.id
+
+    found = seen.artifacts(bare())
+    assert "gpualert-verdict-uber-flow-7" in found
+    assert all(artifact.task_run_id is None for artifact in found.values())
+
+
+def test_in_a_task_without_a_flow(home: Path) -> None:
+    """Then only the task run has them."""
+    done = ended(gpualert_run("true", return_state=True))
+    found = seen.artifacts(done.task_run_id)
+    assert "gpualert-verdict-gpualert-run" in found
+    assert all(artifact.flow_run_id is None for artifact in found.values())
+
+
+def test_in_a_task_of_ones_own(home: Path) -> None:
+    """The task that calls the function has them, under its name."""
+
+    @task(name="训练")
+    def mine() -> None:
+        gpualert_run.fn("true")
+
+    @flow(name="outer")
+    def outer() -> Ended:
+        return ended(mine(return_state=True))
+
+    keys = list(seen.artifacts(outer().task_run_id))
+    assert len(keys) == 4
+    assert all(key.startswith("gpualert-") and key[-8:].isalnum() for key in keys)
+
+
+def test_nothing_outside_of_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain call of the function publishes nothing, and starts no thread for it."""
+    started: list[object] = []
+    monkeypatch.setattr(publishing.Publication, "_start", lambda *args: started.append(args))
+    assert gpualert_run.fn("echo a") == "a"
+    assert not started
+
+
+@pytest.mark.parametrize("way", ["task", "operation"])
+def test_unpublished(way: str, home: Path) -> None:
+    """With ``publish=False`` nobody sees anything of it in Prefect but its task."""
+
+    @flow(name="quiet")
+    def outer() -> UUID:
+        if way == "task":
+            gpualert_run("echo a", publish=False)
+        else:
+            TrainingOperation(commands=["echo a"], publish=False).run()
+        context = FlowRunContext.get()
+        assert context is not None
+        assert context.flow_run is not None
+        return context.flow_run.id
+
+    assert not seen.artifacts(outer())
+
+
+# -- while it runs ---------------------------------------------------------------------------
+
+STEPPING = """
+import sys, time
+for step in range(1, 9):
+    print(f"{sys.argv[1]} {step}/10", flush=True)
+    time.sleep(0.25)
+"""
+
+
+def stepping(word: str) -> str:
+    """A command that counts for two seconds."""
+    return shlex.join([sys.executable, "-c", STEPPING, word])
+
+
+@FACES
+def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One artifact, updated while the training runs, and whole when it has ended well."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
+    shown: list[float] = []
+    from prefect_gpualert.posting import Poster
+
+    set_progress = Poster._set_progress
+
+    def noting(self: Poster, client: Any, percent: float, words: str) -> None:
+        shown.append(percent)
+        set_progress(self, client, percent, words)
+
+    monkeypatch.setattr(Poster, "_set_progress", noting)
+    done = nightly(way, stepping("step"))
+    artifact = seen.artifacts(done.task_run_id)["gpualert-progress-nightly-gpualert-run"]
+    assert artifact.data == 100
+    assert "completed" in str(artifact.description)
+    assert shown == sorted(shown)
+    assert 2 <= len(shown) <= 8
+    assert shown[-2] <= 80
+
+
+def test_no_progress_where_none_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is made up."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
+    found = seen.artifacts(nightly("called", stepping("thing")).task_run_id)
+    assert not [key for key in found if "progress" in key]
+
+
+def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has to end the flow does not wait for the API."""
+    from prefect_gpualert.posting import Poster
+
+    monkeypatch.setattr(Poster, "show_end", lambda *_args: time.sleep(30))
+
+    @flow
+    def outer() -> float:
+        gpualert_run.fn("true")  # waits, for as long as it may
+        (record,) = records(home)
+        publication = publishing.begin(record, lambda _text, _level: None)
+        publication.end()
+
+        def check() -> None:
+            raise KeyboardInterrupt
+
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            publication.wait(check)
+        return time.monotonic() - began
+
+    monkeypatch.setattr(publishing, "DEADLINE_S", 2.0)
+    assert outer() < 1.0
+
+
+def test_what_is_missing_is_told_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever comes up in the threads, one warning says so, without secrets."""
+    from prefect_gpualert.posting import Poster
+
+    def broken(self: Poster, *_args: object) -> None:
+        raise SystemExit(f"no more of {TOKEN}")
+
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
+    monkeypatch.setattr(Poster, "show_end", broken)
+    monkeypatch.setattr(Poster, "show_progress", broken)
+    assert nightly("called", stepping("step")).name == "Completed"
+    told = [one for one in caplog.records if NOT_ALL in one.getMessage()]
+    assert [one.levelno for one in told] == [logging.WARNING]
+    assert "SystemExit: no more of [redacted huggingface]" in told[0].getMessage()

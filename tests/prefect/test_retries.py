@@ -1,0 +1,259 @@
+"""``retry_by_cause`` and what it asks: the error's own opinion, its way through pickles."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]
+import pytest
+from prefect import flow, task
+from prefect.results import get_result_store
+from prefect.states import Failed
+from prefect.task_runners import ProcessPoolTaskRunner
+from prefect_gpualert import TrainingFailed, TrainingOperation, gpualert_run, retry_by_cause
+
+from gpualert_common.classify import load_rules
+from gpualert_common.diagnose import conclude
+from gpualert_common.errors import UsageError
+from gpualert_common.model import ExitFacts
+from tests.prefect.running import FACES, records, run
+from tests.prefect.test_alerts import states
+
+HOPELESS = "no-such-command"
+UNKNOWN = "exit 3"
+
+
+PLAIN = conclude(
+    run_id="r",
+    attempt=1,
+    host="h",
+    log_path=None,
+    readings=[],
+    facts=ExitFacts(1),
+    rules=load_rules(),
+)
+
+
+def failed(cause: str, confidence: float = 0.95) -> TrainingFailed:
+    """The failure of a training of this cause."""
+    verdict = dataclasses.replace(PLAIN, cause=cause, confidence=confidence)
+    return TrainingFailed(f"{cause}: it failed\nlog: l", cause=cause, exit_code=1, verdict=verdict)
+
+
+# -- the condition, in real flows --------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("harness")
+class TestInFlows:
+    """Whether Prefect tries again."""
+
+    @FACES
+    def test_hopeless_is_not_tried_again(self, way: str, home: Path, caplog: Any) -> None:
+        """A sure and deterministic failure ends the retries, and the run log says why."""
+        options = {"retries": 2, "retry_condition_fn": retry_by_cause}
+        with pytest.raises(TrainingFailed, match="command_not_found"):
+            run(way, HOPELESS, options)
+        assert len(records(home)) == 1
+        assert "No further attempt: command_not_found (confidence 0.95)" in caplog.text
+
+    def test_anything_else_is(self, home: Path, caplog: Any) -> None:
+        """A failure that another attempt may not have leaves the retries to the task."""
+        options = {"retries": 1, "retry_condition_fn": retry_by_cause}
+        with pytest.raises(TrainingFailed):
+            run("called", UNKNOWN, options)
+        assert len(records(home)) == 2
+        assert "another attempt may end differently" in caplog.text
+
+    @pytest.mark.parametrize(
+        ("command", "causes", "attempts"),
+        [
+            (HOPELESS, {"command_not_found": "retry"}, 2),
+            (HOPELESS, {"command_not_found": "default"}, 2),
+            (HOPELESS, {"network": "stop"}, 1),
+            (HOPELESS, {"sure": 1.0}, 2),
+            (UNKNOWN, {"runtime_error": "stop"}, 1),
+        ],
+    )
+    def test_wishes(self, command: str, causes: dict[str, Any], attempts: int, home: Path) -> None:
+        """What is asked for a cause is done, and the others have the careful default."""
+        options = {"retries": 1, "retry_condition_fn": retry_by_cause(**causes)}
+        with pytest.raises(TrainingFailed):
+            run("called", command, options)
+        assert len(records(home)) == attempts
+
+    def test_task_of_ones_own(self, home: Path) -> None:
+        """A task that runs an operation may have it, too."""
+
+        @task(retries=1, retry_condition_fn=retry_by_cause)
+        def mine() -> Any:
+            return TrainingOperation(commands=[HOPELESS]).run()
+
+        @flow
+        def outer() -> Any:
+            return mine()
+
+        with pytest.raises(TrainingFailed):
+            outer()
+        assert len(records(home)) == 1
+
+    def test_no_training(self, home: Path) -> None:
+        """What is no failed training is tried again as often as its task says."""
+        tried = []
+
+        @task(retries=2, retry_condition_fn=retry_by_cause)
+        def other() -> None:
+            tried.append(1)
+            raise OSError("not ours")
+
+        @flow
+        def outer() -> None:
+            other()
+
+        with pytest.raises(OSError, match="not ours"):
+            outer()
+        assert len(tried) == 3
+
+    def test_alert_of_a_refused_retry_goes_at_once(self, home: Path) -> None:
+        """What will not be tried again is told for good, however long the retry's delay."""
+        options = {
+            "retries": 3,
+            "retry_delay_seconds": 600,
+            "retry_condition_fn": retry_by_cause,
+        }
+        with pytest.raises(TrainingFailed):
+            run("called", HOPELESS, options, notify="mailbox")
+        (record,) = records(home)
+        assert states(record) == {"mailbox": "sent"}
+
+    def test_retry_of_the_flow_stays(self, home: Path) -> None:
+        """A refused retry of the task is none of its flow's, so the alert waits for that."""
+
+        @flow(retries=1)
+        def twice() -> Any:
+            job = gpualert_run.with_options(retries=1, retry_condition_fn=retry_by_cause)
+            command = "test -e a && echo second || { touch a; no-such-command; }"
+            return job(command, cwd=home, notify="mailbox")
+
+        assert twice() == "second"
+        first, second = records(home)
+        assert states(first) == {"mailbox": "superseded"}
+        assert states(second) == {}
+
+    @pytest.mark.parametrize(
+        ("options", "within_s"),
+        [({}, 0.0), ({"retries": 1}, 60.0), ({"retries": 1, "tags": ["gpu"]}, 120.0)],
+        ids=["no retry", "retry", "slot"],
+    )
+    def test_time_for_the_next_attempt(
+        self, options: dict[str, Any], within_s: float, home: Path
+    ) -> None:
+        """A training waits for the next engine, and longer where that has to wait for a slot."""
+        run("called", "true", options)
+        (record,) = records(home)
+        assert record.spec["custody"]["adopt_within_s"] == within_s
+
+    def test_out_of_other_processes(self, home: Path) -> None:
+        """A process pool of Prefect's takes the condition along, and gives the error back."""
+
+        @flow(task_runner=ProcessPoolTaskRunner(max_workers=1))  # type: ignore[arg-type]
+        def outer() -> Any:
+            options: dict[str, Any] = {
+                "retries": 1,
+                "retry_condition_fn": retry_by_cause(network="stop"),
+            }
+            return gpualert_run.with_options(**options).submit(HOPELESS).result()
+
+        with pytest.raises(TrainingFailed) as caught:
+            outer()
+        assert (caught.value.cause, caught.value.exit_code) == ("command_not_found", 127)
+        assert not caught.value.retryable
+        assert len(records(home)) == 1
+
+    @pytest.mark.parametrize("serializer", ["pickle", "compressed/pickle", "json"])
+    def test_stored(self, serializer: str, home: Path) -> None:
+        """A failure that Prefect has stored is the same when it is read again."""
+        options: dict[str, Any] = {"persist_result": True, "result_serializer": serializer}
+
+        @flow
+        def outer() -> None:
+            data: Any = gpualert_run.with_options(**options)(HOPELESS, return_state=True).data
+            found = get_result_store().read(data.metadata.storage_key).result
+            assert isinstance(found, TrainingFailed)
+            assert (str(found), found.__dict__) == (str(data.result), data.result.__dict__)
+
+        outer()
+
+
+# -- the condition, asked ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        Failed(data=None),
+        Failed(data=ValueError("another")),
+        Failed(data=TrainingFailed("without a verdict")),
+        Failed(data=TrainingFailed("a verdict that is none", verdict="?")),  # type: ignore[arg-type]
+        None,
+    ],
+)
+@pytest.mark.parametrize("condition", [retry_by_cause, retry_by_cause(network="stop")])
+def test_doubt_is_no_refusal(state: Any, condition: Any) -> None:
+    """Whatever it is asked about, it never raises, and refuses only what it knows."""
+    assert condition(None, None, state) is True
+
+
+def test_wrong_wish_is_named() -> None:
+    """What makes no sense is told where it is written, before anything is launched."""
+    with pytest.raises(UsageError, match="did you mean cuda_oom"):
+        retry_by_cause(cuda_oon="stop")
+    with pytest.raises(UsageError, match="neither stop, retry, default"):
+        retry_by_cause(network="sotp")
+    with pytest.raises(UsageError, match="by their names"):
+        retry_by_cause({"network": "stop"})  # type: ignore[call-overload]
+    with pytest.raises(UsageError, match="retry_delay_seconds"):
+        retry_by_cause(network="10m")
+
+
+# -- the error ---------------------------------------------------------------------------------
+
+
+def raise_it(error: TrainingFailed) -> None:
+    """In another process."""
+    raise error
+
+
+def test_survives_pickling() -> None:
+    """By pickle, cloudpickle and out of a pool of processes it keeps its words and attributes."""
+    error = failed("missing_module")
+    with (
+        ProcessPoolExecutor(1, get_context("spawn")) as pool,
+        pytest.raises(TrainingFailed) as caught,
+    ):
+        pool.submit(raise_it, error).result()
+    for again in (
+        pickle.loads(pickle.dumps(error)),
+        cloudpickle.loads(cloudpickle.dumps(error)),
+        caught.value,
+    ):
+        kept = {name: value for name, value in again.__dict__.items() if name in error.__dict__}
+        assert (str(again), kept) == (str(error), error.__dict__)
+        assert not again.retryable
+
+
+def test_retryable() -> None:
+    """Only what is sure to happen again is not worth a retry."""
+    assert not failed("missing_module").retryable
+    assert failed("missing_module", 0.5).retryable
+    assert failed("network").retryable
+    assert TrainingFailed("no verdict").retryable
+
+
+def test_shown_by_its_first_line() -> None:
+    """Prefect's log lines show the first line and not the end of a log in one line."""
+    assert repr(TrainingFailed("cause: why\nlong\nlog")) == "TrainingFailed('cause: why')"

@@ -1,0 +1,144 @@
+"""Trainings that ended with 0 while their log says otherwise: a success that people get to see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow, task
+from prefect.cache_policies import INPUTS
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import State
+from prefect.task_runners import ProcessPoolTaskRunner
+from prefect_gpualert import TrainingOperation, gpualert_run
+
+from tests.prefect.running import records
+from tests.supervised import until
+
+pytestmark = pytest.mark.usefixtures("harness")
+
+SUSPECT = """\
+echo 'Traceback (most recent call last):'
+echo '  File "train.py", line 3, in <module>'
+echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.00 GiB. GPU 0 has a total\
+ capacity of 79.25 GiB of which 70.00 GiB is free.'
+echo done
+"""
+SAID = "cuda_oom: CUDA out of memory: 91.0 GiB asked on a 79.2 GiB card"
+
+job: Any = gpualert_run
+stored: Any = gpualert_run.with_options(persist_result=True, cache_policy=INPUTS)
+as_json: Any = gpualert_run.with_options(persist_result=True, result_serializer="json")
+
+
+@task
+def after(value: object) -> object:
+    """A task behind it."""
+    return value
+
+
+@task
+def mine() -> object:
+    """A task of the user's own."""
+    return gpualert_run.fn(SUSPECT)
+
+
+SYNC: dict[str, Callable[[], Any]] = {
+    "called": lambda: job(SUSPECT),
+    "submitted": lambda: job.submit(SUSPECT).result(),
+    "mapped": lambda: job.map([SUSPECT]).result()[0],
+    "state": lambda: job(SUSPECT, return_state=True).result(),
+    "submitted state": lambda: job.submit(SUSPECT, return_state=True).result(),
+    "upstream": lambda: after(job.submit(SUSPECT)),
+    "upstream submitted": lambda: after.submit(job.submit(SUSPECT)).result(),
+    "cached": lambda: [stored(SUSPECT), stored(SUSPECT)][1],
+    "json": lambda: as_json(SUSPECT),
+    "in seconds": lambda: job.with_options(timeout_seconds=60, retries=1)(SUSPECT),
+    "function": lambda: job.fn(SUSPECT),
+    "in another task": mine,
+    "operation": lambda: TrainingOperation(commands=[SUSPECT]).run()[-1],
+}
+ASYNC: dict[str, Callable[[], Awaitable[Any]]] = {
+    "awaited": lambda: job(SUSPECT),
+    "cached": lambda: stored(f"{SUSPECT}\n"),
+    "json": lambda: as_json(SUSPECT),
+}
+
+
+@pytest.mark.parametrize("way", SYNC)
+def test_value_is_plain(way: str, home: Path, caplog: Any) -> None:
+    """However it is called, the caller gets what the command wrote, and the run log a warning."""
+
+    @flow
+    def outer() -> None:
+        assert SYNC[way]() == "done"
+
+    outer()
+    warnings = [one.getMessage() for one in caplog.records if SAID in one.getMessage()]
+    assert len([line for line in warnings if "ended with 0, but cuda_oom" in line]) == 1
+
+
+@pytest.mark.parametrize("way", ASYNC)
+def test_value_is_plain_when_awaited(way: str, home: Path) -> None:
+    """So it is in async flows."""
+
+    @flow
+    async def outer() -> None:
+        assert await ASYNC[way]() == "done"
+        assert job.submit(SUSPECT).result() == "done"
+
+    asyncio.run(outer())
+
+
+def test_value_is_plain_from_another_process(home: Path) -> None:
+    """So it is out of a pool of processes."""
+
+    @flow(task_runner=ProcessPoolTaskRunner(max_workers=1))  # type: ignore[arg-type]
+    def outer() -> None:
+        future = job.submit(SUSPECT)
+        assert (future.result(), future.state.name) == ("done", "Suspect")
+
+    outer()
+
+
+def test_list_is_plain(home: Path) -> None:
+    """All lines of it are a list, as ever."""
+
+    @flow
+    def outer() -> Any:
+        return gpualert_run(SUSPECT, return_all=True)
+
+    assert outer()[-1] == "done"  # type: ignore[index]
+
+
+def test_state_says_so(home: Path) -> None:
+    """The state is Completed for whoever asks, here and at the API, and has another name."""
+
+    @flow
+    def outer() -> State[Any]:
+        state = job(SUSPECT, return_state=True)
+        assert state.is_completed()
+        assert (state.name, state.message) == ("Suspect", SAID)
+        assert job("echo fine", return_state=True).name == "Completed"
+        return state  # type: ignore[no-any-return]
+
+    state = outer(return_state=True)
+    assert (state.type.value, state.name) == ("COMPLETED", "Completed")
+    id_ = FlowRunFilter.model_validate({"id": {"any_": [state.state_details.flow_run_id]}})
+
+    def names() -> set[tuple[str | None, str]] | None:
+        with get_client(sync_client=True) as client:
+            runs = client.read_task_runs(flow_run_filter=id_)
+        told = {(run.state.name, run.state.message or "") for run in runs if run.state}
+        return (
+            told
+            if len(runs) == 2 and all(run.state.is_final() for run in runs if run.state)
+            else None
+        )
+
+    assert until(names, "the API to know of both") == {("Suspect", SAID), ("Completed", "")}
+    assert len(records(home)) == 2

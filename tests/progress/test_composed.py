@@ -1,0 +1,135 @@
+"""Logs in the documented formats of frameworks that do not install here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.progress import Closing, Progress, Start, beginning_of
+from tests.progress.composed.compose import INTERVAL, RESUMED_AT, TOTAL, VARIANTS, compose
+from tests.progress.reading import folders, read_folder, saved_steps, told
+
+COMPOSED = {folder.name: folder for folder in folders("composed")}
+FRAMEWORKS = {
+    "axolotl": ("transformers", "axolotl"),
+    "deepspeed-scaling": ("deepspeed", None),
+    "keras2": ("keras", None),
+    "llama-factory": ("transformers", "llama_factory"),
+    "llama-factory-log": ("transformers", "llama_factory"),
+    "megatron": ("megatron", None),
+    "nemo": ("nemo", None),
+    "nemo1": ("nemo", None),
+    "tf-estimator": ("tensorflow", None),
+    "torchtitan": ("torchtitan", None),
+    "unsloth": ("transformers", "unsloth"),
+}
+CASES = [f"{name}-{variant}" for name in FRAMEWORKS for variant in VARIANTS]
+
+
+def of(name: str) -> Progress:
+    """The progress of a composed log."""
+    return read_folder(COMPOSED[name])
+
+
+def test_logs_are_those_of_the_composer() -> None:
+    """The files are what the composer writes, and all of it."""
+    here = Path(__file__).parent / "composed"
+    written = compose()
+    assert {path: (here / path).read_bytes() for path in written} == written
+    assert set(COMPOSED) == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_log_says(name: str) -> None:
+    """The framework is recognised, and the steps and the beginning are those that were composed."""
+    framework, _, variant = name.rpartition("-")
+    seen = told(of(name))
+    assert (seen.framework, seen.flavour) == FRAMEWORKS[framework]
+    assert seen.start is (Start.RESUMED if variant == "resumed" else Start.FRESH)
+    behind = 1 if framework.startswith("nemo") else 0
+    assert seen.first_step is not None
+    if framework == "keras2":
+        assert seen.first_step == (201 if variant == "resumed" else 1)
+    elif variant == "undertrained":
+        assert (seen.first_step, seen.last_step) == (1 - behind, 2 - behind)
+    else:
+        first = RESUMED_AT + INTERVAL if variant == "resumed" else INTERVAL
+        assert seen.first_step == first - behind
+    if (framework, variant) != ("tf-estimator", "nan") and variant != "undertrained":
+        assert seen.last_step == TOTAL - behind
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_nan(framework: str) -> None:
+    """A loss, or a gradient, that is NaN is counted; elsewhere nothing is."""
+    assert of(f"{framework}-healthy").counts.non_finite == 0
+    progress = of(f"{framework}-nan")
+    told_nan = progress.counts.non_finite > 0
+    assert told_nan or Closing.DIVERGED in [one.kind for one in progress.endings]
+
+
+@pytest.mark.parametrize("framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling"])
+def test_markers_of_a_fresh_start(framework: str) -> None:
+    """Frameworks that say that there was nothing to resume are heard."""
+    says = {marker.says for marker in of(f"{framework}-scratch").markers}
+    assert says == {Start.FRESH}
+
+
+@pytest.mark.parametrize(
+    "framework", ["megatron", "nemo", "torchtitan", "tf-estimator", "axolotl", "llama-factory"]
+)
+def test_markers_of_a_resumed_run(framework: str) -> None:
+    """Frameworks that say that they resume are heard."""
+    says = {marker.says for marker in of(f"{framework}-resumed").markers}
+    assert says == {Start.RESUMED}
+
+
+@pytest.mark.parametrize("framework", ["megatron", "torchtitan", "nemo", "deepspeed-scaling"])
+def test_checkpoints(framework: str) -> None:
+    """Each save is told once, with its step."""
+    assert saved_steps(of(f"{framework}-healthy")) == [100, 200, 300, 400]
+
+
+def test_counters_of_megatron() -> None:
+    """Megatron's counters of skipped and NaN iterations add up, and the lost losses are no points
+    without a word: their gradient is NaN.
+    """
+    progress = of("megatron-nan")
+    assert progress.counts.nan_iterations == 260
+    assert progress.counts.skipped_steps == 260
+    assert progress.points[-1].loss is None
+    assert not progress.points[-1].finite
+
+
+def test_loss_scaling() -> None:
+    """Overflows in the beginning are counted and do no harm; a scale that is used up is an end."""
+    assert of("deepspeed-scaling-healthy").counts.overflows == 2
+    assert of("deepspeed-scaling-healthy").counts.non_finite == 0
+    endings = of("deepspeed-scaling-nan").endings
+    assert [one.kind for one in endings] == [Closing.DIVERGED]
+
+
+def test_times_of_the_lines() -> None:
+    """Stamps on the lines become times, the same distance apart."""
+    points = of("megatron-healthy").points
+    assert points[0].at is not None
+    assert points[1].at is not None
+    assert points[1].at - points[0].at == 100
+
+
+def test_evaluations() -> None:
+    """Validation lines are kept apart from the training."""
+    for framework in ("megatron", "torchtitan", "tf-estimator"):
+        assert [point.step for point in of(f"{framework}-healthy").evals] == [100, 200, 300, 400]
+
+
+def test_a_banner_has_the_steps() -> None:
+    """Unsloth's banner tells how many steps and epochs there are to be."""
+    counts = of("unsloth-undertrained").counts
+    assert (counts.last_step, counts.total_steps, counts.total_epochs) == (2, 400, 2)
+
+
+def test_resumed_by_its_epochs() -> None:
+    """Keras that begins in epoch 5 was resumed, by its header and its steps."""
+    assert len(beginning_of(of("keras2-resumed")).because) == 2

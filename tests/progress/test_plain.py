@@ -1,0 +1,185 @@
+"""Thinning, JSON, merging, times and words: what is done with points once they are read."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpualert_common.errors import RecordError
+from gpualert_common.progress import (
+    Point,
+    Progress,
+    describe,
+    from_json,
+    merge,
+    read_index,
+    timed,
+    to_json,
+)
+from gpualert_common.progress.clock import stamp_of
+from gpualert_common.progress.thinning import MOST_POINTS, NON_FINITE_POINTS, Series
+from gpualert_common.progress.words import chart
+from tests.progress.reading import folders, read, read_folder
+
+ALL = [*folders("captured"), *folders("composed")]
+
+
+def series(losses: list[float]) -> Series:
+    """A series of points with these losses."""
+    found = Series()
+    for i, loss in enumerate(losses):
+        found.add(Point("a.log", i + 1, i, step=i, loss=loss))
+    return found
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 30_000), st.integers(0, 1000))
+def test_thinned_points_show_the_shape(count: int, seed: int) -> None:
+    """First and last, the extremes and what is not finite are kept, and never too many points."""
+    rng = random.Random(seed)
+    losses = [
+        rng.choice((rng.gauss(3, 1), math.nan if i % 997 == 5 else 1.0)) for i in range(count)
+    ]
+    kept = series(losses).points()
+    assert len(kept) <= min(count, MOST_POINTS)
+    assert [point.offset for point in kept] == sorted({point.offset for point in kept})
+    finite = [loss for loss in losses if math.isfinite(loss)]
+    told = [point.loss for point in kept if point.loss is not None]
+    if finite:
+        assert {min(finite), max(finite)} <= set(told)
+    if losses:
+        assert (kept[0].offset, kept[-1].offset) == (0, count - 1)
+    odd = [i for i, loss in enumerate(losses) if not math.isfinite(loss)]
+    assert [point.offset for point in kept if not point.finite] == odd
+
+
+def test_thinned_points_are_evenly_spread() -> None:
+    """The first half of a long series keeps about as many points as the second."""
+    kept = series([1 + math.sin(i / 50) for i in range(100_000)]).points()
+    half = sum(point.offset < 50_000 for point in kept)
+    assert 0.3 < half / len(kept) < 0.7
+
+
+def test_a_million_nans() -> None:
+    """Of too many that are not finite the first and the latest are kept."""
+    kept = series([1.0] * 10 + [math.nan] * 5000).points()
+    odd = [point.offset for point in kept if not point.finite]
+    assert len(odd) == NON_FINITE_POINTS
+    assert (odd[0], odd[-1]) == (10, 5009)
+
+
+@pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
+def test_json_both_ways(folder: Path) -> None:
+    """A progress comes back from JSON as it was, and the JSON is strict: no NaN in it."""
+    progress = read_folder(folder)
+    text = json.dumps(to_json(progress), allow_nan=False)
+    assert repr(from_json(json.loads(text))) == repr(progress)
+
+
+def test_json_of_another_age() -> None:
+    """A newer schema, or something else, is refused; a key that is not known is passed over."""
+    plain = to_json(read(b"step 1 loss 0.5\n"))
+    assert from_json({**plain, "later": 1}).points
+    for wrong in ({**plain, "schema": 2}, {**plain, "counts": 3}, {"schema": 1}, {}):
+        with pytest.raises(RecordError):
+            from_json(wrong)
+
+
+def test_steps_from_the_other_log() -> None:
+    """Losses on stdout get their steps from the bar on stderr, whichever comes first."""
+    out = read(b"".join(b"{'loss': 1.5, 'epoch': %.2f}\n" % (i / 10) for i in range(1, 11)))
+    bar = "\r".join(f" {i:3d}%|##  | {i}/100 [00:01<00:01, 9.0it/s]" for i in range(101))
+    err = read(bar.encode())
+    for both in ([out, err], [err, out]):
+        merged = merge(both)
+        assert merged.framework == "transformers"
+        assert [point.step for point in merged.points] == list(range(10, 101, 10))
+        assert merged.counts.total_steps == 100
+        assert merged.files == tuple(file for one in both for file in one.files)
+        assert merged.read_bytes == out.read_bytes + err.read_bytes
+
+
+def test_merging_one_and_none() -> None:
+    """One log is itself, and no log is a mistake."""
+    one = read(b"step 1 loss 0.5\n")
+    assert merge([one]) is one
+    with pytest.raises(ValueError, match="nothing"):
+        merge([])
+
+
+@pytest.mark.parametrize(
+    ("line", "at"),
+    [
+        ("[2026-01-02 00:00:10] step 1", 10.0),
+        ("2026-01-02T00:00:10.250Z step 1", 10.25),
+        ("2026-01-02 01:00:10,250 +0100 step 1", 10.25),
+        ("2026/01/02 00:00:10 step 1", 10.0),
+        ("[rank0]:[titan] 2026-01-02 00:00:10,5 - root - step: 1", 10.5),
+        ("step 1 loss 0.5", None),
+        ("2026-13-45 99:00:00 step 1", None),
+    ],
+)
+def test_stamps(line: str, at: float | None) -> None:
+    """A date and time in front of a line are seconds since the epoch; UTC without a zone."""
+    midnight = 1_767_312_000
+    assert stamp_of(line.encode()) == (None if at is None else midnight + at)
+
+
+def test_times_of_arrival() -> None:
+    """Points get the time at which the log was that long."""
+    progress = read(b"step 1 loss 3\nstep 2 loss 2\nstep 3 loss 1\n")
+    index = read_index(b"1.000 10 14\n2.500 20 14\nbroken\n3.000 30 42\n", 1000.0, 1)
+    assert index == [(1001.0, 14), (1003.0, 42)]
+    assert [point.at for point in timed(progress, index).points] == [1001.0, 1003.0, 1003.0]
+    assert [point.at for point in timed(progress, index[:1]).points] == [1001.0, None, None]
+    assert timed(progress, []) == progress
+
+
+def test_stamps_get_the_zone_of_the_arrivals() -> None:
+    """Stamps of local time are shifted by whole quarters of an hour, and stay fine."""
+    log = b"".join(b"2026-01-02 05:30:%02d,500 step %d loss 1\n" % (i, i) for i in range(1, 4))
+    progress = read(log)
+    midnight = 1_767_312_000
+    arrivals = [(midnight + 2.0, len(log) // 3), (midnight + 9.0, len(log))]
+    told = [point.at for point in timed(progress, arrivals).points]
+    assert told == [midnight + 1.5, midnight + 2.5, midnight + 3.5]
+
+
+def test_words() -> None:
+    """A person reads where losses stand, and no control character reaches the terminal."""
+    log = b"resuming from \x1b]0;x\x07out\x9b.pt\nstep 1 loss 3\nstep 2 loss nan\nstep 3 loss 1\n"
+    lines = describe(read(log))
+    text = "\n".join(lines)
+    assert "3 first (line 2), 1 last (line 4), 1 lowest (line 4)" in text
+    assert "once, first at step 2, line 3" in text
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
+def test_words_of_every_log(folder: Path) -> None:
+    """Every progress can be told, with a chart that fits."""
+    progress = read_folder(folder)
+    picture = chart(progress.points, 80)
+    assert all(len(line) <= 80 for line in picture)
+    assert len(describe(progress, 80)) > 1
+
+
+def losses(*values: float) -> Progress:
+    """The progress of a log with these losses."""
+    return read(b"".join(b"step %d loss %f\n" % one for one in enumerate(values, 1)))
+
+
+def test_chart() -> None:
+    """The chart falls where the loss falls, and marks what is not finite."""
+    rows = chart(losses(4, 3, 2, math.nan, 1).points, 80)
+    assert rows[0].endswith("|*  x")
+    assert rows[-1].split("|") == ["          1 ", "    *"]
+    assert chart(losses(4, 3, 2, 1).points, 20) == []
+    assert chart(losses(4).points, 80) == []
+    assert chart(losses(2, 2, 2).points, 80)[-1].endswith("***")

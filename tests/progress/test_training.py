@@ -1,0 +1,57 @@
+"""Logs that grow, of which some are floods."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpualert_common.progress import Progress, Training
+from gpualert_common.progress.training import WHOLE_BYTES
+
+LINE = "step {} loss {:.6f} and what else a chatty program says of it in some 200 letters {}\n"
+STEPS = 200_000
+
+
+def told(log: bytes, piece_bytes: int) -> Progress:
+    """What is read of a log that comes in pieces of that size."""
+    training = Training()
+    for offset in range(0, len(log), piece_bytes):
+        training.feed("output.log", log[offset : offset + piece_bytes], offset)
+    found = training.finish()
+    assert found is not None
+    assert not training.problem
+    return found
+
+
+@pytest.fixture
+def flood() -> bytes:
+    """More than is read whole."""
+    lines = (
+        LINE.format(step, 9 - 8 * step / STEPS, "x" * 120).encode() for step in range(1, STEPS + 1)
+    )
+    log = b"".join(lines)
+    assert len(log) > WHOLE_BYTES
+    return log
+
+
+def test_flood(flood: bytes) -> None:
+    """Begin and end of a flood are known, however it comes."""
+    found = told(flood, 1 << 20)
+    assert (found.points[0].step, found.points[-1].step) == (1, STEPS)
+    assert all(point.line == point.step for point in found.points)
+    assert told(flood, (64 << 10) + 7).points == found.points
+
+
+def test_log_that_begins_anew() -> None:
+    """Of a log that was truncated, what came before is forgotten."""
+    training = Training()
+    training.feed("output.log", b"step 500 loss 0.5\n", 0)
+    training.begin_anew("output.log")
+    training.feed("output.log", b"step 1 loss 2.5\n", 0)
+    found = training.finish()
+    assert found is not None
+    assert [point.step for point in found.points] == [1]
+
+
+def test_nothing_was_read() -> None:
+    """Without a log there is no progress."""
+    assert Training().finish() is None

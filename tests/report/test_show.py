@@ -1,0 +1,349 @@
+"""``gpualert show``, as somebody meets it at three in the morning: every state of a record."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.spec import RunSpec
+from tests.supervised import PROGRAM, Lab, python, shell, until
+
+FAILS = python("import json\njson.load(open('/absent/*train*.json'))")
+TRAINS = """
+import time
+for step in range(1, 1000):
+    print(f"step {step}/1000 loss {3 - step / 1000:.3f}", flush=True)
+    time.sleep(0.05)
+"""
+TOKEN = "hf_" + "aB3" * 11 + "x"
+ESCAPE = b"\x1b["
+
+
+@pytest.fixture(autouse=True)
+def at_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The width that pages are looked at with."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def show(lab: Lab, *arguments: str) -> str:
+    """What ``show`` prints."""
+    done = lab.gpualert("show", *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def titles(page: str) -> list[str]:
+    """The titles of a page, in their order, each once."""
+    return list(dict.fromkeys(re.findall(r"^([A-Z][A-Za-z-]*(?: [a-z]+)*)  ", page, re.MULTILINE)))
+
+
+def on_screen(lab: Lab, *arguments: str, columns: int) -> bytes:
+    """What ``show`` writes to a terminal that is so wide."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    process = lab.start((*PROGRAM, "show", *arguments), stdout=slave, env=environment)
+    os.close(slave)
+    seen = b""
+    try:
+        while data := os.read(master, 1 << 16):
+            seen += data
+    except OSError:  # EIO: the program has ended
+        pass
+    os.close(master)
+    assert process.wait(30) == 0
+    return seen
+
+
+def test_failed(lab: Lab) -> None:
+    """First what failed, whose fault, and whether a retry helps; the facts of the run last."""
+    lab.run(*FAILS)
+    page = show(lab)
+    assert page.startswith("File not found: /absent/*train*.json\nThe run failed after ")
+    assert "At fault: the job itself. A retry helps only after a" in page
+    assert titles(page)[:5] == ["Do", "Shows", "Implies", "Cannot decide", "Ruled out"]
+    assert titles(page)[-5:] == ["Host", "Started", "Ended", "Log", "Record"]
+    record = lab.records()[0]
+    for fact in (record.name, "Ended          exit status 1", f"{record}/stderr.log"):
+        assert fact in page
+    line = (record / "stderr.log").read_text().splitlines()[-1]
+    assert line.startswith("FileNotFoundError")
+    number = len((record / "stderr.log").read_text().splitlines())
+    assert f"[stderr.log:{number}]" in page
+
+
+def test_completed(lab: Lab) -> None:
+    """A run that went well asks for nothing and blames nobody."""
+    lab.run("true")
+    page = show(lab)
+    assert page.startswith("Completed with exit status 0; no failure found\nThe run completed")
+    assert "Do" not in titles(page)
+    assert "At fault" not in page
+
+
+def test_never_started(lab: Lab) -> None:
+    """A command that is not there: that it was never started, and nothing of its end."""
+    lab.run("absent-program", "--fast")
+    page = show(lab)
+    assert page.startswith("The command could not be started: cannot execute 'absent-program'")
+    assert {"Started", "Ended"}.isdisjoint(titles(page))
+    assert "Command        absent-program --fast" in page
+
+
+def test_stopped(lab: Lab) -> None:
+    """A run that somebody stopped says so."""
+    run = lab.launch("sleep", "1000")
+    run.signal(signal.SIGTERM)
+    run.wait()
+    assert "was cancelled" in show(lab)
+
+
+def test_named_and_retried(lab: Lab) -> None:
+    """The name of a run stands beside its id."""
+    lab.gpualert("run", "--name", "mnist", "--", "false")
+    assert f"Run            {lab.records()[0].name} (mnist)" in show(lab)
+
+
+def test_live(lab: Lab) -> None:
+    """A live run: its step, loss and pace, how long it has to go, and when it last printed."""
+    run = lab.launch(*python(TRAINS))
+    run.says(b"step 60/")
+    until(lambda: "left" in show(lab), "the index of the log to tell the pace", poll_s=0.3)
+    page = show(lab)
+    assert page.startswith("Still running\nIt has been running for ")
+    assert re.search(
+        r"^Progress       step \d+ of 1000, loss 2\.\d+, [\d.]+ s a step, about .+\s+left$",
+        page,
+        re.MULTILINE,
+    ), page
+    assert re.search(r"^State          running, process \d+$", page, re.MULTILINE)
+    assert re.search(r"^Last output    [\d.]+ s ago \(", page, re.MULTILINE)
+    assert "exit status" not in page
+
+
+def test_live_and_silent(lab: Lab) -> None:
+    """A live run that printed nothing says that, and has no progress."""
+    lab.launch("sleep", "1000")
+    page = show(lab)
+    assert "Last output    nothing was printed so far" in page
+    assert "Progress" not in titles(page)
+
+
+def test_what_a_live_log_shows_so_far(lab: Lab) -> None:
+    """An error that a live run went on after is told with its line, and is no verdict."""
+    run = lab.launch(*python(f"print('RuntimeError: something failed')\n{TRAINS}"))
+    run.says(b"step 9/")
+    page = show(lab)
+    assert page.startswith("Still running\n")
+    assert "Also seen      runtime_error: output.log line 1: training went on after it" in page
+
+
+def test_early_warnings(lab: Lab) -> None:
+    """What a live run was warned of is told, with what of it has recovered."""
+    run = lab.launch("sleep", "1000")
+    for event, kind, says in (
+        ("warning_raised", "log_silent", "nothing was printed"),
+        ("warning_raised", "gpu_idle", "GPU 3 is idle"),
+        ("warning_recovered", "gpu_idle", "GPU 3 is idle"),
+        ("warning_raised", "xid", "Xid 79 \x1b[2J on GPU 1"),
+    ):
+        now = time.time()
+        run.record.append_event(event, now, kind=kind, text=says, says=says, since=now)
+    page = " ".join(show(lab).split())
+    assert "Do nothing was printed: look at the end of the log" in page
+    assert "Do Xid 79 \ufffd[2J on GPU 1: look whether the training still makes progress" in page
+    assert "Warnings - nothing was printed since " in page
+    assert "- Xid 79 \ufffd[2J on GPU 1 since " in page
+    assert re.search(r"GPU 3 is idle from .{20,40}, recovered at", page), page
+
+
+def test_supervisor_died(lab: Lab) -> None:
+    """Without its supervisor: that the run goes on, and once it is over, what finishes it."""
+    run = lab.launch(*python(TRAINS))
+    run.says(b"step 9/")
+    run.process.kill()
+    run.process.wait()
+    until(lambda: "its supervisor died, the run goes on" in show(lab), "the death to be seen")
+    page = show(lab)
+    assert page.startswith("Still running\n")
+    choice = f"let it end, then gpualert recover {run.record.run_id}; or end it now: gpualert stop"
+    assert choice in " ".join(page.split())
+    os.kill(run.leader, signal.SIGKILL)
+    until(lambda: "so nobody saw" in show(lab), "the end of the run to be seen")
+    page = show(lab)
+    assert page.startswith("How the run ended is not known\nThe run ended, how is not known.\n")
+    assert f"Next           gpualert recover {run.record.run_id}" in page
+    assert run.record.read_json("verdict.json") is None, "reading has finished the record"
+
+
+@pytest.mark.parametrize("damage", ["{}", "[]", '{"sche'], ids=["empty", "no object", "cut"])
+def test_damaged_verdict(lab: Lab, damage: str) -> None:
+    """A verdict that nobody can read is said to be damaged, and one is made of the log again."""
+    lab.run(*FAILS)
+    whole = show(lab)
+    (lab.records()[0] / "verdict.json").write_text(damage)
+    page = show(lab)
+    assert page.splitlines()[0] == whole.splitlines()[0]
+    assert "damaged, and made of the log again: " in " ".join(page.split())
+
+
+def test_no_verdict_was_written(lab: Lab) -> None:
+    """Where the verdict is lost, one is made of the log again, and is not written."""
+    lab.run(*FAILS)
+    (lab.records()[0] / "verdict.json").unlink()
+    assert show(lab).startswith("File not found: ")
+    assert not (lab.records()[0] / "verdict.json").exists()
+
+
+@pytest.mark.parametrize("content", ['{"schema": 1}', '{"schema": 1, "shows": 3, "do": {}}'])
+def test_verdict_that_says_nothing(lab: Lab, content: str) -> None:
+    """Of a verdict that says nothing the status is told all the same."""
+    lab.run("false")
+    (lab.records()[0] / "verdict.json").write_text(content)
+    assert show(lab).startswith("Ended with exit status 1; no verdict could be made\n")
+
+
+def test_json_stays_as_it_was(lab: Lab) -> None:
+    """With --json: the record's files as they are, and nothing but JSON."""
+    lab.run(*FAILS)
+    told = lab.json("show")
+    record = lab.record()
+    assert told["verdict"] == record.read_json("verdict.json")
+    assert told["exit"] == record.read_json("exit.json")
+    assert told["spec"] == record.spec
+    assert (told["schema"], told["state"]) == (1, "ended")
+
+
+def test_json_of_a_live_run(lab: Lab) -> None:
+    """A live run has no verdict in JSON."""
+    lab.launch("sleep", "1000")
+    told = lab.json("show")
+    assert (told["verdict"], told["exit"], told["state"]) == (None, None, "running")
+
+
+def test_markdown(lab: Lab) -> None:
+    """With --markdown: the same parts, escaped, and with secrets masked."""
+    lab.run(*python(f"raise KeyError('<b>*x* {TOKEN}')"))
+    assert TOKEN in show(lab)
+    page = show(lab, "--markdown")
+    assert page.startswith("## KeyError")
+    assert TOKEN not in page
+    assert "<b>*x*" not in re.sub(r"`[^`]+`", "", page)
+    for title in ("Do", "Shows", "Implies", "Cannot decide", "Run"):
+        assert f"\n### {title}\n" in page
+    assert f"* More: `gpualert show {lab.records()[0].name}`\n" in page
+
+
+def test_forms_exclude_each_other(lab: Lab) -> None:
+    """One form at a time."""
+    lab.run("true")
+    assert lab.gpualert("show", "--json", "--markdown").returncode == 2
+
+
+def test_full_cuts_nothing(lab: Lab) -> None:
+    """An excerpt that is cut at first is whole with --full."""
+    lab.run(*shell(f"echo 'KeyError: {' '.join(map(str, range(90)))}' >&2; exit 1"))
+    excerpt = re.compile(r"\n +> KeyError: 0 1 2[\s\d]* 88 89\n")
+    assert not excerpt.search(show(lab))
+    assert excerpt.search(show(lab, "--full"))
+
+
+@pytest.mark.parametrize("columns", [40, 50, 80])
+def test_at_a_terminal(lab: Lab, columns: int) -> None:
+    """At a terminal lines are as wide as that, and titles and headline are marked."""
+    lab.run(*FAILS)
+    seen = on_screen(lab, columns=columns)
+    assert seen.startswith(b"\x1b[1;31mFile not found")
+    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", seen).decode()
+    for line in plain.splitlines():
+        assert len(line) <= columns or len(line.split()) <= 2, line
+
+
+@pytest.mark.parametrize("name", ["NO_COLOR", "TERM"])
+def test_no_colours(lab: Lab, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """NO_COLOR and a dumb terminal are obeyed."""
+    monkeypatch.setenv("TERM", "xterm")
+    lab.run("false")
+    assert ESCAPE in on_screen(lab, columns=80)
+    monkeypatch.setenv(name, {"NO_COLOR": "1", "TERM": "dumb"}[name])
+    assert ESCAPE not in on_screen(lab, columns=80)
+
+
+def test_log_cannot_paint_the_terminal(lab: Lab) -> None:
+    """What a log holds of escape sequences never reaches the terminal."""
+    lab.run(*shell(r"printf 'KeyError: \033]0;owned\007\033[2J gone\n' >&2; exit 1"))
+    page = show(lab, "--full")
+    assert not {"\x1b", "\x07"} & set(page)
+
+
+def test_classify_has_the_same_page(lab: Lab) -> None:
+    """``classify`` tells an old log in the same form, also as Markdown."""
+    log = lab.home / "old.log"
+    log.write_text("MemoryError: Unable to allocate 3.0 GiB\n")
+    page = lab.gpualert("classify", str(log), "--exit-code", "1").stdout.decode()
+    assert page.splitlines()[0].startswith("Host memory exhausted")
+    assert titles(page)[-1] == "Log"
+    told = lab.gpualert("classify", str(log), "--markdown").stdout.decode()
+    assert told.startswith("## Host memory exhausted")
+
+
+def test_show_of_a_guardian_that_has_not_launched(lab: Lab) -> None:
+    """A record with nothing but its launch record is told as what it is."""
+    from gpualert_common.record import SPEC, Record
+    from gpualert_common.record.record import describe
+
+    path = lab.state / "runs" / "20990101-000000-000000-aaaa"
+    path.parent.mkdir(parents=True, mode=0o700)
+    record = Record.create(str(path), sync=False)
+    spec = describe(
+        RunSpec(("python", "train.py"), cwd=str(lab.home)),
+        record,
+        created_at=time.time(),
+        host=os.uname().nodename,
+    )
+    record.write_json(SPEC, spec)
+    assert "State          starting" in show(lab)
+    record.close()
+    assert "its supervisor died" in show(lab)
+
+
+def test_large_log(lab: Lab) -> None:
+    """Of a live run with a long log only its begin and end are read for the progress."""
+    filler = "print('x' * 200 + '\\n', end='')\n"
+    code = f"print('step 1/1000 loss 9')\nfor _ in range(20000):\n    {filler}{TRAINS}"
+    run = lab.launch(*python(code))
+    run.says(b"step 9/")
+    assert re.search(r"Progress       step \d+ of 1000", show(lab))
+
+
+def test_paths_are_whole(lab: Lab, tmp_path: Path) -> None:
+    """A path that is longer than the line is never broken: it is there to be copied."""
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    lab.gpualert("run", "--cwd", str(deep), "--", "false")
+    assert str(deep) in show(lab)
+    assert json.loads(lab.gpualert("show", "--json").stdout)["spec"]["cwd"] == str(deep)
+
+
+def test_nothing_is_printed_by_a_reader_that_left(lab: Lab) -> None:
+    """Behind ``head`` the page ends quietly."""
+    lab.run("false")
+    done = subprocess.run(
+        ["bash", "-c", '"$@" | head -n 1', "bash", *PROGRAM, "show"],
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout == b"Ended with status 1 without a known reason\n"
+    assert done.stderr == b""

@@ -1,0 +1,306 @@
+"""A verdict for people, at a terminal and as Markdown: whole, in order, within its width, safe."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualert_common.judge import Judge
+from gpualert_common.redact import Redactor
+from gpualert_common.report import Shown, Told, Unmasked, markdown, speaker, terminal, told_of
+from gpualert_common.report.words import columns
+from gpualert_common.spec import Ending
+from tests.scenarios import hangs, hardware, memory, training
+
+GOLDEN = Path(__file__).parent / "golden"
+TOKEN = "hf_" + "aB3" * 11 + "x"
+FACTS = [("Run", "20261121-023010-412733-9c1e"), ("Command", "python train.py")]
+OOM = (
+    "step 812 loss 1.93\n"
+    "Traceback (most recent call last):\n"
+    '  File "/srv/llm/train.py", line 88, in <module>\n'
+    "    main()\n"
+    '  File "/srv/llm/model.py", line 212, in forward\n'
+    "    scores = q @ k\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.60 GiB. GPU 0 has a total "
+    "capacity of 79.15 GiB of which 12.30 GiB is free. Of the allocated memory 50.00 GiB is "
+    "allocated by PyTorch, and 1.10 GiB is reserved by PyTorch but unallocated.\n"
+)
+LOGS = {
+    "cuda_oom": (OOM, 1),
+    "file_not_found": ("FileNotFoundError: [Errno 2] No such file: '/data/*train*.json'\n", 1),
+    "killed": ("step 1 loss 2.3\n", -9),
+    "exit_0_with_nan": ("".join(f"{{'loss': nan, 'epoch': {n}}}\n" for n in range(9)), 0),
+}
+
+
+def verdict_of(log: str, code: int) -> dict[str, Any]:
+    """What is said of this log and this status."""
+    judge = Judge()
+    judge.feed("output.log", log.encode(), 0)
+    ending = Ending(0.0)
+    ending.code = code
+    return judge.conclude(ending, {})
+
+
+@cache
+def scene(name: str) -> dict[str, Any]:
+    """The verdict on a scenario's run."""
+    places = (memory, hardware, hangs, training)
+    make = next(getattr(place, name) for place in places if hasattr(place, name))
+    with TemporaryDirectory() as home:
+        verdict: dict[str, Any] = make(Random(7)).verdict(Path(home))
+        return verdict
+
+
+def told(verdict: dict[str, Any]) -> Told:
+    """The parts of a verdict, with nothing masked."""
+    return told_of(verdict, speaker(Unmasked()))
+
+
+def shown(verdict: dict[str, Any], **paper: Any) -> list[str]:
+    """The lines at a terminal."""
+    return terminal.page(told(verdict), terminal.Paper(**paper), lasted_s=11100.0, facts=FACTS)
+
+
+def flat(lines: list[str]) -> str:
+    """Lines joined, as they were before they were wrapped."""
+    return " ".join(" ".join(lines).split())
+
+
+SCENES = (
+    *("leader_killed", "worker_killed", "only_counted", "killed_by_somebody"),
+    *("lost_gpu_in_a_collective", "memory_errors_rise", "overheated", "one_is_slow"),
+    *("stuck_before_the_first_step", "gpu_memory_of_others", "blew_up", "frozen"),
+    *("nan_to_the_end", "cut_short", "no_batches", "trained_by_trainer", "at_work"),
+)
+VERDICTS = [
+    *(pytest.param(verdict_of(*LOGS[name]), id=name) for name in LOGS),
+    *(pytest.param(name, id=name) for name in SCENES),
+]
+
+
+@pytest.fixture(params=VERDICTS)
+def verdict(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """A real verdict of each kind."""
+    return scene(request.param) if isinstance(request.param, str) else request.param
+
+
+@pytest.mark.parametrize("columns_", [40, 50, 80, 100])
+def test_width_is_respected(verdict: dict[str, Any], columns_: int) -> None:
+    """No line is wider than the terminal, but for one that is a single word."""
+    for line in shown(verdict, columns=columns_, whole=True):
+        words = line.removeprefix("Run").removeprefix("Command").split()
+        assert columns(line) <= columns_ or len(words) == 1, line
+
+
+def test_all_parts_are_there_in_their_order(verdict: dict[str, Any]) -> None:
+    """Headline first, then what to do, evidence with its places, and the run's facts at last."""
+    lines = shown(verdict, whole=True)
+    said = flat(lines)
+    assert said.startswith(" ".join(verdict["headline"].split()))
+    places = [said.index(verdict["headline"]), said.index(" Shows "), said.index(" Implies ")]
+    if verdict["cause"] != "none":
+        assert "At fault: " in said
+        assert "A retry " in said
+        places.insert(1, said.index(" Do "))
+    places.append(said.index(" Run "))
+    assert places == sorted(places)
+    for claim in verdict["shows"]:
+        where = claim.get("where")
+        assert not where or f"{where['file']}:{where['line']}" in said
+    assert verdict["implies"] in said
+    assert all(text in said for text in verdict["cannot_decide"])
+
+
+def test_a_page_is_short(verdict: dict[str, Any]) -> None:
+    """Uncut it fits on one screen and a half; what was cut is counted."""
+    assert len(shown(verdict)) <= 48
+    many = {**verdict, "shows": verdict["shows"] * 9, "do": verdict["do"] * 9}
+    assert len(shown(many)) <= 60
+    assert f"and {len(many['shows']) - 4} more, with --full" in flat(shown(many))
+    assert "--full" not in flat(shown(many, whole=True))
+
+
+def test_nothing_is_said_twice(verdict: dict[str, Any]) -> None:
+    """No warning, and no other cause, repeats what the evidence already says."""
+    parts = told(verdict)
+    claims = [claim.claim for claim in parts.shows]
+    rest = (*parts.warnings, *parts.secondary, *parts.ruled_out, parts.implies, parts.headline)
+    assert len(set(rest)) == len(rest)
+    for text in (*parts.warnings, *parts.secondary):
+        assert not any(claim in text for claim in claims), text
+    assert not any("unknown" in text for text in (parts.headline, parts.implies))
+
+
+def test_markdown_has_the_same_parts(verdict: dict[str, Any]) -> None:
+    """The page in Markdown has every part, and each claim with its place."""
+    page = markdown.page(told(verdict), lasted_s=3.0, facts=FACTS, more="gpualert show x")
+    assert page.startswith(f"## {markdown.plain(verdict['headline'])}\n\nThe run ")
+    for claim in verdict["shows"]:
+        where = claim.get("where")
+        assert not where or f"`{where['file']}:{where['line']}" in page
+    assert markdown.plain(verdict["implies"]) in page
+    for text in verdict["cannot_decide"]:
+        assert f"* {markdown.plain(text)}\n" in page
+    assert page.endswith("* More: `gpualert show x`\n")
+
+
+def test_colours_change_no_letter(verdict: dict[str, Any]) -> None:
+    """With colours the same text is shown, and each line ends its own colour."""
+    coloured = shown(verdict, colours=True)
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == shown(verdict)
+    assert all(line.count("\x1b[") % 2 == 0 for line in coloured)
+    assert "\x1b" not in "".join(shown(verdict))
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=6,
+)
+NAMES = ("headline", "disposition", "cause", "confidence", "do", "shows", "implies", "warnings")
+MORE = ("cannot_decide", "secondary", "ruled_out", "sources", "measured", "attribution", "retry")
+CLAIM = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("claim", "source", "where", "excerpt", "rank"), anything)
+)
+damaged = st.fixed_dictionaries(
+    {}, optional={name: anything | st.lists(CLAIM, max_size=3) for name in (*NAMES, *MORE)}
+)
+
+
+@given(damaged, st.integers(24, 100), st.booleans())
+def test_damaged_verdict(verdict: dict[str, Any], width: int, whole: bool) -> None:
+    """Whatever a verdict is, there is a page, and nothing in it that a terminal would obey."""
+    lines = shown(verdict, columns=width, whole=whole)
+    assert lines
+    page = markdown.page(told(verdict), facts=FACTS)
+    for char in "".join(lines) + page.replace("\n", ""):
+        assert unicodedata.category(char) not in ("Cc", "Cs")
+
+
+def bare(excerpt: str) -> Told:
+    """A verdict with one claim."""
+    where = {"file": "output.log", "line": 7, "offset": 90}
+    claim = {"claim": excerpt, "source": "log", "where": where, "excerpt": excerpt}
+    return told({"headline": excerpt, "cause": "traceback", "shows": [claim], "do": [excerpt]})
+
+
+def test_what_a_terminal_obeys_is_not_shown() -> None:
+    """Escape sequences, returns and marks that turn the order of reading are shown as marks."""
+    lines = terminal.page(bare("\x1b]0;owned\x07\x1b[2Ja\rb\u202ec\x9bd"), terminal.Paper())
+    assert not {"\x1b", "\x07", "\r", "\u202e", "\x9b"} & set("".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("train_model.py in main()", "train_model.py in main()"),
+        ("__init__ of <module>", r"\_\_init\_\_ of &lt;module&gt;"),
+        ("![a](http://b) & *c* `d` ~~e~~", r"!\[a](http://b) &amp; \*c\* \`d\` \~\~e\~\~"),
+        ("- # 1. no list", r"\- # 1. no list"),
+        ("12. no list", r"12\. no list"),
+        ("a | b", r"a \| b"),
+        (r"C:\*", r"C:\\\*"),
+    ],
+)
+def test_text_is_shown_as_it_is(text: str, escaped: str) -> None:
+    """Nothing in a log's text is taken for Markdown or HTML."""
+    assert markdown.plain(text) == escaped
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [("a_b*", "`a_b*`"), ("a`b", "``a`b``"), ("`a``", "``` `a`` ```"), (" ", "")]
+)
+def test_code_is_shown_as_it_is(text: str, span: str) -> None:
+    """A span of code ends where it shall, whatever stands in it."""
+    assert markdown.code(text) == span
+
+
+def test_excerpt_stays_where_it_is() -> None:
+    """An excerpt with marks of its own does not end the span that it is shown in."""
+    page = markdown.page(bare("``` <img src=x> ````"))
+    assert "\n\n  ````` ``` <img src=x> ```` `````\n" in page
+    assert "<img" not in page.replace("````` ``` <img", "")
+
+
+@pytest.mark.parametrize("many", [1, 50])
+def test_markdown_is_bounded(many: int) -> None:
+    """A page never takes more than its share, and says how all of it is told."""
+    page = markdown.page(told({"headline": "x", "do": ["ü" * 2000] * many}), more="gpualert show y")
+    assert len(page.encode()) <= markdown.MOST_BYTES
+    assert ("The rest is left out; `gpualert show y` tells all of it." in page) == (many == 50)
+
+
+def test_masks_reach_every_part() -> None:
+    """With a redactor no part of a verdict tells a secret."""
+    text = f"token={TOKEN}"
+    claim = {"claim": text, "source": "log", "excerpt": text}
+    verdict = {
+        **dict.fromkeys(("headline", "implies"), text),
+        **{name: [text] for name in ("do", "cannot_decide")},
+        "shows": [claim],
+        "secondary": [{"cause": "data", "because": text}],
+        "ruled_out": [{"family": "B2", "because": text}],
+        "warnings": [{"kind": "x", "text": text}],
+        "sources": [{"name": "nvml", "available": False, "why": text}],
+    }
+    parts = told_of(verdict, speaker(Redactor()))
+    assert TOKEN not in markdown.page(parts)
+    assert TOKEN not in "".join(terminal.page(parts, terminal.Paper()))
+
+
+def test_cause_is_not_ruled_out() -> None:
+    """What speaks against other forms of the cause's own family is not told as ruling it out."""
+    parts = told(scene("worker_killed"))
+    assert parts.cause == "oom_killer"
+    assert not any("killed for memory" in text for text in parts.ruled_out)
+
+
+def test_cost_is_told() -> None:
+    """The GPU-hours of a run, and how many of them were wasted, where they are known."""
+    assert told({}).cost() == ""
+    assert told({"measured": {"gpu_seconds": 1800.0}}).cost() == "0.50"
+    measured = {"gpu_seconds": 72_000.0, "wasted_gpu_seconds": 5400.0}
+    assert told({"measured": measured}).cost() == "20.0, 1.50 of them wasted"
+
+
+def test_same_claim_again() -> None:
+    """A claim that is made of several lines is written once, and each line is cited."""
+    claims = [
+        {"claim": "it says so", "source": "log", "where": {"file": "a", "line": n, "offset": n}}
+        for n in (3, 4)
+    ]
+    assert told({"shows": claims}).shows == (Shown("it says so", "a:3"), Shown("again", "a:4"))
+
+
+def golden() -> Iterator[Any]:
+    """Pages that are kept: name, and text."""
+    for name in ("cuda_oom", "exit_0_with_nan"):
+        verdict = verdict_of(*LOGS[name])
+        for width in (80, 40):
+            yield f"verdict.{name}.{width}.txt", "\n".join(shown(verdict, columns=width)) + "\n"
+        page = markdown.page(told(verdict), lasted_s=11100.0, facts=FACTS, more="gpualert show x")
+        yield f"verdict.{name}.md", page
+
+
+GOLDEN_PAGES = [*golden()]
+
+
+@pytest.mark.parametrize(("name", "page"), GOLDEN_PAGES, ids=[name for name, _ in GOLDEN_PAGES])
+def test_page_is_as_it_was(name: str, page: str) -> None:
+    """Pages look as those in ``golden/``; WRITE_GOLDEN=1 writes them anew, to be looked at."""
+    if os.environ.get("WRITE_GOLDEN"):
+        (GOLDEN / name).write_text(page)
+    assert page == (GOLDEN / name).read_text()

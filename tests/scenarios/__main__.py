@@ -1,0 +1,114 @@
+"""``python -m tests.scenarios``: what is said of many variants of every scenario, as tables.
+
+A row for each family, a column for each that was told, and the same of causes where they differ;
+then once more where sources were missing at random.  ``less`` is told where the signs are weak:
+less than is true, and nothing wrong.  What is told wrong between the job and its machine is counted
+apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from tests.scenarios.catalogue import CASES, by_family, is_crossed, side_of
+from tests.scenarios.every import MODULES
+
+
+@dataclass
+class Told:
+    """What was told of the variants of one case: (true, told) of families and of causes."""
+
+    families: Counter[tuple[str, str]] = field(default_factory=Counter)
+    causes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    right: int = 0
+    less: int = 0
+    crossed: int = 0
+
+    def __add__(self, other: Told) -> Told:
+        return Told(
+            self.families + other.families,
+            self.causes + other.causes,
+            self.right + other.right,
+            self.less + other.less,
+            self.crossed + other.crossed,
+        )
+
+
+def told_of(index: int, variants: int, *, missing: bool) -> Told:
+    """What is told of the variants of the case of that number."""
+    case, found = CASES[index], Told()
+    with tempfile.TemporaryDirectory() as home:
+        for number in range(variants):
+            scene = case.variant(number, missing=missing)
+            verdict = scene.verdict(Path(home))
+            cause, family = verdict["cause"], verdict["family"]
+            true = case.family_of(scene)
+            found.families[true or "-", family or "-"] += 1
+            found.causes[scene.cause, cause] += 1
+            right = (cause, family) == (scene.cause, true)
+            found.right += right
+            found.less += not right and cause in case.weaker
+            found.crossed += is_crossed(side_of(scene.cause), verdict["attribution"])
+    return found
+
+
+def table(pairs: Counter[tuple[str, str]], corner: str) -> str:
+    """Rows of what is true, columns of what was told."""
+    rows = sorted({true for true, _ in pairs})
+    columns = sorted({told for _, told in pairs})
+    width = max(len(row) for row in (*rows, corner)) + 2
+    lines = [corner.rjust(width) + "".join(column.rjust(5) for column in columns)]
+    for row in rows:
+        cells = [str(pairs[row, column] or ".").rjust(5) for column in columns]
+        lines.append(row.rjust(width) + "".join(cells))
+    return "\n".join(lines)
+
+
+def told(run: Callable[..., Iterable[Told]], variants: int, *, missing: bool) -> Told:
+    """Print what is told of all cases; return it."""
+    each = [-(-variants // sum(other.of == case.of for other in CASES)) for case in CASES]
+    found = list(run(partial(told_of, missing=missing), range(len(CASES)), each))
+    whole = sum(found, Told())
+    print("with sources missing at random" if missing else "with all sources")
+    print(table(whole.families, "true / told"))
+    for (true, other), count in sorted(whole.causes.items()):
+        if true != other:
+            print(f"  {true} told as {other}: {count}")
+    total = whole.causes.total()
+    print(
+        f"{whole.right} of {total} right, {whole.less} less than is true; "
+        f"{whole.crossed} times job and machine taken for one another"
+    )
+    return whole
+
+
+def main() -> int:
+    """Print the tables; exit with 1 where job and machine were taken for one another."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--variants", type=int, default=200, help="of each family")
+    parser.add_argument("--list", action="store_true", help="only say which scenarios there are")
+    options = parser.parse_args()
+    assert MODULES
+    for family, own, near in by_family():
+        print(f"{family}: {len(own)} scenarios, {len(near)} near misses")
+        if options.list:
+            print("  " + ", ".join(case.name for case in own))
+            print("  not: " + ", ".join(case.name for case in near))
+    if options.list:
+        return 0
+    with ProcessPoolExecutor() as workers:
+        whole = sum(
+            (told(workers.map, options.variants, missing=gone) for gone in (False, True)), Told()
+        )
+    return 1 if whole.crossed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,17 @@
+"""All modules with scenarios: importing them puts those into the catalogue."""
+
+from __future__ import annotations
+
+from tests.scenarios import (
+    ends,
+    hangs,
+    hardware,
+    history,
+    memory,
+    restarts,
+    startups,
+    throughput,
+    training,
+)
+
+MODULES = (ends, hangs, hardware, history, memory, restarts, startups, throughput, training)

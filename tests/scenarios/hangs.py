@@ -1,0 +1,86 @@
+"""Runs that stood still until somebody ended them, and those that were at work."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.scenarios.catalogue import near_miss, scenario
+from tests.scenarios.scene import Card, Scene, steps
+
+TIMEOUT = {"limit": "time", "signal": 15, "code": -15}
+
+
+def _stands_still(chance: Random, **more: object) -> Scene:
+    silent_s = chance.uniform(300.0, 3000.0)
+    at = 1.0 - silent_s / 3600.0
+    stop = steps((0.0, 90.0), (at, 0.0))
+    cards = [Card(load=stop) for _ in range(chance.choice((1, 2, 8)))]
+    cores = steps((0.0, 2.0), (at, chance.uniform(0.0, 0.02)))
+    return Scene(cards=cards, silent_s=silent_s, cores=cores, **{**TIMEOUT, **more})  # type: ignore[arg-type]
+
+
+@scenario("C3", "idle_hang")
+def stuck_loader(chance: Random) -> Scene:
+    """Nothing moves until the time limit."""
+    return _stands_still(chance)
+
+
+@scenario("C3", "idle_hang")
+def stuck_before_the_first_step(chance: Random) -> Scene:
+    """It never printed a step."""
+    return _stands_still(chance, log="loading data\n")
+
+
+@scenario("C3", "idle_hang")
+def stuck_without_a_gpu(chance: Random) -> Scene:
+    """On processors alone."""
+    scene = _stands_still(chance)
+    scene.cards = ()
+    return scene
+
+
+@scenario("C3", "idle_hang")
+def stuck_unseen_by_nvml(chance: Random) -> Scene:
+    """Where there is no NVML."""
+    return _stands_still(chance, missing=["nvml"])
+
+
+@scenario("C3", "idle_hang")
+def stuck_and_deaf(chance: Random) -> Scene:
+    """It had to be killed."""
+    return _stands_still(chance, code=-9)
+
+
+@near_miss("C3", "time_limit")
+def at_work(chance: Random) -> Scene:
+    """It printed steps to the end."""
+    return Scene(cards=[Card()], silent_s=chance.uniform(0.1, 60.0), **TIMEOUT)  # type: ignore[arg-type]
+
+
+@near_miss("C3", "time_limit")
+def silent_and_at_work(chance: Random) -> Scene:
+    """It prints once an hour, and computes."""
+    return Scene(cards=[Card()], silent_s=chance.uniform(600, 3000), **TIMEOUT)  # type: ignore[arg-type]
+
+
+@near_miss("C3", "time_limit")
+def silent_on_the_processor(chance: Random) -> Scene:
+    """It prepares data for an hour on its processors."""
+    load = steps((0.0, 0.0))
+    silent_s = chance.uniform(600, 3000)
+    cores = steps((0.0, chance.uniform(0.9, 16.0)))
+    return Scene(cards=[Card(load=load)], silent_s=silent_s, cores=cores, **TIMEOUT)  # type: ignore[arg-type]
+
+
+@near_miss("C3", "time_limit")
+def silent_on_the_gpu(chance: Random) -> Scene:
+    """Its processes wait for a GPU that works."""
+    silent_s = chance.uniform(600, 3000)
+    return Scene(cards=[Card()], silent_s=silent_s, cores=steps((0.0, 0.01)), **TIMEOUT)  # type: ignore[arg-type]
+
+
+@near_miss("C3", "time_limit")
+def nobody_looked(chance: Random) -> Scene:
+    """Nothing but the log is known."""
+    missing = ["nvml", "processes", "kernel_log", "cgroup"]
+    return Scene(silent_s=chance.uniform(600, 3000), missing=missing, **TIMEOUT)  # type: ignore[arg-type]

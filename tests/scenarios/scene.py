@@ -1,0 +1,212 @@
+"""A run as its record tells it: log, ending, and what was seen meanwhile; and the verdict on it.
+
+Everything stands on the disk as a supervisor and an observer would have left it, and is judged as
+``gpualert recover`` judges any record.  So hours of a training take no time.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpualert_common import recover, store
+from gpualert_common.observe.source import PERIOD_S, Event, Sample
+from gpualert_common.observe.telemetry import Writer
+from gpualert_common.record import EXIT, SPEC, Record
+from gpualert_common.record.record import describe
+from gpualert_common.spec import Ending, RunSpec
+
+GIB = 1 << 30
+PID = 4000
+STRANGER = 900
+LOG = "output.log"
+
+Curve = Callable[[float], float]
+"""A number by the part of the run that has passed, from 0 to 1."""
+
+
+def flat(value: float) -> Curve:
+    """Always the same."""
+    return lambda _part: value
+
+
+def steps(*parts: tuple[float, float]) -> Curve:
+    """The value of the last of these (part, value) that has begun."""
+    return lambda part: [value for begin, value in parts if part >= begin][-1]
+
+
+def rising(rate: float, after: float = 0.0) -> Curve:
+    """From nothing, so much in all of the run, once that part of it has passed."""
+    return lambda part: max(0.0, part - after) * rate
+
+
+_MOST_OF_IT, _BUSY, _BOOST, _ONE_CORE = flat(0.6), flat(92.0), flat(1755.0), flat(1.2)
+
+
+@dataclass
+class Card:
+    """A GPU as NVML shows it; ``used`` is False for one that the run leaves alone."""
+
+    used: bool = True
+    total_bytes: int = 80 * GIB
+    memory: Curve = _MOST_OF_IT
+    load: Curve = _BUSY
+    clock: Curve = _BOOST
+    counters: dict[str, Curve] = field(default_factory=dict)
+    gauges: dict[str, Curve] = field(default_factory=dict)
+    others_bytes: int = 0
+
+    def look(self, index: int, part: float, noise: random.Random) -> Iterable[Sample]:
+        """What is seen of it when that part of the run has passed."""
+        held = int(self.memory(part) * self.total_bytes)
+        yield Sample(
+            f"gpu:{index}",
+            {
+                "memory_total_bytes": self.total_bytes,
+                "memory_used_bytes": held + self.others_bytes,
+                "utilization_percent": max(0.0, min(100.0, self.load(part) + noise.gauss(0, 2)))
+                if self.load(part)
+                else 0.0,
+                "sm_clock_mhz": self.clock(part) + noise.gauss(0, 8),
+                "ecc_uncorrected_total": 0,
+                **{name: curve(part) for name, curve in self.gauges.items()},
+                **{name: int(curve(part)) for name, curve in self.counters.items()},
+            },
+        )
+        if self.used:
+            yield Sample(f"gpu:{index}/pid:{PID}", {"memory_used_bytes": held})
+        if self.others_bytes:
+            of = f"gpu:{index}/pid:{STRANGER}"
+            yield Sample(of, {"memory_used_bytes": self.others_bytes})
+
+
+@dataclass
+class Scene:
+    """One run; ``events`` are (source, part of the run, event), times are seconds.
+
+    ``silent_s`` is how long before its end it printed for the last time; ``cores`` what its
+    processes used; ``checkpoints`` the facts of that source.  ``cause`` is the true one, where it
+    depends on what chance chose.  ``earlier`` are runs of the same command that were remembered
+    before; ``given`` are further facts of the source environment, ``custody`` those of an engine.
+    """
+
+    cards: Sequence[Card] = ()
+    log: str = "step 1 loss 2.31\n"
+    code: int | None = 0
+    limit: str | None = None
+    signal: int | None = None
+    sender: dict[str, Any] | None = None
+    seconds: float = 3600.0
+    silent_s: float = 2.0
+    cores: Curve = _ONE_CORE
+    variables: dict[str, str] = field(default_factory=dict)
+    events: Sequence[tuple[str, float, Event]] = ()
+    missing: Sequence[str] = ()
+    host: dict[str, Curve] = field(default_factory=dict)
+    memory_cgroup: str = "/job"
+    command: Sequence[str] = ("python", "train.py")
+    checkpoints: dict[str, Any] = field(default_factory=dict)
+    cause: str = ""
+    earlier: Sequence[Scene] = ()
+    given: dict[str, Any] = field(default_factory=dict)
+    custody: dict[str, Any] | None = None
+    gpu_model: str = "NVIDIA H100 80GB HBM3"
+    hostname: str = field(default_factory=lambda: os.uname().nodename)
+    seed: int = 0
+
+    def record(self, home: Path) -> Record:
+        """Write it down."""
+        now = time.time()
+        began = now - self.seconds
+        run_id = store.new_run_id()
+        record = Record.create(str(home / run_id), sync=False)
+        spec = describe(
+            RunSpec(self.command, cwd=str(home), custody=self.custody),
+            record,
+            created_at=began,
+            host=self.hostname,
+        )
+        record.write_json(SPEC, spec)
+        path = Path(record.log_path(LOG))
+        path.write_text(self.log)
+        os.utime(path, (now - self.silent_s, now - self.silent_s))
+        record.append_event("launched", began, pid=PID, start_ticks=1)
+        self._look(record, began)
+        ending = Ending(began, now)
+        ending.pid, ending.code = PID, self.code
+        ending.limit, ending.signal, ending.sender = self.limit, self.signal, self.sender
+        record.write_json(EXIT, {**ending.to_json(), "survivors": []})
+        return record
+
+    def verdict(self, home: Path) -> dict[str, Any]:
+        """What is said of it, once what ran before was judged and remembered."""
+        if self.earlier:
+            home = Path(tempfile.mkdtemp(dir=home), "runs")
+            home.mkdir()
+        for one in self.earlier:
+            ended = one.record(home)
+            ended.close()
+            assert recover.recover(Record.open(ended.path)) == "recovered"
+        record = self.record(home)
+        return recover.judge(record, record.ending)
+
+    def _look(self, record: Record, began: float) -> None:
+        noise = random.Random(self.seed)
+        writer = Writer(record)
+        for name, facts in self._sources().items():
+            if name in self.missing:
+                writer.tell_source(name, available=False, why="not here", remedy="")
+            else:
+                writer.tell_source(name, available=True, facts=facts)
+        looks = int(self.seconds / PERIOD_S)
+        pending = sorted(self.events, key=lambda one: one[1])
+        cpu_s = 0.0
+        for look in range(looks + 1):
+            part = look / max(1, looks)
+            cpu_s += self.cores(part) * PERIOD_S
+            seen: list[tuple[str, Sample | Event]] = []
+            if "nvml" not in self.missing:
+                for index, card in enumerate(self.cards):
+                    seen += [("nvml", sample) for sample in card.look(index, part, noise)]
+            if "processes" not in self.missing:
+                values = {"cpu_seconds_total": cpu_s, "processes": 9}
+                seen.append(("processes", Sample("host:tree", values)))
+            if self.host:
+                host = {name: curve(part) for name, curve in self.host.items()}
+                seen.append(("pressure", Sample("host", host)))
+            while pending and pending[0][1] <= part:
+                source, at, event = pending.pop(0)
+                if source not in self.missing:
+                    when = began + at * self.seconds
+                    seen.append((source, _at(event, when)))
+            writer.add(began + look * PERIOD_S, seen)
+
+    def _sources(self) -> dict[str, dict[str, Any]]:
+        gpus = [
+            {"index": index, "pci_bus_id": f"0000{pci(index).upper()}", "name": self.gpu_model}
+            for index in range(len(self.cards))
+        ]
+        return {
+            "nvml": {"gpus": gpus},
+            "kernel_log": {},
+            "cgroup": {"paths": {"memory": self.memory_cgroup}},
+            "processes": {},
+            "pressure": {},
+            "environment": {"variables": self.variables, **self.given},
+            "checkpoints": self.checkpoints,
+        }
+
+
+def pci(index: int) -> str:
+    """Where on the bus the kernel sees a GPU."""
+    return f"0000:{index + 1:02x}:00"
+
+
+def _at(event: Event, when: float) -> Event:
+    return Event(event.what, event.of, event.text, event.fields, when)

@@ -1,0 +1,61 @@
+"""Every family has scenarios, and as many near misses: each is told as what it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpualert_common.classify import load_rules
+from gpualert_common.diagnose.families import startup
+from tests.scenarios.catalogue import CASES, Case, by_family, is_crossed, side_of
+from tests.scenarios.every import MODULES
+
+VARIANTS = int(os.environ.get("SCENARIO_VARIANTS", "1"))
+LEAST = 5
+FAMILIES = (
+    *("A1", "A2", "B1", "B2", "B3", "C3", "D1", "D2", "D3"),
+    *("E1", "E2", "E3", "F2", "F3", "G1"),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.name))
+def test_scenario(case: Case, tmp_path: Path) -> None:
+    """However magnitudes, times and GPUs vary, cause and family are the same."""
+    wrong: list[dict[str, Any]] = []
+    for number in range(VARIANTS):
+        scene = case.variant(number)
+        verdict = scene.verdict(tmp_path)
+        told = (verdict["cause"], verdict["family"])
+        if told != (scene.cause, case.family_of(scene)) and verdict["cause"] not in case.weaker:
+            wrong.append({"number": number, "true": scene.cause, **verdict})
+    assert not wrong, (len(wrong), wrong[0])
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.name))
+def test_sources_missing(case: Case, tmp_path: Path) -> None:
+    """Whatever could not be seen is named, and never makes the job of the machine's fault."""
+    for number in range(VARIANTS):
+        scene = case.variant(number, missing=True)
+        verdict = scene.verdict(tmp_path)
+        assert not is_crossed(side_of(scene.cause), verdict["attribution"]), (number, verdict)
+        unseen = {one["name"] for one in verdict["sources"] if not one["available"]}
+        assert unseen >= set(scene.missing)
+        assert "family_failed" not in [one["kind"] for one in verdict["warnings"]]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_enough_of_each(family: str) -> None:
+    """Each family has at least five scenarios, and as many near misses."""
+    assert MODULES
+    (found,) = [(own, near) for name, own, near in by_family() if name == family]
+    assert min(map(len, found)) >= LEAST
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+def test_causes_of_a_start() -> None:
+    """The family of runs that died before they trained knows the causes of its rules."""
+    assert {rule.id for rule in load_rules() if rule.family == "A1"} == startup.CAUSES

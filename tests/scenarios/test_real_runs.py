@@ -1,0 +1,117 @@
+"""Real children beside a real observer, where a stand-in library plays the GPUs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpualert_common.record import Record
+from tests.observe.standin import Happening, Process, Scenario, environment, gpu
+from tests.supervised import Lab, lab, python
+
+__all__ = ["lab"]
+
+HELD = 60 << 30
+FAULT = 79
+"""Fallen off the bus."""
+OF_THE_PROGRAM = 31
+"""A page fault, which a program causes."""
+
+CUDA_ERROR = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"
+
+
+def trains(lab: Lab, seconds: float, message: str, code: int) -> tuple[str, ...]:
+    """A training that says which process it is, works for a while and ends."""
+    return python(
+        "import os, sys, time\n"
+        f"open({str(lab.home / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        f"end = time.monotonic() + {seconds}\n"
+        "step = 0\n"
+        "while time.monotonic() < end:\n"
+        "    step += 1\n"
+        "    print(f'step {step} loss {5 / step:.3f}', flush=True)\n"
+        "    time.sleep(0.2)\n"
+        f"print({message!r}, file=sys.stderr)\n"
+        f"sys.exit({code})\n"
+    )
+
+
+def run(lab: Lab, scenario: Scenario | None, *command: str) -> dict[str, Any]:
+    """The verdict on a run on that machine."""
+    variables = {**os.environ, **lab.environment(), "GPUALERT_OBSERVE": "true"}
+    if scenario is not None:
+        variables |= environment(scenario, lab.home / "machine")
+    lab.gpualert("run", "--", *command, env=variables)
+    (path,) = lab.records()
+    verdict = Record.open(str(path)).read_json("verdict.json")
+    assert verdict is not None
+    return verdict
+
+
+def used(lab: Lab, index: int, **more: Any) -> Any:
+    """A GPU that the training uses."""
+    process = Process(lab.home / "pid", HELD)
+    return replace(gpu(index), processes=(process,), memory_used=HELD, utilization_gpu=97, **more)
+
+
+def test_fault_of_its_gpu(lab: Lab) -> None:
+    """An Xid of the hardware on the GPU of the run is the cause of its CUDA error."""
+    faulty = used(lab, 0, events=(Happening(4.0, FAULT),))
+    verdict = run(lab, Scenario((faulty, gpu(1))), *trains(lab, 9, CUDA_ERROR, 1))
+    assert (verdict["cause"], verdict["attribution"]) == ("gpu_hardware", "infrastructure")
+    assert any(claim["source"] == "nvml" for claim in verdict["shows"])
+    assert verdict["secondary"][0]["cause"] == "cuda_runtime"
+
+
+@pytest.mark.parametrize("kind", ["of the program", "of a stranger", "none"])
+def test_no_fault_of_its_gpu(kind: str, lab: Lab) -> None:
+    """An Xid that a program causes, one of somebody else's GPU, or none: it is the job's."""
+    mine = Happening(4.0, OF_THE_PROGRAM)
+    others = replace(gpu(1), events=(Happening(4.0, FAULT),) if kind == "of a stranger" else ())
+    first = used(lab, 0, events=(mine,) if kind == "of the program" else ())
+    verdict = run(lab, Scenario((first, others)), *trains(lab, 9, CUDA_ERROR, 1))
+    assert (verdict["cause"], verdict["attribution"]) == ("cuda_runtime", "job")
+    assert "B2" in [one["family"] for one in verdict["ruled_out"]]
+
+
+@pytest.mark.e2e
+def test_lost_gpu(lab: Lab) -> None:
+    """A GPU that is gone is the cause, also where no Xid says so."""
+    machine = Scenario((used(lab, 0, lost_at_s=8.0), used(lab, 1)))
+    verdict = run(lab, machine, *trains(lab, 20, CUDA_ERROR, 1))
+    assert verdict["cause"] == "gpu_hardware"
+
+
+def test_without_a_library(lab: Lab) -> None:
+    """The same run where there is no NVML: the log's word, and what was not seen."""
+    verdict = run(lab, None, *trains(lab, 3, CUDA_ERROR, 1))
+    assert verdict["cause"] == "cuda_runtime"
+    assert "B2" not in [one["family"] for one in verdict["ruled_out"]]
+    (nvml,) = [one for one in verdict["sources"] if one["name"] == "nvml"]
+    assert not nvml["available"]
+
+
+def test_good_run_on_a_bad_day(lab: Lab) -> None:
+    """A fault that the run survived is a warning, and no failure."""
+    faulty = used(lab, 0, events=(Happening(4.0, FAULT),))
+    verdict = run(lab, Scenario((faulty,)), *trains(lab, 9, "done", 0))
+    assert verdict["cause"] == "none"
+    assert "gpu_fault" in [one["kind"] for one in verdict["warnings"]]
+
+
+def test_everything_is_missing(lab: Lab, tmp_path: Path) -> None:
+    """A broken library costs the verdict nothing but what it would have seen."""
+    broken = tmp_path / "lib"
+    broken.mkdir()
+    (broken / "libnvidia-ml.so.1").write_bytes(b"\x7fELF, not really")
+    variables = {**os.environ, **lab.environment(), "GPUALERT_OBSERVE": "true"}
+    variables["LD_LIBRARY_PATH"] = str(broken)
+    lab.gpualert("run", "--", *trains(lab, 3, "done", 4), env=variables)
+    (path,) = lab.records()
+    verdict = Record.open(str(path)).read_json("verdict.json")
+    assert verdict is not None
+    assert verdict["exit_code"] == 4

@@ -1,0 +1,131 @@
+"""The observer of a run, played: what it saw stands in the record with the times at which it did.
+
+So the hours of a training takes no time; everything that reads it is real.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpualert_common.classify.resolve import resolve
+from gpualert_common.classify.rules import load_rules
+from gpualert_common.diagnose import early
+from gpualert_common.diagnose.early import Sign
+from gpualert_common.diagnose.evidence import Evidence, Observed, Printing
+from gpualert_common.model import ExitFacts
+from gpualert_common.observe.series import Telemetry
+from gpualert_common.observe.source import PERIOD_S, Event, Sample
+from gpualert_common.observe.telemetry import Writer
+from gpualert_common.progress import Progress
+from gpualert_common.record import Record
+
+GIB = 1 << 30
+PID = 4000
+SOURCES = ("nvml", "processes", "kernel_log", "disk", "memory", "cgroup")
+
+Curve = Callable[[float], float]
+"""A number by the seconds before now."""
+Curves = Mapping[tuple[str, str], Curve | float]
+"""Each number of each thing, such as ("gpu:0", "utilization_percent")."""
+
+
+def until(ago_s: float, before: float, after: float) -> Curve:
+    """One value until so long ago, another one since."""
+    return lambda age_s: before if age_s > ago_s else after
+
+
+def used_gpu(index: int = 0, **values: Curve | float) -> dict[tuple[str, str], Curve | float]:
+    """A GPU on which the run holds memory, at work unless it is said otherwise."""
+    of = f"gpu:{index}"
+    known: dict[str, Curve | float] = {
+        "memory_total_bytes": 80.0 * GIB,
+        "memory_used_bytes": 60.0 * GIB,
+        "utilization_percent": 95.0,
+        "sm_clock_mhz": 1755.0,
+        **values,
+    }
+    found: dict[tuple[str, str], Curve | float] = {(of, name): known[name] for name in known}
+    return {**found, (f"{of}/pid:{PID}", "memory_used_bytes"): known["memory_used_bytes"]}
+
+
+def processes(cores: Curve | float) -> dict[tuple[str, str], Curve | float]:
+    """The run's processes, which use so many cores."""
+    return {("host:tree", "cores"): cores, ("host:tree", "rss_bytes"): 8.0 * GIB}
+
+
+def look(
+    record: Record,
+    curves: Curves,
+    *,
+    seconds: float = 2700.0,
+    events: Sequence[tuple[str, float, Event]] = (),
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Write down what was seen in the last *seconds*; events are (source, how long ago, event)."""
+    writer = Writer(record)
+    for source in SOURCES:
+        writer.tell_source(source, available=True, facts=dict((facts or {}).get(source, {})))
+    now = time.time()
+    cpu_s = 0.0
+    for past in range(int(seconds / PERIOD_S), -1, -1):
+        age_s = past * PERIOD_S
+        rows: dict[str, dict[str, float]] = {}
+        for (of, name), curve in curves.items():
+            value = curve(age_s) if callable(curve) else curve
+            row = rows.setdefault(of, {})
+            if name == "cores":
+                cpu_s += value * PERIOD_S
+                row["cpu_seconds_total"] = cpu_s
+            else:
+                row[name] = value
+        seen: list[tuple[str, Sample | Event]] = [
+            (_source(of), Sample(of, values)) for of, values in rows.items()
+        ]
+        writer.add(now - age_s, seen)
+    for source, ago_s, event in events:
+        told = Event(event.what, event.of, event.text, event.fields, now - ago_s)
+        writer.add(now, [(source, told)])
+
+
+def _source(of: str) -> str:
+    return {"gpu": "nvml", "disk": "disk", "cgroup": "memory", "host": "memory"}[
+        of.partition(":")[0]
+    ]
+
+
+@dataclass
+class Watched:
+    """A run that goes on, as it is judged at this moment."""
+
+    home: Path
+    curves: Curves = field(default_factory=dict)
+    seconds: float = 2700.0
+    events: Sequence[tuple[str, float, Event]] = ()
+    facts: Mapping[str, Mapping[str, Any]] | None = None
+    silent_s: float = 1.0
+    printing: Printing | None = None
+    progress: Progress | None = None
+
+    def judged(self, kind: str) -> Sign | None:
+        """What is said of it by that kind."""
+        record = Record.create(str(self.home / "run"), sync=False)
+        look(record, self.curves, seconds=self.seconds, events=self.events, facts=self.facts)
+        telemetry = Telemetry()
+        telemetry.read(record)
+        now = time.time()
+        facts = ExitFacts(code=None)
+        observed = Observed(
+            telemetry,
+            PID,
+            now - self.seconds - 1.0,
+            now,
+            last_output_at=now - self.silent_s,
+            progress=self.progress,
+            printing=self.printing,
+        )
+        resolution = resolve((), facts, load_rules(), running=True)
+        return early.every()[kind].judge(Evidence(resolution, facts, observed))
