@@ -14,6 +14,9 @@ export UV_CACHE_DIR ?= $(CURDIR)/.cache/uv
 export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
+# The engines begin a process for everything, and each would compile all of the engine again.
+export UV_COMPILE_BYTECODE := 1
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup check test test-core test-runs test-airflow test-prefect test-upstream debian e2e e2e-core e2e-engines demo bench corpus docs clean
 .DELETE_ON_ERROR:

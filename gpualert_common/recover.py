@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.errors import RecordError
-from gpualert_common.record import EXIT, SPARE, SPEC, VERDICT, Record
+from gpualert_common.record import EXIT, SPEC, VERDICT, Record
 from gpualert_common.spec import Ending
 from gpualert_common.supervise.proc import boot_id, pid_namespace, read_stat
 from gpualert_common.supervise.stop import Stop
@@ -93,10 +93,10 @@ def recover(record: Record, *, force: bool = False) -> str:
         if is_alive(record):
             return "running"
         ending = last_known(record)
-        record.remove(SPARE)
-        record.append_event("recovered", by_pid=os.getpid())
-        record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
-    record.write_json(VERDICT, judge(record, ending))
+        _note(record, "recovered", by_pid=os.getpid())
+        record.store(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
+    record.store(VERDICT, judge(record, ending))
+    record.release_spare()
     _remember(record)
     return "recovered"
 
@@ -106,10 +106,14 @@ def _remember(record: Record) -> None:
 
     problem = remember(record)
     if problem:
-        try:
-            record.append_event("history", problem=problem)
-        except OSError:
-            pass  # on a full disk; the record has all that the history would
+        _note(record, "history", problem=problem)
+
+
+def _note(record: Record, event: str, **fields: Any) -> None:
+    try:
+        record.append_event(event, **fields)
+    except OSError:
+        pass  # a full disk; what is told here is a help, and not the ending
 
 
 def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
@@ -140,10 +144,7 @@ def stop_unsupervised(
 ) -> list[int]:
     """End the processes of a run that nobody supervises; returns the ids of those left."""
     sender = {"pid": os.getpid()} if sender is None else sender
-    try:
-        record.append_event("stopping", signal=int(signal.SIGTERM), sender=sender)
-    except OSError:
-        pass  # a full disk keeps nobody alive
+    _note(record, "stopping", signal=int(signal.SIGTERM), sender=sender)
     stop = Stop(tree_of(record), signal.SIGTERM, grace_s, time.monotonic())
     return [pid for pid, _start in stop.complete()]
 

@@ -288,17 +288,18 @@ class RunHandle:
     def _conclude(self) -> RunResult:
         if self.record.removed:  # for what it still had to write the guardian made it anew
             self.record = Record.open(self.record.path)
-        record = self.record
+        record, problem = self.record, "gpualert recover finishes it"
         if record.ending is None and not self._is_far and self._attempt is not None:
-            self._finish_lost()
+            try:
+                self._finish_lost()
+            except OSError as error:
+                problem = f"and that cannot be written down: {error.strerror}"
         self._notice_successor()  # nobody adopts any more: what it says now is final
         if self._attempt is not None:
             result.claim(record, self._attempt)
         ending = record.ending
         if ending is None:
-            raise GuardianError(
-                f"{record.path}: its guardian died before its end; gpualert recover finishes it"
-            )
+            raise GuardianError(f"{record.path}: its guardian died before its end; {problem}")
         return RunResult(record, ending, record.read_json(VERDICT))
 
     def _finish_lost(self) -> None:

@@ -34,12 +34,13 @@ from gpualert_common.record.record import (
     INDEX,
     OUTBOX,
     OUTCOME,
-    SPARE,
+    SPARE_BYTES,
     SPEC,
     SUCCESSOR,
     VERDICT,
     Record,
     describe,
+    spare_of,
 )
 
 __all__ = [
@@ -50,7 +51,7 @@ __all__ = [
     "INDEX",
     "OUTBOX",
     "OUTCOME",
-    "SPARE",
+    "SPARE_BYTES",
     "SPEC",
     "SUCCESSOR",
     "VERDICT",
@@ -58,4 +59,5 @@ __all__ = [
     "describe",
     "make_directory",
     "refuse_strangers",
+    "spare_of",
 ]

@@ -188,7 +188,7 @@ class Directory:
         flags = os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
-            write_all(fd, encode(value).encode("utf-8", "replace") + b"\n")
+            write_all(fd, _lines(value))
             if sync and self._sync:
                 os.fsync(fd)
         except OSError:
@@ -196,6 +196,22 @@ class Directory:
             raise
         finally:
             os.close(fd)
+
+    def write_over(self, kept: str, name: str, value: dict[str, Any], *, sync: bool) -> None:
+        """Replace file ``name`` by file ``kept``, with these contents in the space that it has.
+
+        Raises OSError, FileNotFoundError where there is no file ``kept``.
+        """
+        data = _lines(value)
+        fd = os.open(kept, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+        try:
+            write_all(fd, data)
+            os.ftruncate(fd, len(data))
+            if sync and self._sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(kept, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
     def set_aside(self, name: str) -> None:
         """Take a file that is damaged out of the way, and keep it.  Raises OSError."""
@@ -286,6 +302,10 @@ class Directory:
         """Put the names in the record on the disk."""
         if self._sync:
             os.fsync(self._dir_fd)
+
+
+def _lines(value: dict[str, Any]) -> bytes:
+    return encode(value).encode("utf-8", "replace") + b"\n"
 
 
 def _told(error: OSError, where: str) -> Exception:

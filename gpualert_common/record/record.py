@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -27,8 +28,14 @@ INDEX = "output.idx"
 OUTCOME = "outcome.json"
 SUCCESSOR = "successor.json"
 OUTBOX = "outbox"
-SPARE = ".spare"
-"""Holds space for the last files of a run, which a log that filled the disk would leave none."""
+SPARE_BYTES = {EXIT: 64 << 10, VERDICT: 192 << 10}
+"""Kept for the last files of a run, to which a log that filled the disk would leave nothing.
+
+Several times what they take; each has its own file, whose space is never given back before it is
+used: whoever fills the disk would be quicker.
+"""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 _STATE_AFTER = {
     "launched": "running",
@@ -133,6 +140,28 @@ class Record(Control):
         """Names of the logs that the launch record names."""
         return [str(name) for name in self.spec.get("logs", ())]
 
+    def store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
+        """Replace one of the last files as a whole; True when the disk was full, and it is there.
+
+        Raises OSError, also when the disk is full and no space was kept.
+        """
+        try:
+            self.write_json(name, value, sync=sync)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            try:
+                self.write_over(spare_of(name), name, value, sync=sync)
+            except FileNotFoundError:
+                raise error from None
+            return True
+        return False
+
+    def release_spare(self) -> None:
+        """Give back the space that was kept and not needed."""
+        for name in SPARE_BYTES:
+            self.remove(spare_of(name))
+
     def restore(self, spec: dict[str, Any]) -> None:
         """Make the directory anew where somebody removed it under a live run."""
         make_directory(self.path)
@@ -141,6 +170,11 @@ class Record(Control):
         self._dir_fd = dir_fd
         if self.read_json(SPEC) is None:
             self.write_json(SPEC, spec)
+
+
+def spare_of(name: str) -> str:
+    """The file that holds the space kept for file ``name``."""
+    return f".{name}.spare"
 
 
 def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:

@@ -11,12 +11,13 @@ import time
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError
 from gpualert_common.record import (
-    SPARE,
+    SPARE_BYTES,
     SPEC,
     Record,
     describe,
     make_directory,
     refuse_strangers,
+    spare_of,
 )
 from gpualert_common.supervise import libc
 from gpualert_common.supervise.logfile import LogFile
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 _PROBE_BYTES = 64 << 10
 """Written and taken back where space cannot be reserved: more than a filesystem keeps inline."""
-_SPARE_BYTES = 256 << 10
-"""Several times what exit record, verdict and last events take."""
 
 
 class Prepared:
@@ -148,11 +147,12 @@ def _prove_writable(record: Record, fd: int, size: int) -> int:
 
 
 def _keep_spare(record: Record) -> None:
-    fd = record.create_log(SPARE)
-    try:
-        libc.reserve(fd, _SPARE_BYTES)
-    finally:
-        os.close(fd)
+    for name, size in SPARE_BYTES.items():
+        fd = record.create_log(spare_of(name))
+        try:
+            libc.reserve(fd, size)
+        finally:
+            os.close(fd)
 
 
 def _working_directory() -> str | None:

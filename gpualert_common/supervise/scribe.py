@@ -17,7 +17,7 @@ import os
 import select
 import time
 
-from gpualert_common.record import EXIT, INDEX, SPARE, SPEC, VERDICT
+from gpualert_common.record import EXIT, INDEX, SPEC, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.supervise.analyst import Analyst
 from gpualert_common.supervise.beside import Beside
@@ -283,22 +283,19 @@ class Scribe:
             self._note("record_removed")
 
     def _store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
-        """Write a file of the record: into spare space on a full disk, anew if it was removed."""
+        """Write one of the last files of the record, which is made anew if it was removed."""
         try:
             try:
-                self._record.write_json(name, value, sync=sync)
+                full = self._record.store(name, value, sync=sync)
             except FileNotFoundError:
                 self._record.restore(self._launch_record)
                 self._note("record_removed")
-                self._record.write_json(name, value, sync=sync)
-            except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                self._record.remove(SPARE)
-                self._note_full_disk()
-                self._record.write_json(name, value, sync=sync)
+                full = self._record.store(name, value, sync=sync)
         except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             self._note("not_recorded", file=name, problem=error.strerror)
+        if full:
+            self._note_full_disk()
 
     def _conclude(self, ending: Ending) -> dict[str, Any] | None:
         if self._analyst is None or self._ended is None:
@@ -329,7 +326,7 @@ class Scribe:
     def _release_reserve(self) -> None:
         """Last, since nobody waits for it; not while survivors may still write."""
         assert self._ended is not None
-        self._record.remove(SPARE)
+        self._record.release_spare()
         if self._launch_record["reserved_bytes"] and not self._ended["survivors"]:
             for log in self._logs:
                 log.release_reserve()

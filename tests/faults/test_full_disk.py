@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,30 @@ def fill(disk: Path) -> None:
                     pass
             except OSError:
                 continue
+
+
+@contextmanager
+def taking_all(lab: Lab, disk: Path) -> Iterator[None]:
+    """A process fills the disk, and takes whatever becomes free as soon as it does."""
+    code = (
+        "import os, sys\n"
+        "file = open(sys.argv[1], 'wb', buffering=0)\n"
+        "while True:\n"
+        "    for size in (1 << 16, 1 << 12, 1):\n"
+        "        try:\n"
+        "            while file.write(bytes(size)): pass\n"
+        "        except OSError: pass\n"
+        "    sys.argv[2] and open(sys.argv[2], 'w').close()\n"
+        "    sys.argv[2] = ''\n"
+    )
+    full = lab.home / "full"
+    taker = subprocess.Popen((*python(code), str(disk / "filler"), str(full)))
+    try:
+        until(full.exists, "the disk to be full")
+        yield
+    finally:
+        taker.kill()
+        taker.wait()
 
 
 @pytest.mark.parametrize("ending", [0, 3, 200])
@@ -82,6 +108,18 @@ def test_child_sees_the_full_disk(on_small_disk: Lab) -> None:
     assert done.returncode == 7
     assert (lab.home / "saw").read_text() == "No space left on device"
     assert len(lab.log("output.log")) > 6 * MIB
+
+
+def test_nothing_that_is_freed_is_left_to_us(on_small_disk: Lab, small_disk: Path) -> None:
+    """Whoever takes every byte at once, also what we give back, gets nothing of our ending."""
+    lab = on_small_disk
+    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
+    run.says(b"ready")
+    with taking_all(lab, small_disk):
+        (lab.home / "go").touch()
+        assert run.wait() == 3
+        assert exit_of(run.record)["code"] == 3
+        assert lab.json("show")["verdict"]["exit_code"] == 3
 
 
 def test_full_disk_is_the_verdict(on_small_disk: Lab) -> None:

@@ -18,6 +18,7 @@ from prefect_shell import ShellOperation, shell_run_command  # type: ignore[impo
 from tests.observer import MARK
 
 TRAINER = Path(__file__).with_name("trainer.py")
+ENOUGH = "TRAINED_ENOUGH"
 ASYNC_FACES = ("gpualert_run.awaited", "shell_run_command")
 
 
@@ -80,7 +81,7 @@ def training(
     """One training by a face that is called from sync code, perhaps by ``.submit``."""
     name = face.removesuffix(".submit")
     options: dict[str, Any] = {"timeout_seconds": timeout_s, "retries": retries}
-    env = {MARK: mark}
+    env = {MARK: mark, ENOUGH: f"{directory}/enough"}
     journal(directory, engine=os.getpid())
     try:
         if name == "gpualert_run":
@@ -115,7 +116,8 @@ async def atraining(
 ) -> str:
     """One training by a face that is awaited."""
     options: dict[str, Any] = {"timeout_seconds": timeout_s, "retries": retries}
-    arguments: dict[str, Any] = {"command": command(how, seconds), "env": {MARK: mark}}
+    env = {MARK: mark, ENOUGH: f"{directory}/enough"}
+    arguments: dict[str, Any] = {"command": command(how, seconds), "env": env}
     journal(directory, engine=os.getpid())
     try:
         if face == "gpualert_run.awaited":

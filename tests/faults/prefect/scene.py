@@ -25,7 +25,7 @@ from tests.faults.prefect.flows import ASYNC_FACES
 from tests.observer import left_of
 from tests.supervised import is_alive, until
 
-START_S = 120.0
+START_S = 300.0
 """For an engine to start its training on a busy machine."""
 
 GRACE_S = 3.0
@@ -114,6 +114,10 @@ class Scene:
             except ProcessLookupError:
                 continue
         until(lambda: not left_of(self.mark), "the processes of the scene to be gone")
+
+    def let_end(self) -> None:
+        """Have its trainings come to their end at once."""
+        (self.directory / "enough").touch()
 
     # -- what came of it -------------------------------------------------------------------
 

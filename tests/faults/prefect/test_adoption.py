@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,6 +13,9 @@ from tests.faults.prefect.scene import START_S, Scene
 from tests.supervised import until
 
 pytestmark = pytest.mark.e2e
+
+WHILE_S = 600.0
+"""Longer than any of it takes: the tests say when a training ends."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,16 +53,22 @@ def kill_engines(scenes: list[Scene]) -> None:
     )
 
 
-def run_again(scenes: list[Scene]) -> None:
-    """Run the same flow runs again, as an automation or a person would, to their end."""
+def run_again(scenes: list[Scene], met: Callable[[Scene], object] = lambda _scene: True) -> None:
+    """Run the same flow runs again, as an automation or a person would, to their end.
+
+    Their trainings may end when ``met`` is true of every scene.
+    """
     before = {scene.mark: len(scene.engines()) for scene in scenes}
     for scene in scenes:
         scene.run_again()
 
-    def ended() -> bool:
-        return all(len(s.engines()) > before[s.mark] and s.ended() is not None for s in scenes)
+    def begun() -> bool:
+        return all(len(s.engines()) > before[s.mark] and met(s) for s in scenes)
 
-    until(ended, "the flows to be run again", START_S)
+    until(begun, "the flows to be run again", START_S)
+    for scene in scenes:
+        scene.let_end()
+    until(lambda: all(s.ended() is not None for s in scenes), "the flows to end", START_S)
 
 
 def result_of(scene: Scene) -> str:
@@ -72,9 +81,9 @@ def result_of(scene: Scene) -> str:
 
 def test_next_run_adopts_a_live_training(scenes: list[Scene], place: Place) -> None:
     """It follows the training of the first engine to its end and returns its result."""
-    begin(scenes, seconds=40.0, ours={"grace": 3.0, "adopt_within": 60.0})
+    begin(scenes, seconds=WHILE_S, ours={"grace": 3.0, "adopt_within": WHILE_S})
     kill_engines(scenes)
-    run_again(scenes)
+    run_again(scenes, lambda scene: scene.records()[0].event("adopted"))
     for scene in scenes:
         (pid,) = place.observer.seen[scene.mark]
         assert result_of(scene) == f"trained by {pid}"
@@ -86,8 +95,10 @@ def test_next_run_adopts_a_live_training(scenes: list[Scene], place: Place) -> N
 
 def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> None:
     """The first run after the end takes the result; one more run of the flow trains anew."""
-    begin(scenes, seconds=8.0, ours={"grace": 3.0, "adopt_within": 60.0})
+    begin(scenes, seconds=WHILE_S, ours={"grace": 3.0, "adopt_within": WHILE_S})
     kill_engines(scenes)
+    for scene in scenes:
+        scene.let_end()
     until(
         lambda: all(scene.records()[0].state == "ended" for scene in scenes),
         "the trainings to end unseen",
@@ -106,9 +117,9 @@ def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> Non
 
 def test_without_leave_it_waits_and_trains_anew(scenes: list[Scene], place: Place) -> None:
     """A training that nobody may adopt is ended; the next run waits for that, then trains."""
-    begin(scenes, how="deaf", seconds=25.0, ours={"grace": 10.0})
+    begin(scenes, how="deaf", seconds=WHILE_S, ours={"grace": 10.0})
     kill_engines(scenes)
-    run_again(scenes)
+    run_again(scenes, lambda scene: len(place.observer.seen[scene.mark]) == 2)
     for scene in scenes:
         _, second = place.observer.seen[scene.mark]
         assert result_of(scene) == f"trained by {second}"
