@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 _SLACK_S = 2.0
 """Between an event and its being noticed, by clocks that are not the same."""
-USED_BYTES = 32 << 20
-"""What a process holds of a GPU that it uses at all: a CUDA context takes hundreds of MiB."""
-_LEAST_LOOKS = 24
-"""Two minutes: the first ones go into loading and compiling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +171,14 @@ class Evidence:
         holders = [of for of in self.telemetry.things("gpu") if "/pid:" in of]
         if not holders:
             peaks = {of: self.series(of, "memory_used_bytes").peak for of in every}
-            held = tuple(of for of in every if peaks[of] >= USED_BYTES)
+            held = tuple(of for of in every if peaks[of] >= thresholds.GPU_USED_MIB * 2**20)
             visible = self._visible_gpus
             return tuple(of for of in held if of in visible) or held
         ours = {
             of.partition("/")[0]
             for of in holders
             if int(of.rpartition(":")[2]) in self.pids
-            and self.series(of, "memory_used_bytes").peak >= USED_BYTES
+            and self.series(of, "memory_used_bytes").peak >= thresholds.GPU_USED_MIB * 2**20
         }
         return tuple(of for of in every if of in ours)
 
@@ -211,7 +207,7 @@ class Evidence:
         if not load:  # before Hopper; in it counts any kernel, however small
             load = self.series(gpu, "utilization_percent")
         load = load if begins is None else load.since(begins)
-        if len(load.value) < _LEAST_LOOKS:
+        if len(load.value) < thresholds.LEAST_LOOKS:
             return None
         return sum(load.value) / len(load.value)
 

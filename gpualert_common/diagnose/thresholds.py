@@ -21,6 +21,15 @@ class Threshold(float):
 
 _OURS = "ours; calibrated on the scenarios in tests/scenarios"
 
+# -- what was seen of GPUs -------------------------------------------------------------------
+
+GPU_USED_MIB = Threshold(
+    32.0, "MiB of a card", "a CUDA context takes hundreds of MiB; less is no use of it", _OURS
+)
+LEAST_LOOKS = Threshold(
+    24.0, "looks", "two minutes: the first ones go into loading and compiling", _OURS
+)
+
 # -- A1: before training began ---------------------------------------------------------------
 
 CONTEXT_ONLY = Threshold(
@@ -87,6 +96,9 @@ THROTTLED_SHARE = Threshold(
 THROTTLE_WINDOW_S = Threshold(
     600.0, "s", "shorter spells come and go with the load", "gpud: a window of 10 minutes"
 )
+THROTTLE_LEAST_S = Threshold(
+    60.0, "s", "a share of less than a minute is one of a few looks", _OURS
+)
 CLOCK_DROP = Threshold(
     0.8, "of its own earlier clock", "what a thermal slowdown takes, not a power cap", _OURS
 )
@@ -120,6 +132,19 @@ STARVED_GPU_PERCENT = Threshold(
     "only severe under-use can be told without a baseline: milder cases depend on the model",
     "Grogh confirms near-zero engine activity only",
 )
+BUSY_CORES = Threshold(
+    0.8, "of one core", "GPUs that wait for the CPU wait for a process that never rests", _OURS
+)
+WAITING_PERCENT = Threshold(
+    20.0,
+    "% of the time",
+    "every task at once waited for storage: more than a slow first read",
+    _OURS,
+)
+LEAST_GPUS = Threshold(3.0, "GPUs", "of two nobody knows which is the slow one", _OURS)
+LEAST_CLOCKS = Threshold(
+    12.0, "looks at a clock", "a minute: clocks are ramped up and down around a step", _OURS
+)
 STRAGGLER_RATIO = Threshold(
     0.75,
     "of the median of its peers",
@@ -132,6 +157,7 @@ STRAGGLER_SHARE = Threshold(
     "what is behind for less than half of a run may be a phase of the program",
     _OURS,
 )
+LEAST_SAVES = Threshold(10.0, "checkpoints", "a short test may save at every step", _OURS)
 SAVES_PER_STEP = Threshold(
     0.5, "checkpoints a step", "a checkpoint every other step costs more than it saves", "Grogh"
 )
@@ -177,6 +203,11 @@ SAVES_OF_BEFORE = Threshold(
 
 # -- E: training -----------------------------------------------------------------------------
 
+LEAST_LOSS = Threshold(
+    1e-3, "(the first loss)", "of one that begins near zero every noise is a multiple", _OURS
+)
+NO_GRADIENT = Threshold(1e-6, "(the gradient's norm)", "weights do not move by less", _OURS)
+NO_RATE = Threshold(1e-12, "(the learning rate)", "weights do not move by less", _OURS)
 DIVERGED_RATIO = Threshold(
     1.5,
     "times the loss of the first quarter",
@@ -199,6 +230,7 @@ STEPS_OF_MEANT = Threshold(
     "a run that ends with 0 after a tenth of its steps, and saved nothing then, was cut short",
     _OURS,
 )
+LEAST_EVALUATIONS = Threshold(2.0, "evaluations", "an early stop compares one with another", _OURS)
 LEAST_STEPS = Threshold(
     10.0, "steps", "no training is meant to end within ten steps", "Grogh; ours for the number"
 )
@@ -255,6 +287,12 @@ DISK_TREND_S = Threshold(
 )
 DISK_FULL_WITHIN_S = Threshold(
     1800.0, "s", "time for somebody to make room; farther ahead a trend is a guess", _OURS
+)
+DISK_STEADY = Threshold(
+    0.5,
+    "of the mean loss of space",
+    "each third of a steady trend has at least so much of it",
+    _OURS,
 )
 DISK_LEFT_GIB = Threshold(
     1.0, "GiB", "less than one checkpoint of a small model", "as disk_low of the source"

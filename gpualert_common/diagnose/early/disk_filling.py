@@ -25,8 +25,6 @@ FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("disk_full", "filesystem_io"))
 _DISKS = ("disk:log", "disk:cwd")
 _PARTS = 3
-_STEADY = 0.5
-"""Each part of a steady trend has at least so much of the mean of all."""
 
 
 def judge(evidence: Evidence) -> Sign | None:
@@ -71,7 +69,7 @@ def _full_in_s(free: Series) -> float | None:
     edges = [free.value[part * (looks - 1) // _PARTS] for part in range(_PARTS + 1)]
     lost = edges[0] - edges[-1]
     falls = [before - after for before, after in pairwise(edges)]
-    if lost <= 0 or min(falls) < _STEADY * lost / _PARTS:
+    if lost <= 0 or min(falls) < thresholds.DISK_STEADY * lost / _PARTS:
         return None
     return float(edges[-1] * (free.at[-1] - free.at[0]) / lost)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.early._sign import FINE, Sign
 from gpualert_common.diagnose.early._windows import is_fresh, last
-from gpualert_common.diagnose.evidence import USED_BYTES, Evidence, number, seen
+from gpualert_common.diagnose.evidence import Evidence, number, seen
 
 DO = (
     "look at the end of the log, and at what its processes wait for: `py-spy dump --pid PID`",
@@ -42,7 +42,7 @@ def judge(evidence: Evidence) -> Sign | None:
 
 def _is_held(evidence: Evidence, gpu: str) -> bool:
     used = evidence.series(gpu, "memory_used_bytes")
-    return is_fresh(used, evidence.ended_at) and used.last >= USED_BYTES
+    return is_fresh(used, evidence.ended_at) and used.last >= thresholds.GPU_USED_MIB * 2**20
 
 
 def _idle_since(evidence: Evidence, gpu: str) -> float | None:

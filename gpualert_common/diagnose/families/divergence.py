@@ -26,12 +26,7 @@ from gpualert_common.progress import Point, Progress
 
 FAMILY = "E1"
 _NONE = frozenset(("none",))
-_LAST_NOT_FINITE = 3
-"""A single step that overflowed is skipped; that the last three did not is no accident."""
 _PARTS = 8
-_NEAR_ZERO = 1e-3
-_NO_GRADIENT = 1e-6
-_NO_RATE = 1e-12
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -59,7 +54,7 @@ def _not_finite(progress: Progress) -> Finding | None:
     """Losses, or norms of the gradient, that are not finite to the end."""
     told = [point for point in progress.points if point.loss is not None]
     lost = list(takewhile(_is_lost, reversed(told)))
-    if len(lost) >= _LAST_NOT_FINITE:
+    if len(lost) >= thresholds.NAN_LOSSES:
         said = f"the losses are not finite from line {lost[-1].line} to the end"
         return _found(said, "nan_loss", 0.95, (lost[-1], told[-1]))
     skipped = list(takewhile(lambda point: not point.finite, reversed(told)))[::-1]
@@ -86,7 +81,7 @@ def _not_learning(points: Sequence[Point]) -> Finding | None:
     began, ended = level(points[:quarter]), level(points[-quarter:])
     details = {"first_loss": _short(began), "last_loss": _short(ended)}
     edges = (points[0], points[-1])
-    if abs(began) < _NEAR_ZERO:
+    if abs(began) < thresholds.LEAST_LOSS:
         return None
     rose = began > 0 and ended > thresholds.DIVERGED_RATIO * began
     if rose and _is_still_up(points, began):
@@ -146,8 +141,8 @@ def _stands(points: Sequence[Point]) -> bool:
     """True where learning rate or gradient was next to nothing nearly all of the time."""
     rates = [abs(point.learning_rate) for point in points if point.learning_rate is not None]
     norms = [abs(one.grad_norm) for one in points if one.grad_norm is not None and one.finite]
-    without_rate = bool(rates) and median(rates) <= _NO_RATE
-    return without_rate or (bool(norms) and median(norms) <= _NO_GRADIENT)
+    without_rate = bool(rates) and median(rates) <= thresholds.NO_RATE
+    return without_rate or (bool(norms) and median(norms) <= thresholds.NO_GRADIENT)
 
 
 def _short(value: float) -> float:

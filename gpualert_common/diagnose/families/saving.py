@@ -17,7 +17,6 @@ from gpualert_common.model import Claim, Where
 from gpualert_common.progress import Action, Progress
 
 FAMILY = "D2"
-_LEAST_SAVES = 10
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -27,7 +26,7 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
         return
     saves = saves_of(progress)
     steps = progress.counts.last_step - (progress.counts.first_step or 0) + 1
-    if saves < _LEAST_SAVES:
+    if saves < thresholds.LEAST_SAVES:
         return
     said = f"it saved {saves} checkpoints in {steps} steps"
     claim = _claim(progress, said)

@@ -16,9 +16,6 @@ from gpualert_common.diagnose.evidence import Evidence, number, seen
 from gpualert_common.diagnose.finding import Finding, Weight
 
 FAMILY = "D3"
-_LEAST_PEERS = 3
-_LEAST_LOOKS = 12
-"""A minute: clocks are ramped up and down around a step."""
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -26,13 +23,15 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     highest = {gpu: evidence.series(gpu, "sm_clock_max_mhz").peak for gpu in evidence.gpus}
     of_all = all(highest.values())
     clocks = {gpu: _clocks(evidence, gpu, highest[gpu] if of_all else 1.0) for gpu in highest}
-    clocks = {gpu: by_look for gpu, by_look in clocks.items() if len(by_look) >= _LEAST_LOOKS}
-    if len(clocks) < _LEAST_PEERS:
+    clocks = {
+        gpu: by_look for gpu, by_look in clocks.items() if len(by_look) >= thresholds.LEAST_CLOCKS
+    }
+    if len(clocks) < thresholds.LEAST_GPUS:
         return
     behind = {gpu: _behind(gpu, clocks) for gpu in clocks}
     slowest = min(behind, key=lambda gpu: median(behind[gpu]) if behind[gpu] else 1.0)
     ratios = behind[slowest]
-    if len(ratios) < _LEAST_LOOKS:
+    if len(ratios) < thresholds.LEAST_CLOCKS:
         return
     far = [ratio for ratio in ratios if ratio < thresholds.STRAGGLER_RATIO]
     if len(far) < thresholds.STRAGGLER_SHARE * len(ratios):
@@ -70,6 +69,6 @@ def _behind(gpu: str, clocks: Mapping[str, Mapping[float, float]]) -> list[float
     ratios = []
     for at, own in clocks[gpu].items():
         peers = [by_look[at] for other, by_look in clocks.items() if other != gpu and at in by_look]
-        if len(peers) >= _LEAST_PEERS - 1 and (usual := median(peers)) > 0:
+        if len(peers) >= thresholds.LEAST_GPUS - 1 and (usual := median(peers)) > 0:
             ratios.append(own / usual)
     return ratios

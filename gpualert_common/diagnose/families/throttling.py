@@ -31,7 +31,6 @@ MOMENTS = {
     "hw_power_brake_slowdown": "power",
 }
 """Whether it was slowed down at the moment of the look, 0 or 1."""
-_LEAST_WINDOW_S = 60.0
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -112,7 +111,7 @@ def _windows(at: Sequence[float]) -> Iterator[tuple[int, int]]:
     for last in range(len(at)):
         while at[last] - at[first] > thresholds.THROTTLE_WINDOW_S:
             first += 1
-        if at[last] - at[first] >= _LEAST_WINDOW_S:
+        if at[last] - at[first] >= thresholds.THROTTLE_LEAST_S:
             yield first, last
 
 

@@ -20,9 +20,6 @@ _NONE = frozenset(("none",))
 _TRUE = ("1", "true", "yes", "on")
 _SLOW_WAYS = ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE")
 _SLOW_CHOICES = {"NCCL_NET=Socket", "NCCL_P2P_LEVEL=LOC", "NCCL_P2P_LEVEL=0", "NCCL_NVLS_ENABLE=0"}
-_BUSY_CORES = 0.8
-_WAITING_PERCENT = 20.0
-"""Of the time somebody waited for storage."""
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -124,9 +121,9 @@ def _under_use(evidence: Evidence, slow: Slower | None) -> Iterator[Finding]:
 def _waits_for(evidence: Evidence) -> str:
     """ "storage" or "cpu" where it is clear what the GPUs waited for, else ""."""
     stalled = evidence.series("host", "io_full_percent")
-    if stalled and sum(stalled.value) / len(stalled.value) >= _WAITING_PERCENT:
+    if stalled and sum(stalled.value) / len(stalled.value) >= thresholds.WAITING_PERCENT:
         return "storage"
     cpu = evidence.series("host:tree", "cpu_seconds_total")
-    if len(cpu.at) > 1 and cpu.rise / (cpu.at[-1] - cpu.at[0]) >= _BUSY_CORES:
+    if len(cpu.at) > 1 and cpu.rise / (cpu.at[-1] - cpu.at[0]) >= thresholds.BUSY_CORES:
         return "cpu"
     return ""

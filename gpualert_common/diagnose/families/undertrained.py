@@ -24,8 +24,6 @@ from gpualert_common.options import evaluates
 from gpualert_common.progress import Action, Closing, Progress, Start, beginning_of
 
 _NONE = frozenset(("none",))
-_FEW_EVALUATIONS = 2
-"""An early stop compares one with another."""
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -122,7 +120,11 @@ def _saved_then_left(progress: Progress) -> bool:
 
 def _ended_by_an_evaluation(progress: Progress) -> bool:
     """True where it had been evaluated more than once, and did no step after the last time."""
-    if progress.counts.evals < _FEW_EVALUATIONS or not progress.evals or not progress.points:
+    if (
+        progress.counts.evals < thresholds.LEAST_EVALUATIONS
+        or not progress.evals
+        or not progress.points
+    ):
         return False
     evaluated, last = progress.evals[-1], progress.points[-1]
     return evaluated.file == last.file and evaluated.offset >= last.offset
