@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from gpualert_common.classify import (
     CHUNK_BYTES,
@@ -20,25 +17,16 @@ from gpualert_common.classify import (
     telling,
 )
 from gpualert_common.diagnose import conclude, to_json
-from gpualert_common.diagnose.compared import as_source
 from gpualert_common.diagnose.evidence import Observed
 from gpualert_common.diagnose.lookout import Lookout
 from gpualert_common.diagnose.warned import Warned
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts, Verdict
-from gpualert_common.observe.series import Telemetry, look_once
-from gpualert_common.observe.source import Subject
-from gpualert_common.progress import Progress, Training, read_index, stepped
-from gpualert_common.record import INDEX, Record
+from gpualert_common.observe.series import Telemetry
+from gpualert_common.progress import Training
+from gpualert_common.record import Record
+from gpualert_common.seen import Seen
 from gpualert_common.spec import Ending
-
-if TYPE_CHECKING:
-    from gpualert_common.history import Recalled
-
-_LEAST_S = 1.0
-"""A shorter run trained nothing: it is compared with no other, and no other one with it."""
-_MOST_MOMENTS = 1000
-"""At which a log grew; then the time of a line is known to a thousandth of the run's."""
 
 
 class Judge:
@@ -53,15 +41,13 @@ class Judge:
         self, launch_record: dict[str, Any] | None = None, record: Record | None = None
     ) -> None:
         self._launch_record = launch_record or {}
-        self._record = record
-        self._telemetry = Telemetry()
+        self._seen = None if record is None else Seen(self._launch_record, record)
         own = self._launch_record.get("rules")
         self._rules, broken = _live_rules(own, _state_of(own))
         self._faults = [("broken_rule", f"left out: {error}") for error in broken]
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._training = Training()
-        self._recalled: Recalled | None = None
         self._readings: list[Reading] = []
         self._lookout: Lookout | None = None
         self._is_blind = False
@@ -70,39 +56,25 @@ class Judge:
         """Make the rules ready for matching, some 0.15 s of CPU, before there is a log to read, and
         look up what ran before."""
         prepare(self._rules)
-        self._recall()
-
-    def _recall(self) -> Recalled:
-        if self._recalled is None:
-            from gpualert_common.history import Recalled, recall  # a short run needs none
-
-            path = "" if self._record is None else self._record.path
-            try:
-                self._recalled = recall(path, self._launch_record) if path else Recalled()
-            except Exception as error:  # noqa: BLE001 - the boundary: it costs a comparison alone
-                self._recalled = Recalled(problem=f"{type(error).__name__}: {error}")
-        return self._recalled
+        if self._seen is not None:
+            self._seen.recall()
 
     def look(self) -> list[dict[str, Any]]:
         """Take in what was seen beside the logs of a run that goes on since the last time.
 
         What is to be written down of it as events of the record: warnings that come and go.
         """
-        if self._record is None or self._is_blind:
+        if self._seen is None or self._is_blind:
             return []
-        self._read_telemetry(self._record)
+        self._seen.read()
         try:
             if self._lookout is None:
-                self._lookout = _lookout(self._record, self._launch_record, self._rules)
-            written_at = _printed_at(self._record, self._launch_record)
-            return self._lookout.look(self._telemetry, written_at, self._training.so_far)
+                self._lookout = _lookout(self._seen.record, self._launch_record, self._rules)
+            telemetry, printed_at = self._seen.telemetry, self._seen.printed_at
+            return self._lookout.look(telemetry, printed_at, self._training.so_far)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
-
-    def _read_telemetry(self, record: Record) -> None:
-        with suppress(OSError):  # a disk that fails costs what it held, and no verdict
-            self._telemetry.read(record)
 
     def feed(self, log: str, data: bytes, offset: int) -> None:
         """Read ``data``, which stands at ``offset`` of that log.
@@ -166,12 +138,12 @@ class Judge:
 
     def _warned(self, verdict: Verdict) -> list[dict[str, str]]:
         """What was warned of while it went on, by what we saw, else by the record's events."""
-        if self._record is None:
+        if self._seen is None:
             return []
         try:
             if self._lookout is not None:
                 return self._lookout.warned.told(verdict)
-            return Warned(self._record.events()).told(verdict)
+            return Warned(self._seen.record.events()).told(verdict)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             text = f"what was warned of is not known: {type(error).__name__}: {error}"
             return [{"kind": "warnings_lost", "text": text}]
@@ -181,82 +153,19 @@ class Judge:
         progress = self._training.finish()
         if self._training.problem:
             self._faults.append(("progress_unread", self._training.problem))
-        if self._record is None:
+        if self._seen is None:
             return Observed(Telemetry(), progress=progress)
         try:
-            return self._seen(self._record, ending, progress)
+            return self._seen.observed(ending, progress)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             self._faults.append(("not_observed", f"{type(error).__name__}: {error}"))
-            return Observed(self._telemetry, progress=progress)
-
-    def _seen(self, record: Record, ending: Ending | None, progress: Progress | None) -> Observed:
-        self._read_telemetry(record)
-        started_at = self._launch_record.get("created_at") or 0.0
-        pid = (record.event("launched") or {}).get("pid") if ending is None else ending.pid
-        looked = self._telemetry.sources or not self._launch_record.get("observe")
-        if ending is not None and not looked:
-            # It was over before anybody looked; this can still be read.
-            subject = Subject(record.run_id, pid or 0, "", started_at, record.path)
-            left = "checkpoints" if ending.code == 0 else "kernel_log"
-            self._telemetry.add(*look_once(left, subject))
-        ended_at = (None if ending is None else ending.ended_at) or time.time()
-        recalled = None
-        if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
-            recalled = self._recall()
-            self._telemetry.add(as_source(recalled), ())
-        written_at = _printed_at(record, self._launch_record)
-        command = tuple(map(str, self._launch_record.get("command") or ()))
-        return Observed(
-            self._telemetry,
-            pid,
-            started_at,
-            ended_at,
-            last_output_at=min(max(started_at, written_at), ended_at),
-            progress=progress,
-            command=command,
-            host=self._launch_record.get("host"),
-            stepping=None if ending is None else self._stepping(record, ended_at, progress),
-            earlier=() if recalled is None else recalled.runs,
-        )
-
-    def _stepping(
-        self, record: Record, ended_at: float, progress: Progress | None
-    ) -> tuple[int, float] | None:
-        """Steps and seconds by the clock, of a training whose lines do not tell."""
-        points = () if progress is None else progress.points
-        logs = list(self._launch_record.get("logs", ()))
-        told = any(point.step_s or point.throughput for point in points)
-        if progress is None or not points or told or points[-1].file not in logs:
-            return None
-        try:
-            with open(record.open_log(INDEX), "rb") as file:
-                lines = file.readlines()
-        except OSError:
-            return None  # of a short run there is none
-        index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
-        started_at = self._launch_record.get("created_at") or 0.0
-        arrivals = read_index(index, started_at, logs.index(points[-1].file))
-        return stepped(progress, [*arrivals, (ended_at, sys.maxsize)])
+            return Observed(self._seen.telemetry, progress=progress)
 
 
 def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
     """One that goes on where a scribe before us may have ended."""
     pid = (record.event("launched") or {}).get("pid")
     return Lookout(launch_record, record.events(), pid, rules)
-
-
-def _printed_at(record: Record, launch_record: dict[str, Any]) -> float:
-    """When its logs last grew; 0 while they are empty."""
-    return max(map(_written_at, map(record.log_path, launch_record.get("logs", ()))), default=0.0)
-
-
-def _written_at(path: str) -> float:
-    """When something was last written to a log; 0 of one that is gone, or empty."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0.0
-    return found.st_mtime if found.st_size else 0.0
 
 
 def telling_lines(text: bytes, own: str | None) -> list[int]:

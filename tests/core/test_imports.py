@@ -23,6 +23,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"observe", "progress", "store"}),
     frozenset({"history"}),
     frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
+    frozenset({"seen"}),
     frozenset({"judge", "notify"}),
     frozenset({"api", "corpus", "recover", "unsupervised"}),
     frozenset({"guardian"}),
