@@ -23,6 +23,7 @@ from gpualert_common.guardian.view import LogView
 from gpualert_common.record import VERDICT, Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import proc
+from gpualert_common.supervise.patience import Patience
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.tree import Tree, mark
 
@@ -58,7 +59,7 @@ class RunHandle:
         self._owns = origin == "launched"
         self._is_far = origin != "launched" and bool(recovery.elsewhere(record))
         self._superseded_by: int | None = None
-        self._leave_at = 0.0
+        self._patience: Patience | None = None
         self._result: RunResult | None = None
         self.tried: list[tuple[str, str]] = []
         """Places that had no room for the record, as (place, what came back)."""
@@ -255,9 +256,8 @@ class RunHandle:
             return False
         self._notice_successor()
         if self.record.ending is not None and not self._is_far:
-            now = time.monotonic()
-            self._leave_at = self._leave_at or now + _VERDICT_S
-            return self.record.held and now < self._leave_at
+            self._patience = self._patience or Patience(_VERDICT_S)
+            return self.record.held and self._patience.left_s() > 0
         return self.record.held or (self._is_far and self.record.ending is None)
 
     def _notice_successor(self) -> None:

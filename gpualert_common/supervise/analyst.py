@@ -13,6 +13,8 @@ import threading
 import time
 from collections import deque
 
+from gpualert_common.supervise.patience import Patience
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +97,9 @@ class Analyst:
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
-        self._thread.join(deadline_s)
+        patience = Patience(deadline_s)
+        while self._thread.is_alive() and (left_s := patience.left_s()):
+            self._thread.join(left_s)
         if self._thread.is_alive():
             # The interpreter must not end while the thread is inside of RE2: that aborts it.
             self._read_until = 0.0

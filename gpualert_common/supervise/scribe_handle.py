@@ -5,9 +5,9 @@ from __future__ import annotations
 import _thread
 import os
 import select
-import time
 
 from gpualert_common.supervise import link
+from gpualert_common.supervise.patience import Patience
 from gpualert_common.supervise.scribe import VERDICT_DEADLINE_S, Scribe
 
 TYPE_CHECKING = False
@@ -140,7 +140,7 @@ class ScribeHandle:
 
     def _await(self, kind: str, deadline_s: float, impatient_fd: int = -1) -> bool:
         """True when the message came; a scribe that shows progress gets its deadline anew."""
-        deadline = time.monotonic() + deadline_s
+        patience = Patience(deadline_s)
         poll = select.poll()
         if impatient_fd >= 0:
             poll.register(impatient_fd, select.POLLIN)
@@ -149,11 +149,12 @@ class ScribeHandle:
                 return False
             self._link.flush()
             poll.register(self.fd, select.POLLIN)
-            ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
-            if not ready or any(fd == impatient_fd for fd, _ in ready):
+            left_s = patience.left_s()
+            ready = poll.poll(left_s * 1000)
+            if not (ready or left_s) or any(fd == impatient_fd for fd, _ in ready):
                 return False
             if self._read():
-                deadline = time.monotonic() + deadline_s
+                patience = Patience(deadline_s)
         return True
 
     def _read(self) -> bool:
