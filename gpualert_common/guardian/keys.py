@@ -8,7 +8,6 @@ run.  So whoever holds the lock sees every run of the key that may have been lau
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from gpualert_common.record.files import (
     make_directory,
     open_directory,
     refuse_strangers,
+    try_lock,
 )
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class Key:
             self._refuse_strangers(place, path)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self.fd = os.open(lock, flags, 0o600)
-            while not _try_lock(self.fd):
+            while not try_lock(self.fd):
                 on_wait()
                 time.sleep(_POLL_S)
             if _names(lock, self.fd):
@@ -123,14 +123,6 @@ def read_pointer(folder: str) -> str | None:
     finally:
         directory.close()
     return None if value is None else str(value.get("run"))
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _names(path: str, fd: int) -> bool:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from gpualert_common.record.files import try_lock
+
 if TYPE_CHECKING:
     from sqlite3 import Connection, Error  # imported where it is needed: that takes milliseconds
 
@@ -100,7 +102,7 @@ class Database:
             yield
             return
         try:
-            while not _try_lock(fd):
+            while not try_lock(fd):
                 if time.monotonic() >= deadline:
                     raise BusyError(f"{self.path}: others have had it for {DEADLINE_S:g} s")
                 time.sleep(_POLL_S)
@@ -220,14 +222,6 @@ def result_code(error: Error) -> int:
 def is_not_writable(error: Error) -> bool:
     """True where a file may still be read: a full disk, a read-only one."""
     return result_code(error) in _NOT_WRITABLE
-
-
-def _try_lock(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _printable(error: Error) -> str:

@@ -14,6 +14,7 @@ from gpualert_common.record.files import (
     is_held_by_others,
     open_directory,
     remove_all,
+    try_lock,
     write_all,
 )
 from gpualert_common.spec import SCHEMA
@@ -107,13 +108,10 @@ class Directory:
         """Hold this record, if nobody does.  False when its supervisor is alive."""
         fd = open_directory(self.path)
         for _try in range(_TRIES):
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(_TRY_S)
-                continue
-            self._lock_fd = fd
-            return True
+            if try_lock(fd):
+                self._lock_fd = fd
+                return True
+            time.sleep(_TRY_S)
         os.close(fd)
         return False
 
@@ -133,14 +131,13 @@ class Directory:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            return -1
+            held = try_lock(fd)
         except BaseException:
             os.close(fd)
             raise
-        return fd
+        if not held:
+            os.close(fd)
+        return fd if held else -1
 
     def is_locked(self, name: str) -> bool:
         """True while somebody holds the lock file ``name``."""

@@ -69,6 +69,18 @@ def remove_all(dir_fd: int) -> None:
             os.rmdir(name, dir_fd=dir_fd)
 
 
+def try_lock(fd: int) -> bool:
+    """Hold the lock on what ``fd`` was opened for; False while somebody else does.
+
+    Raises OSError where there can be no lock.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def is_held_by_others(fd: int) -> bool:
     """True while somebody holds the lock on what ``fd`` was opened for.  Closes it."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.classify import Reading, Scanner, load_rules
+from gpualert_common.classify import Reading, RuleSet, Scanner, load_rules
 from gpualert_common.diagnose import conclude, from_json, to_json
 from gpualert_common.errors import RecordError, RuleError
 from gpualert_common.model import Attribution, Disposition, ExitFacts, Retry, Verdict
@@ -28,18 +28,25 @@ def reading(log: str) -> Reading:
     return scanner.finish()
 
 
-def verdict(log: str, facts: ExitFacts, *, running: bool = False) -> Verdict:
-    """The verdict on one log and an ending."""
+def verdict_on(
+    readings: list[Reading], facts: ExitFacts, *, rules: RuleSet = RULES, running: bool = False
+) -> Verdict:
+    """The verdict on what was read and an ending."""
     return conclude(
         run_id="r1",
         attempt=2,
         host="n1",
         log_path="/runs/r1/output.log",
-        readings=[reading(log)],
+        readings=readings,
         facts=facts,
-        rules=RULES,
+        rules=rules,
         running=running,
     )
+
+
+def verdict(log: str, facts: ExitFacts, *, running: bool = False) -> Verdict:
+    """The verdict on one log and an ending."""
+    return verdict_on([reading(log)], facts, running=running)
 
 
 def test_words_are_filled() -> None:
@@ -90,15 +97,7 @@ def test_unscanned_bytes_are_told() -> None:
     scanner = Scanner(RULES, "output.log")
     scanner.feed(b"begin\n", 0)
     scanner.feed(b"end\n", 1000)
-    found = conclude(
-        run_id=None,
-        attempt=1,
-        host=None,
-        log_path=None,
-        readings=[scanner.finish()],
-        facts=ExitFacts(0),
-        rules=RULES,
-    )
+    found = verdict_on([scanner.finish()], ExitFacts(0))
     assert found.sources[0]["unscanned"] == [[6, 1000]]
     assert found.sources[0]["bytes_read"] == 10
     assert [warning["kind"] for warning in found.warnings] == ["unscanned"]
@@ -109,15 +108,7 @@ def test_no_line_behind_what_was_not_read() -> None:
     scanner = Scanner(RULES, "output.log")
     scanner.feed(b"begin\n", 0)
     scanner.feed(OOM.encode(), 1000)
-    found = conclude(
-        run_id=None,
-        attempt=1,
-        host=None,
-        log_path=None,
-        readings=[scanner.finish()],
-        facts=ExitFacts(1),
-        rules=RULES,
-    )
+    found = verdict_on([scanner.finish()], ExitFacts(1))
     places = [claim.where for claim in found.shows if claim.where is not None]
     assert places
     assert all(where.line is None and where.offset >= 1000 for where in places)
@@ -177,15 +168,7 @@ def test_without_rules(tmp_path: Path) -> None:
     """With no rule at all there is still a verdict."""
     broken: list[RuleError] = []
     rules = load_rules(tmp_path, broken=broken)
-    found = conclude(
-        run_id=None,
-        attempt=1,
-        host=None,
-        log_path=None,
-        readings=[],
-        facts=ExitFacts(-9),
-        rules=rules,
-    )
+    found = verdict_on([], ExitFacts(-9), rules=rules)
     assert (found.cause, found.attribution) == ("killed_unknown", Attribution.UNKNOWN)
 
 
