@@ -13,15 +13,18 @@ supervision, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import HISTORY, seconds, usual
 from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.history import Baseline
 from gpualert_common.model import Claim, Where
 from gpualert_common.options import evaluates
 from gpualert_common.progress import Action, Closing, Progress, Start, beginning_of
+
+if TYPE_CHECKING:
+    from gpualert_common.history import Baseline
 
 _NONE = frozenset(("none",))
 
