@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 AFTER_S = 1.0
 """A shorter run needs no such look: all that it made is as new as it is."""
+_DEATH_S = 1.0
+"""For the kernel to end what was killed, which takes it milliseconds."""
 
 
 class Beside:
@@ -42,11 +44,17 @@ class Beside:
         if process is None or process.poll() is not None:
             return
         pidfd = proc.open_pidfd(process.pid)
-        if pidfd >= 0:
-            poll = select.poll()
-            poll.register(pidfd, select.POLLIN)
-            poll.poll(patience_s * 1000)
-            os.close(pidfd)
+        _await_end(pidfd, patience_s)
         if process.poll() is None:
             process.kill()
+            _await_end(pidfd, _DEATH_S)
             process.poll()
+        if pidfd >= 0:
+            os.close(pidfd)
+
+
+def _await_end(pidfd: int, within_s: float) -> None:
+    if pidfd >= 0:
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        poll.poll(within_s * 1000)

@@ -310,10 +310,11 @@ def test_child_is_a_session_of_its_own(lab: Lab) -> None:
     assert Path(result.log_path).read_text() == "True\n"
 
 
-def test_no_zombie_is_left(lab: Lab) -> None:
+@pytest.mark.parametrize("lasts_s", [0.1, 1.5], ids=["nobody beside it", "observed"])
+def test_no_zombie_is_left(lab: Lab, lasts_s: float) -> None:
     """When ``run()`` has returned the caller has no child of ours, dead or alive."""
     assert lab.is_empty()
-    run(shell("sleep 0.1"))
+    run(shell(f"sleep {lasts_s}"))
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
     assert children == ""
 

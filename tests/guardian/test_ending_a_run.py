@@ -31,11 +31,17 @@ pytestmark = pytest.mark.usefixtures("never_two")
 
 
 def launched(
-    lab: Lab, command: tuple[str, ...] = SAVES, grace_s: float = 3.0, number: int = 1
+    lab: Lab,
+    command: tuple[str, ...] = SAVES,
+    grace_s: float = 3.0,
+    number: int = 1,
+    adopt_within_s: float = 0.0,
 ) -> RunHandle:
     """A live run whose training has begun."""
     spec = RunSpec(command, cwd=str(lab.home), grace_s=grace_s, state_dir=str(lab.state))
-    handle = RunHandle.launch(spec, Attempt(("task",), number=number, lease_s=2.0))
+    handle = RunHandle.launch(
+        spec, Attempt(("task",), number=number, lease_s=2.0, adopt_within_s=adopt_within_s)
+    )
     logs(handle.record, "started")
     return handle
 
@@ -111,7 +117,7 @@ def test_after_the_end(lab: Lab) -> None:
 
 def test_after_the_handle_was_closed(lab: Lab) -> None:
     """Whoever let go of a run that is still its own can stop it all the same, again and again."""
-    with launched(lab) as handle:
+    with launched(lab, adopt_within_s=60.0) as handle:
         pass
     handle.stop("the test wanted it")
     handle.stop("the test wanted it")
