@@ -235,8 +235,9 @@ _ROLE_WORDS = {
 def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
     count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
     times = f", {count} times" if count > 1 else ""
+    what = one.pattern.name.replace("_", " ")
     where = Where(one.file, one.place.line, one.place.offset)
-    return Claim(f"{_ROLE_WORDS[one.role]}{times}", "log", where, one.excerpt, one.rank)
+    return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)
 
 
 def _warnings(
