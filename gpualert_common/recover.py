@@ -112,8 +112,10 @@ def _remember(record: Record) -> None:
 def _note(record: Record, event: str, **fields: Any) -> None:
     try:
         record.append_event(event, **fields)
-    except OSError:
-        pass  # a full disk; what is told here is a help, and not the ending
+    except OSError as error:
+        if error.errno is None:
+            raise  # an engine's time-out, which may land here
+        # A full disk: what is told here is a help, and not the ending.
 
 
 def judge(record: Record, ending: Ending | None) -> dict[str, Any]:

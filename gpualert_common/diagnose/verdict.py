@@ -183,11 +183,11 @@ def _claims(
     found = resolution.traceback
     if found is not None:
         claims.append(_exception_claim(found, resolution.rank))
-    claims += [
-        _line_claim(one, readings)
-        for one in resolution.evidence
-        if found is None or (one.file, one.place) != (found.file, found.end)
-    ]
+    at = set() if found is None else {(found.file, found.end)}
+    for one in resolution.evidence:
+        if (one.file, one.place) not in at:  # another pattern may have told of the same line
+            claims.append(_line_claim(one, readings))
+            at.add((one.file, one.place))
     for reading in readings:
         claims += [
             _line_claim(one, readings)

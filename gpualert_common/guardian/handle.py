@@ -35,7 +35,7 @@ _LAST_POLL_S = 0.01
 _LAUNCH_S = 5.0
 """For a launch to be written down, which waits for the disk."""
 _VERDICT_S = 7.0
-"""From the exit record to the end of a guardian: the verdict's deadline and its margin."""
+"""From the exit record to the end of a guardian: the verdict's deadline and its margins."""
 
 
 class RunHandle:
@@ -293,7 +293,9 @@ class RunHandle:
             try:
                 self._finish_lost()
             except OSError as error:
-                problem = f"and that cannot be written down: {error.strerror}"
+                if error.errno is None:
+                    raise  # an engine's time-out, which may land here
+                problem = f"its record cannot be finished: {error.strerror}"
         self._notice_successor()  # nobody adopts any more: what it says now is final
         if self._attempt is not None:
             result.claim(record, self._attempt)

@@ -154,13 +154,19 @@ class Record(Control):
                 self.write_over(spare_of(name), name, value, sync=sync)
             except FileNotFoundError:
                 raise error from None
+            except OSError:  # it is larger than what was kept for it
+                self.release_spare()
+                self.write_json(name, value, sync=sync)
             return True
         return False
 
     def release_spare(self) -> None:
         """Give back the space that was kept and not needed."""
         for name in SPARE_BYTES:
-            self.remove(spare_of(name))
+            try:
+                self.remove(spare_of(name))
+            except OSError:
+                pass  # a disk that cannot even give back goes with the record
 
     def restore(self, spec: dict[str, Any]) -> None:
         """Make the directory anew where somebody removed it under a live run."""

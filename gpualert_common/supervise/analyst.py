@@ -77,7 +77,8 @@ class Analyst:
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
-        self._read_until = math.inf
+        self._reading: Patience | None = None
+        self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: dict[str, Any] | None = None
         self.problem: BaseException | None = None
@@ -93,7 +94,7 @@ class Analyst:
     ) -> dict[str, Any] | None:
         """The verdict, or None with ``problem`` set when it cannot be had in time."""
         self._end = ending, facts
-        self._read_until = time.monotonic() + deadline_s * _READING_SHARE
+        self._reading = Patience(deadline_s * _READING_SHARE)
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
@@ -102,9 +103,9 @@ class Analyst:
             self._thread.join(left_s)
         if self._thread.is_alive():
             # The interpreter must not end while the thread is inside of RE2: that aborts it.
-            self._read_until = 0.0
+            self._given_up = True
             atexit.register(self._thread.join, _LEAVE_S)
-            self.problem = TimeoutError(f"the classifier did not conclude within {deadline_s:g} s")
+            self.problem = TimeoutError("the classifier did not conclude in time")
         return self._verdict if self.problem is None else None
 
     def _run(self) -> None:
@@ -114,7 +115,7 @@ class Analyst:
             if self._end is not None:
                 ending, facts = self._end
                 self._read_rest(ending)
-                if self._read_until:  # else nobody waits any more
+                if not self._given_up:
                     self._verdict = self._get_evidence().conclude(ending, facts)
         except Exception as error:  # noqa: BLE001 - the boundary: no fault of the classifier passes
             self.problem = error
@@ -165,7 +166,8 @@ class Analyst:
             end = log.size
             self._offsets[log.name] = max(self._offsets[log.name], end - tail)
             while self._offsets[log.name] < end and self._read_chunk(log, LAST_BYTES):
-                if time.monotonic() > self._read_until:  # its end tells most
+                if self._reading is None or self._given_up or not self._reading.left_s():
+                    # Its end tells most.
                     self._offsets[log.name] = max(self._offsets[log.name], end - LAST_BYTES)
                     self._read_chunk(log, LAST_BYTES)
                     break

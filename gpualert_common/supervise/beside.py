@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AFTER_S = 1.0
 """A shorter run needs no such look: all that it made is as new as it is."""
-_DEATH_S = 1.0
+_DEATH_S = 0.5
 """For the kernel to end what was killed, which takes it milliseconds."""
 
 
@@ -39,22 +39,26 @@ class Beside:
         return ""
 
     def end(self, patience_s: float = 0.0) -> None:
-        """Kill it unless it ends by itself; a process that the kernel holds back is left to it."""
+        """Kill it unless it ends by itself in that time."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            return
+        self._await_end(patience_s)
+        if process.poll() is None:
+            process.kill()
+
+    def reap(self) -> None:
+        """Return when what was killed is gone, or is held back by the kernel."""
+        self._await_end(_DEATH_S)
+
+    def _await_end(self, within_s: float) -> None:
         process = self._process
         if process is None or process.poll() is not None:
             return
         pidfd = proc.open_pidfd(process.pid)
-        _await_end(pidfd, patience_s)
-        if process.poll() is None:
-            process.kill()
-            _await_end(pidfd, _DEATH_S)
-            process.poll()
         if pidfd >= 0:
+            poll = select.poll()
+            poll.register(pidfd, select.POLLIN)
+            poll.poll(within_s * 1000)
             os.close(pidfd)
-
-
-def _await_end(pidfd: int, within_s: float) -> None:
-    if pidfd >= 0:
-        poll = select.poll()
-        poll.register(pidfd, select.POLLIN)
-        poll.poll(within_s * 1000)
+        process.poll()

@@ -263,6 +263,8 @@ class Scribe:
         self.verdict = self._conclude(ending)
         self._drain()
         self._say(ending)
+        for beside in self._beside:
+            beside.reap()
         remembered = (ending.ended_at or 0.0) - ending.started_at >= REMEMBERED_S
         if remembered:
             self._leave_for_history(ending)

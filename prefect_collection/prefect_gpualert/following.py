@@ -29,7 +29,7 @@ Show = Callable[[str, str], None]
 """What is done with a line of the view: given the name of its log, and the line."""
 
 _LOOK_S = 0.25
-_AFTER_GRACE_S = 10.0
+_AFTER_GRACE_S = 30.0
 """The guardian's last call and its KILL after the grace, and the verdict."""
 
 

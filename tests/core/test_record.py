@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import RecordError
-from gpualert_common.record import EXIT, SPEC, VERDICT, Record
+from gpualert_common.record import EXIT, SPARE_BYTES, SPEC, VERDICT, Record, spare_of
 from gpualert_common.spec import Ending
-from tests.supervised import Lab, python, shell
+from tests.supervised import Lab, python, shell, until
 
 
 @pytest.fixture
@@ -233,6 +233,37 @@ def test_failed_write_leaves_the_old_file(record: Record) -> None:
     with pytest.raises(TypeError):
         record.write_json(EXIT, {"schema": 1, "number": object()})
     assert record.read_json(EXIT) == {"schema": 1, "number": 1}
+
+
+@pytest.mark.parametrize("kept_bytes", [1, 100_000])
+def test_written_over_what_was_kept(record: Record, kept_bytes: int) -> None:
+    """A file takes the place of the one that kept its space, be that shorter or longer."""
+    fd = record.create_log("kept")
+    os.write(fd, b"x" * kept_bytes)
+    os.close(fd)
+    record.write_over("kept", EXIT, {"schema": 1, "fill": "y" * 1000}, sync=True)
+    assert record.read_json(EXIT) == {"schema": 1, "fill": "y" * 1000}
+    assert not record.has("kept")
+
+
+def test_nothing_was_kept_to_write_over(record: Record) -> None:
+    """Without such a file the one before stays."""
+    record.write_json(EXIT, {"schema": 1, "number": 1})
+    with pytest.raises(FileNotFoundError):
+        record.write_over("kept", EXIT, {"schema": 1, "number": 2}, sync=True)
+    assert record.read_json(EXIT) == {"schema": 1, "number": 1}
+
+
+def test_kept_space_is_given_back(lab: Lab) -> None:
+    """Space for the last files is kept while the run goes on, and no longer."""
+    run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
+    run.says(b"ready")
+    here = Path(run.record.path)
+    kept = {here / spare_of(name): size for name, size in SPARE_BYTES.items()}
+    assert {path: path.stat().st_blocks * 512 for path in kept} == kept
+    (lab.home / "go").touch()
+    assert run.wait() == 3
+    until(lambda: not any(path.exists() for path in kept), "the space to be given back")
 
 
 def test_record_is_readable_while_the_run_goes_on(lab: Lab) -> None:

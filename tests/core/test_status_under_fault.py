@@ -44,9 +44,12 @@ BREAKS = {
     + "Record.append_event = broken\n",
     "exit record cannot be written": "from gpualert_common.record import Record\n"
     "def broken(self, name, *a, real=Record.write_json, **k):\n"
-    "    if name != 'spec.json': raise OSError(28, 'No space left on device')\n"
+    "    if name != 'spec.json': raise OSError(5, 'Input/output error')\n"
     "    real(self, name, *a, **k)\n"
     "Record.write_json = broken\n",
+    "last files cannot be written": "from gpualert_common.record import Record\n"
+    + NO_SPACE
+    + "Record.store = broken\n",
     "requests cannot be read": "from gpualert_common.record import Record\n"
     + RAISES
     + "Record.requests = broken\n",
@@ -142,7 +145,7 @@ def test_api_when_the_classifier_never_returns(lab: Lab) -> None:
         "result = run(['sh', '-c', 'echo line; sleep 0.3; exit 3'])\n"
         "os._exit(77 if (result.exit_code, result.verdict) == (3, None) else 1)\n"
     )
-    assert lab.call(python(code), timeout=20).returncode == 77
+    assert lab.call(python(code), timeout=60).returncode == 77
 
 
 def test_verdict_is_told_as_missing(lab: Lab) -> None:

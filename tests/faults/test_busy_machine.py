@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.spec import RunSpec
+from gpualert_common.supervise.patience import MOST_TIMES, Patience
 from tests.supervised import Lab, python
 
 pytestmark = pytest.mark.e2e
@@ -23,14 +25,26 @@ SLOW = python("print('loss: nan\\n' * 4_000_000)\n1 / 0")
 @pytest.fixture(autouse=True)
 def crowd() -> Iterator[None]:
     """Processes that never rest, as the data loaders of other jobs."""
-    program = python("while True: pass")
-    others = [subprocess.Popen(program) for _ in range(EACH * len(os.sched_getaffinity(0)))]
+    others: list[subprocess.Popen[bytes]] = []
     try:
+        others.extend(
+            subprocess.Popen(python("while True: pass"))
+            for _ in range(EACH * (os.cpu_count() or 1))
+        )
         yield
     finally:
         for one in others:
             one.kill()
             one.wait()
+
+
+def test_patience() -> None:
+    """A second of a deadline lasts longer, and ends."""
+    began = time.monotonic()
+    patience = Patience(1.0)
+    while left_s := patience.left_s():
+        time.sleep(left_s)
+    assert 1.5 < time.monotonic() - began < 3 * MOST_TIMES
 
 
 def test_at_a_shell(lab: Lab) -> None:

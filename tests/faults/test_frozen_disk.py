@@ -14,7 +14,8 @@ from tests.supervised import Lab, Supervised, exit_of, is_alive, listener, pytho
 
 pytestmark = pytest.mark.e2e
 
-STATUS_WITHIN_S = 1.0
+STATUS_WITHIN_S = 3.0
+"""Half a second on a machine with a core for everyone, two on a crowded one; and its load."""
 WAITS = "echo ready; until [ -e go ]; do sleep 0.01; done; "
 
 
@@ -54,7 +55,7 @@ def test_short_run_on_a_disk_that_freezes(on_real_disk: Lab, real_disk: Path) ->
     lab = on_real_disk
     begin = time.monotonic()
     assert lab.run("fsfreeze", "--freeze", str(real_disk), stdout=-3, stderr=-3).returncode == 0
-    assert time.monotonic() - begin < 2 * STATUS_WITHIN_S
+    assert time.monotonic() - begin < STATUS_WITHIN_S
     thaw(real_disk)
 
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -73,6 +74,28 @@ def test_killed_under_a_live_attempt(lab: Lab, command: tuple[str, ...], saved: 
     assert not trainings(lab.mark)
     assert face.record().state == "ended"
     assert lab.json("show")["verdict"]["exit_code"] is None
+
+
+def test_time_out_of_the_engine_meanwhile(lab: Lab) -> None:
+    """A time-out, which is an OSError, that lands in the ending of a lost run goes to its engine."""
+
+    class EngineTimeoutError(TimeoutError):
+        pass
+
+    def time_out(_number: int, _frame: FrameType | None) -> None:
+        raise EngineTimeoutError
+
+    before = signal.signal(signal.SIGALRM, time_out)
+    try:
+        with launched(lab, DEAF) as handle:
+            kill(guardian_of(handle.record))
+            signal.setitimer(signal.ITIMER_REAL, 1.0)
+            with pytest.raises(EngineTimeoutError):
+                handle.wait(DEADLINE_S)
+            assert handle.wait(DEADLINE_S).exit_code is None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_killed_after_the_training(lab: Lab) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpualert_common.retries import Wish
     from gpualert_common.spec import RunSpec
 
-STOP_SLACK_S = 15.0
+STOP_SLACK_S = 30.0
 """What a stop may take beyond its grace, verdict included, before we leave without its end."""
 
 _TAKEN_OVER = (SupersededError, TaskDeferred, BrokenPipeError)
