@@ -77,7 +77,7 @@ def test_killed_under_a_live_attempt(lab: Lab, command: tuple[str, ...], saved: 
 
 
 def test_time_out_of_the_engine_meanwhile(lab: Lab) -> None:
-    """A time-out, which is an OSError, that lands in the ending of a lost run goes to its engine."""
+    """A time-out, an OSError to Python, that lands in the ending of a lost run is the engine's."""
 
     class EngineTimeoutError(TimeoutError):
         pass
