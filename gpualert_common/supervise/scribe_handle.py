@@ -49,9 +49,8 @@ class ScribeHandle:
         self.impatient_fd = -1
         self._starts = 0
         self._seen: set[str] = set()
-        self._requests: list[dict[str, Any]] = []
+        self._heard: list[dict[str, Any]] = []
         self._passed_on: set[str] = set()
-        self._looks: list[dict[str, int] | None] = []
 
     @property
     def started(self) -> bool:
@@ -104,11 +103,15 @@ class ScribeHandle:
         if self._link is not None:
             self._link.send(message)
 
-    def requests(self) -> list[dict[str, Any]]:
-        """What was asked of the run since the last call."""
+    def heard(self) -> list[dict[str, Any]]:
+        """What it passed on since the last call, in the order in which it saw it.
+
+        ``request``: what was asked of the run; ``look``: the leases that were there, None where no
+        record was.  A look from before a request knows nothing of what that changed.
+        """
         self._read()
-        found, self._requests = self._requests, []
-        return [request for request in found if self._is_new(request)]
+        found, self._heard = self._heard, []
+        return [one for one in found if one["kind"] == "look" or self._is_new(one["request"])]
 
     def _is_new(self, request: dict[str, Any]) -> bool:
         """False for one that a scribe passed on again, because the one before it died just then."""
@@ -117,11 +120,6 @@ class ScribeHandle:
             return False
         self._passed_on.add(name)
         return True
-
-    def looks(self) -> list[dict[str, int] | None]:
-        """The leases that were seen at each look since the last call; None: no record was there."""
-        found, self._looks = self._looks, []
-        return found
 
     def finish(self, ended: dict[str, Any]) -> None:
         """Have the end recorded, judged and shown, each within its deadline.
@@ -161,10 +159,8 @@ class ScribeHandle:
         """Take in what the scribe said; True when it is still giving its reader what is due."""
         draining = False
         for message in self._link.receive() if self._link is not None else ():
-            if message["kind"] == "request":
-                self._requests.append(message["request"])
-            if message["kind"] == "look":
-                self._looks.append(message["leases"])
+            if message["kind"] in ("request", "look"):
+                self._heard.append(message)
             if message["kind"] == "done":
                 self.sender = message["sender"]
             draining = draining or message["kind"] == "draining"

@@ -111,7 +111,7 @@ class Watch:
             self._start_scribe()
         while not (self._exited and (self._stop is None or self._stop.over)):
             self._take_signals()
-            self._take_requests()
+            self._hear_scribe()
             if self._guard is not None:
                 self._ask_guard(self._guard)
             self._poll.poll(self._timeout_ms())
@@ -223,26 +223,32 @@ class Watch:
         except PermissionError:  # it runs as somebody else by now
             self._tell("signal_refused", signal=number)
 
-    def _take_requests(self) -> None:
+    def _hear_scribe(self) -> None:
         fd = self._scribe.fd
-        requests = self._scribe.requests()
+        heard = self._scribe.heard()
         if fd >= 0 and self._scribe.fd < 0:  # the scribe died; its link would be ready for ever
             self._poll.unregister(fd)
             if self._scribe.may_start_again:
                 self._start_scribe()
-        for request in requests:
-            if request.get("kind") != "stop":
-                self._answer(request)
-                continue
-            if self._guard is not None and not self._guard.may_stop(request):
-                self._tell("request_refused", request=request, because="it was superseded")
-                continue
-            sender, grace_s = request.get("sender"), request.get("grace_s")
-            self._begin_stop(
-                signal.SIGTERM,
-                sender if isinstance(sender, dict) else {},
-                grace_s if is_seconds(grace_s) else None,
-            )
+        for message in heard:
+            if message["kind"] == "request":
+                self._take_request(message["request"])
+            elif self._guard is not None:
+                self._tell_all(self._guard.looked(message["leases"], time.monotonic()))
+
+    def _take_request(self, request: dict[str, Any]) -> None:
+        if request.get("kind") != "stop":
+            self._answer(request)
+            return
+        if self._guard is not None and not self._guard.may_stop(request):
+            self._tell("request_refused", request=request, because="it was superseded")
+            return
+        sender, grace_s = request.get("sender"), request.get("grace_s")
+        self._begin_stop(
+            signal.SIGTERM,
+            sender if isinstance(sender, dict) else {},
+            grace_s if is_seconds(grace_s) else None,
+        )
 
     def _answer(self, request: dict[str, Any]) -> None:
         if self._guard is None:
@@ -255,12 +261,9 @@ class Watch:
 
     def _ask_guard(self, guard: Guard) -> None:
         """Tell the guard what is seen of the followers, and end the run if it says so."""
-        now = time.monotonic()
-        for leases in self._scribe.looks():
-            self._tell_all(guard.looked(leases, now))
         if guard.fd >= 0 and proc.is_ready(guard.fd):
             self._tell_all(guard.follower_died())
-        because = guard.why_end(now)
+        because = guard.why_end(time.monotonic())
         if because is not None and self._stop is None:
             sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
             self._begin_stop(signal.SIGTERM, sender)
