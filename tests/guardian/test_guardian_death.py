@@ -300,7 +300,7 @@ def test_helper_stands_still_at_the_end(lab: Lab) -> None:
         before = time.process_time()
         with pytest.raises(TimeoutError):
             handle.wait(2.0)
-        assert time.process_time() - before < 0.4
+        assert time.process_time() - before < 1.0
         os.kill(scribe, signal.SIGCONT)
         assert handle.wait(DEADLINE_S).exit_code == 3
 

@@ -22,7 +22,7 @@ from tests.observer import command_of, environ_of, every_pid
 from tests.supervised import free_port, until
 
 AIRFLOW = str(Path(sys.executable).with_name("airflow"))
-HEARTBEAT_TIMEOUT_S = 40
+HEARTBEAT_TIMEOUT_S = 60
 """After this long without a heartbeat a task counts as lost; above what a restart of the API server
 takes on a loaded machine."""
 

@@ -17,14 +17,14 @@ MAPPED = int(os.environ["MATRIX_MAPPED"])
 SOON = timedelta(seconds=1)
 
 TASKS: dict[str, dict[str, Any]] = {
-    "runner_killed": {"train": "quiet 110", "retries": 1},
+    "runner_killed": {"train": "quiet 170", "retries": 1},
     "runner_killed_last_try": {"train": "quiet 120"},
     "runner_killed_no_adoption": {"train": "save 15", "retries": 1, "ours": {"adopt_within": 0}},
-    "mapped": {"train": "quiet 110", "retries": 1},
-    "worker_killed": {"train": "quiet 110", "retries": 1},
+    "mapped": {"train": "quiet 170", "retries": 1},
+    "worker_killed": {"train": "quiet 170", "retries": 1},
     "worker_killed_result_waits": {"train": "plain 20", "retries": 1},
-    "worker_killed_redelivered": {"train": "quiet 110", "retries": 1},
-    "worker_killed_elsewhere": {"train": "quiet 110", "retries": 1},
+    "worker_killed_redelivered": {"train": "quiet 170", "retries": 1},
+    "worker_killed_elsewhere": {"train": "quiet 170", "retries": 1},
     "worker_killed_elsewhere_no_shared_disk": {
         "train": "quiet 90",
         "retries": 1,
