@@ -134,7 +134,7 @@ def test_silent_server(trials: Trials, lab: Lab) -> None:
 
 def test_alerts_take_no_time_from_the_training(trials: Trials, lab: Lab) -> None:
     """A success just before ``execution_timeout`` stays one while a server is waited for."""
-    limit = "execution_timeout=datetime.timedelta(seconds=3)"
+    limit = "execution_timeout=datetime.timedelta(seconds=15)"
     with mail_process("silent") as port:
         target = f"notify=[{mail_target(port)!r}], notify_on='always', notify_deadline='1m'"
         assert trials.train(f"bash_command='true', {limit}, {target}").state == "success"
