@@ -149,7 +149,7 @@ def test_alert_takes_none_of_the_tasks_time(way: str, home: Path) -> None:
         said = run(
             way,
             "echo done",
-            {"timeout_seconds": 4},
+            {"timeout_seconds": 15},
             notify=mail_target(port),
             notify_on="always",
             notify_deadline=60,
