@@ -90,23 +90,30 @@ check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, rule
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
 
-# All of them wait most of the time, and so go together.
+# They wait most of the time, and so go two by two.
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	$(MAKE) --no-print-directory --jobs 4 --output-sync=target test-core test-runs test-airflow test-prefect
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-core test-airflow test-prefect test-runs
+
+# One suite: $(1) is its environment, $(2) its tests.  With AGAIN=1, as in CI, what failed is run once
+# more at its end, and that has to pass: in these tests real time goes by, and on a busy machine one
+# of some thousands comes late.  Both runs are shown.
+AGAIN ?=
+pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(PYTEST_ARGS)
+suite = $(pytest)$(if $(AGAIN), || { test $$? -eq 1 && echo "$@: what failed runs once more" && $(pytest) --last-failed; })
 
 RUNS := tests/alerts tests/guardian tests/observe tests/scenarios tests/warn
 FACES := tests/airflow tests/prefect
 test-core: $(VENV)/.ready
-	$(PY) -m pytest $(filter-out $(RUNS) $(FACES),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py))))) $(PYTEST_ARGS)
+	$(call suite,$(PY),$(filter-out $(RUNS) $(FACES),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py))))))
 
 test-runs: $(VENV)/.ready
-	$(PY) -m pytest $(RUNS) $(PYTEST_ARGS)
+	$(call suite,$(PY),$(RUNS))
 
 test-airflow: $(AIRFLOW)/.ready
-	$(AIRFLOW)/bin/python -m pytest tests/airflow $(PYTEST_ARGS)
+	$(call suite,$(AIRFLOW)/bin/python,tests/airflow)
 
 test-prefect: $(PREFECT)/.ready
-	$(PREFECT)/bin/python -m pytest tests/prefect $(PYTEST_ARGS)
+	$(call suite,$(PREFECT)/bin/python,tests/prefect)
 
 test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests of the engines' own operators, with ours in their place
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python
@@ -119,11 +126,11 @@ e2e: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)/.re
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target e2e-core e2e-engines
 
 e2e-core:
-	$(PY) -m pytest -m e2e $(PYTEST_ARGS)
+	$(call suite,$(PY),-m e2e)
 
 e2e-engines:
-	$(AIRFLOW)/bin/python -m pytest -m e2e tests/airflow tests/faults/airflow $(PYTEST_ARGS)
-	$(PREFECT)/bin/python -m pytest -m e2e tests/prefect tests/faults/prefect $(PYTEST_ARGS)
+	$(call suite,$(AIRFLOW)/bin/python,-m e2e tests/airflow tests/faults/airflow)
+	$(call suite,$(PREFECT)/bin/python,-m e2e tests/prefect tests/faults/prefect)
 
 demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.torch)  ## trainings at a shell, in Airflow and in Prefect, and their verdicts (TORCH=1: with PyTorch too)
 	$(PY) examples/demo.py --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python \

@@ -227,6 +227,10 @@ class Lab:
         (path,) = self.records()
         return (path / name).read_bytes()
 
+    def said(self, text: bytes, name: str = "output.log") -> bool:
+        """True once the log of a record holds this; there may be no record yet, or no log in it."""
+        return any(text in log.read_bytes() for log in self.state.glob(f"runs/*/{name}"))
+
     def living(self) -> dict[int, str]:
         """Live processes of this test, with their command lines."""
         mark = self.mark.encode()

@@ -12,7 +12,7 @@ import pytest
 from gpualert_common.errors import ConfigError
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import body, entries, mails, states
+from tests.alerts.alerting import body, mails, queued, states
 from tests.alerts.faults import mail_process, mail_target
 from tests.supervised import Lab, until
 
@@ -126,7 +126,7 @@ def test_silent_server(trials: Trials, lab: Lab) -> None:
         target = mail_target(port)
         done = trials.train(f"bash_command='exit 1', notify=[{target!r}], notify_deadline='500ms'")
         assert done.state == "failed"
-        (entry,) = entries(lab.record())
+        (entry,) = queued(lab.record())
         assert (entry.state, entry.fields["attempts"]) == ("pending", 0)
         assert target not in str(entry.fields)
         lab.end_everything()
@@ -138,7 +138,7 @@ def test_alerts_take_no_time_from_the_training(trials: Trials, lab: Lab) -> None
     with mail_process("silent") as port:
         target = f"notify=[{mail_target(port)!r}], notify_on='always', notify_deadline='1m'"
         assert trials.train(f"bash_command='true', {limit}, {target}").state == "success"
-        assert entries(lab.record())[0].state == "pending"
+        assert queued(lab.record())[0].state == "pending"
         lab.end_everything()
 
 
@@ -156,7 +156,7 @@ def test_time_out_is_told(trials: Trials, lab: Lab) -> None:
 def test_kill_is_told(trials: Trials, lab: Lab, when: When) -> None:
     """A task that its engine ends has sent its alert when it fails."""
     when(
-        lambda: lab.records() and (lab.records()[0] / "output.log").read_bytes(),
+        lambda: lab.said(b"ready"),
         lambda: os.kill(os.getpid(), signal.SIGTERM),
     )
     assert trials.train("bash_command='echo ready; exec sleep 60'").state == "failed"

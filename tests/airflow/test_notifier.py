@@ -13,7 +13,7 @@ from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import body, entries, mails, states
+from tests.alerts.alerting import body, mails, queued, states
 from tests.alerts.faults import mail_process, mail_target
 from tests.supervised import Lab
 
@@ -174,7 +174,7 @@ def test_silent_server(trials: Trials, lab: Lab) -> None:
     with mail_process("silent") as port:
         told = f"on_failure_callback=GPUAlertNotifier([{mail_target(port)!r}], None, '500ms')"
         assert trials.train(f"bash_command='exit 1', {told}", operator=BASH).state == "failed"
-        (entry,) = entries(lab.record())
+        (entry,) = queued(lab.record())
         assert (entry.state, entry.fields["attempts"]) == ("pending", 0)
         lab.end_everything()
 

@@ -19,7 +19,7 @@ from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 from gpualert_common.unsupervised import record_run
-from tests.supervised import Lab
+from tests.supervised import Lab, until
 
 MAILBOX: dict[str, Any] = {"name": "mailbox", "kind": "mailbox", "settings": {}}
 
@@ -51,6 +51,11 @@ def send(record: Record, *, deadline_s: float = 15.0, **how: Any) -> list[dict[s
 def entries(record: Record) -> list[Entry]:
     """The alerts in its outbox."""
     return Outbox(record).entries()
+
+
+def queued(record: Record) -> list[Entry]:
+    """The alerts in its outbox, once there are any: nobody waits longer than a deadline."""
+    return until(lambda: entries(record), "an alert in the outbox")
 
 
 def states(record: Record) -> dict[str, str]:

@@ -69,7 +69,7 @@ Throws = Callable[..., None]
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TaskTimeout, SystemExit, RuntimeError])
 def test_exception_stops_the_child(lab: Lab, throws: Throws, error: type[BaseException]) -> None:
     """An exception of the caller's ends the child first, completes the record, and is raised."""
-    throws(error, 0.3, once=lambda: lab.records() and b"ready" in lab.log("output.log"))
+    throws(error, 0.3, once=lambda: lab.said(b"ready"))
     with pytest.raises(error):
         run(listener())
     assert lab.is_empty()
@@ -275,8 +275,7 @@ def test_stop_of_a_run_of_the_api(lab: Lab) -> None:
     """``gpualert stop`` ends a run of the API too, and tells who asked."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(run, listener())
-        until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
-        until(lambda: lab.log("output.log") == b"ready\n", "the child")
+        until(lambda: lab.said(b"ready\n"), "the child")
         assert lab.gpualert("stop").returncode == 0
         result = future.result(30)
     assert result.exit_code == 0

@@ -176,8 +176,7 @@ def test_processes_of_others_are_left_alone(lab: Lab) -> None:
     other = 'sleep 1000 & echo $! > other; exec "$@"'
     command = ("sh", "-c", other, "sh", *PROGRAM, "run", "--", *listener())
     process = lab.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
-    until(lambda: b"ready" in lab.log("output.log"), "the child")
+    until(lambda: lab.said(b"ready\n"), "the child")
     process.terminate()
     assert process.wait(30) == 0
     other_pid = int((lab.home / "other").read_text())

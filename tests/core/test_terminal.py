@@ -132,8 +132,7 @@ def test_terminal_closed_under_nohup(lab: Lab, terminal: Terminal) -> None:
     """Under nohup the run goes on when its terminal closes, to its own end."""
     code = "echo ready; until [ -e go ]; do sleep 0.01; done; echo whole; exit 3"
     terminal.start(lab, "nohup", *PROGRAM, "run", "--streams", "merged", "--", *shell(code))
-    until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
-    until(lambda: lab.log("output.log") == b"ready\n", "the child")
+    until(lambda: lab.said(b"ready\n"), "the child")
     terminal.close()
     (lab.home / "go").touch()
     until(lab.is_empty, "the run to end by itself")

@@ -126,7 +126,7 @@ def test_api_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
     )
     child = shell(WAITS + "date +%s.%N > ended; exit 3")
     lab.start((*python(code), *child))
-    until(lambda: lab.records() and lab.log("output.log") == b"ready\n", "the child")
+    until(lambda: lab.said(b"ready\n"), "the child")
     freeze(real_disk)
     (lab.home / "go").touch()
     until(lambda: (lab.home / "told").exists() and (lab.home / "told").read_text(), "the result")

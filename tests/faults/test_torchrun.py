@@ -31,8 +31,7 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
     words = ["bash", "-c", f"cd /; {command}; echo over"] if wrapped else command.split()
     program = fence.around(*PROGRAM, "run", "--grace", "30s", "--streams", "merged", "--", *words)
     process = lab.start(program)
-    until(lambda: any(lab.state.glob("runs/*/output.log")), "the log")
-    until(lambda: b"epoch 1/" in lab.log("output.log"), "the training to be under way", 120)
+    until(lambda: lab.said(b"epoch 1/"), "the training to be under way", 120)
     leader = lab.record().event("launched")
     assert leader is not None
     process.send_signal(signal.SIGTERM)
@@ -51,8 +50,7 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
 def test_rank_that_dies(lab: Lab) -> None:
     """When one rank is killed torchrun ends the others, and the verdict says what came first."""
     process = lab.start((*PROGRAM, "run", "--streams", "merged", "--", *torchrun(lab).split()))
-    until(lambda: any(lab.state.glob("runs/*/output.log")), "the log")
-    until(lambda: b"epoch 1/" in lab.log("output.log"), "the training to be under way", 120)
+    until(lambda: lab.said(b"epoch 1/"), "the training to be under way", 120)
     ranks = [
         pid
         for pid, line in lab.living().items()

@@ -14,6 +14,7 @@ from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
 
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
+from tests.alerts.alerting import queued
 from tests.alerts.faults import mail_process, mail_target
 from tests.alerts.webhooks import web_server
 from tests.prefect.running import FACES, records, run
@@ -138,7 +139,7 @@ def test_silent_server_is_not_waited_for(way: str, home: Path) -> None:
     with mail_process("silent") as port, pytest.raises(TrainingFailed, match="exit code 3"):
         run(way, "exit 3", notify=mail_target(port), notify_deadline=0.5)
     (record,) = records(home)
-    (entry,) = Outbox(record).entries()
+    (entry,) = queued(record)
     assert entry.state == "pending"
 
 
@@ -155,7 +156,7 @@ def test_alert_takes_none_of_the_tasks_time(way: str, home: Path) -> None:
             notify_deadline=60,
         )
     assert said == "done"
-    (entry,) = Outbox(records(home)[0]).entries()
+    (entry,) = queued(records(home)[0])
     assert entry.state == "pending"
 
 
