@@ -90,9 +90,9 @@ check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, rule
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
 
-# They wait most of the time, and so go two by two.
+# They wait most of the time, and so go together; not all, since then some wait for one another.
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-core test-airflow test-prefect test-runs
+	$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-core test-runs test-prefect test-airflow
 
 # One suite: $(1) is its environment, $(2) its tests.  With AGAIN=1, as in CI, what failed is run once
 # more at its end, and that has to pass: in these tests real time goes by, and on a busy machine one

@@ -22,6 +22,8 @@ from gpualert_common.model import Role
 
 _NOTHING = r"[^\s\S]"
 _NAME = re.compile(r"\(\?P<\w+>")
+_ANCHOR = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\\\]])*\])|[\^$]", re.DOTALL)
+"""Either of them, or, in the group, what holds one that is none: an escape, a class."""
 
 
 def _options() -> Any:
@@ -115,31 +117,7 @@ def _loose(pattern: Pattern) -> bytes:
 
     Behind a prefix, or with blanks at its end, a line is not where anchors expect it.
     """
-    return b"(?:%s)" % _NAME.sub("(?:", _without_anchors(pattern.re)).encode()
-
-
-def _without_anchors(expression: str) -> str:
-    """*expression* without ^ and $, but for those that are escaped or in a class."""
-    kept, in_class, at = [], False, 0
-    while at < len(expression):
-        char = expression[at]
-        if char == "\\":
-            kept.append(expression[at : at + 2])
-            at += 2
-            continue
-        if char == "[" and not in_class:
-            in_class = True
-            start = at + 1 + (expression[at + 1 : at + 2] == "^")
-            end = start + (expression[start : start + 1] == "]")  # a first ] is a member
-            kept.append(expression[at:end])
-            at = end
-            continue
-        if char == "]":
-            in_class = False
-        if in_class or char not in "^$":
-            kept.append(char)
-        at += 1
-    return "".join(kept)
+    return b"(?:%s)" % _NAME.sub("(?:", _ANCHOR.sub(r"\1", pattern.re)).encode()
 
 
 class Sieve:

@@ -30,8 +30,10 @@ from gpualert_common.supervise.tree import Tree, mark
 Meaning = Literal["cancelled", "preempted", "timeout"]
 
 _POLL_S = 0.25
+_POLL_SHARE = 0.1
+"""Of the time that a run took so far: who follows one that ends at once hears of it at once."""
 _LAST_POLL_S = 0.01
-"""Once the guardian has ended: what it left to write takes milliseconds."""
+"""Once the run has ended: what its guardian still writes takes milliseconds."""
 _LAUNCH_S = 5.0
 """For a launch to be written down, which waits for the disk."""
 _VERDICT_S = 7.0
@@ -55,6 +57,7 @@ class RunHandle:
         self.origin = origin
         self._attempt = attempt
         self._keeper = keeper
+        self._since = time.monotonic()
         self._events_read = 0
         self._owns = origin == "launched"
         self._is_far = origin != "launched" and bool(recovery.elsewhere(record))
@@ -212,7 +215,7 @@ class RunHandle:
                 new = {name: view.look(last=ended) for name, view in views.items()}
                 yield new
                 if not ended and not any(new.values()):
-                    self._pause(_POLL_S)
+                    self._pause()
         finally:
             for view in views.values():
                 view.close()
@@ -242,10 +245,10 @@ class RunHandle:
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._goes_on():
-            left = _POLL_S if deadline is None else min(_POLL_S, deadline - time.monotonic())
-            if left <= 0:
+            left_s = _POLL_S if deadline is None else deadline - time.monotonic()
+            if left_s <= 0:
                 raise TimeoutError(f"{self.run_id} still runs after {timeout_s:g} s")
-            self._pause(left)
+            self._pause(left_s)
         if self._result is None:
             self._result = self._conclude()
         return self._result
@@ -274,16 +277,23 @@ class RunHandle:
                 f"attempt {self._superseded_by} took run {self.run_id} over from this one"
             )
 
-    def _pause(self, seconds: float) -> None:
-        """Sleep, but not beyond the guardian's end."""
+    def _pause(self, most_s: float = _POLL_S) -> None:
+        """Sleep until it is worth another look, but not beyond the guardian's end.
+
+        A guardian that has alerts to send outlives its run.
+        """
         keeper = self._keeper
         fd = -1 if keeper is None else keeper.guardian_fd
-        if fd >= 0 and proc.is_ready(fd):
-            fd, seconds = -1, min(seconds, _LAST_POLL_S)  # somebody still writes down how it ended
+        followed_s = time.monotonic() - self._since
+        poll_s = min(_POLL_S, max(_LAST_POLL_S, followed_s * _POLL_SHARE))
         poll = select.poll()
-        if fd >= 0:
+        if fd >= 0 and proc.is_ready(fd):
+            poll_s = _LAST_POLL_S
+        elif fd >= 0:
             poll.register(fd, select.POLLIN)
-        poll.poll(max(0.0, seconds) * 1000)
+        if self._patience is not None:
+            poll_s = _LAST_POLL_S
+        poll.poll(max(0.0, min(most_s, poll_s)) * 1000)
 
     def _conclude(self) -> RunResult:
         if self.record.removed:  # for what it still had to write the guardian made it anew
