@@ -96,9 +96,11 @@ test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any 
 
 # One suite: $(1) is its environment, $(2) its tests.  With AGAIN=1, as in CI, what failed is run once
 # more at its end, and that has to pass: in these tests real time goes by, and on a busy machine one
-# of some thousands comes late.  Both runs are shown.
+# of some thousands comes late.  Both runs are shown.  BEGIN_UNTIL is the second (of the epoch) from
+# which on no test is begun; which ones those are is told at the end.
 AGAIN ?=
-pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(PYTEST_ARGS)
+BEGIN_UNTIL ?=
+pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(if $(BEGIN_UNTIL),--begin-until=$(BEGIN_UNTIL)) $(PYTEST_ARGS)
 suite = $(pytest)$(if $(AGAIN), || { test $$? -eq 1 && echo "$@: what failed runs once more" && $(pytest) --last-failed; })
 
 RUNS := tests/alerts tests/guardian tests/observe tests/scenarios tests/warn

@@ -264,6 +264,7 @@ def test_frozen_while_attempts_change(lab: Lab) -> None:
     first = attempt(lab, adopt_within_s=NEXT_S)
     first.sees("started")
     guardian = guardian_of(first.record())
+    scribe_of(first.record())  # without which nobody would write down what is asked
     freeze(guardian)
     first.kill()
     second = attempt(lab, number=2)
