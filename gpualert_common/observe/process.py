@@ -103,10 +103,9 @@ class Worker(threading.Thread):
 
 def observe(record: Record, mark: str) -> None:
     """Look at the run of this record until its leader has ended.  Raises OSError."""
-    launched = _launched(record)
-    if launched is None:
+    pid = _leader_of(record)
+    if pid is None:
         return
-    pid, started_at = launched
     with suppress(OSError):  # without locks two may look, which is better than none
         if record.try_lock(LOCK) < 0:  # for as long as this process lives
             return  # the one that a scribe started which has died
@@ -118,7 +117,7 @@ def observe(record: Record, mark: str) -> None:
         run_id=record.run_id,
         pid=pid,
         mark=mark,
-        started_at=started_at,
+        started_at=record.spec["created_at"],
         record_path=record.path,
         cwd=record.spec.get("cwd"),
         logs=tuple(record.log_path(name) for name in record.logs),
@@ -154,13 +153,13 @@ def _look(workers: Iterable[Worker], writer: Writer) -> None:
         writer.add(at, [one for worker in workers for one in worker.take()])
 
 
-def _launched(record: Record) -> tuple[int, float] | None:
-    """The leader of the run and when it was launched; the scribe may not have said so yet."""
+def _leader_of(record: Record) -> int | None:
+    """The leader of the run; the scribe may not have said yet which process that is."""
     deadline = time.monotonic() + _LAUNCHED_WITHIN_S
     while time.monotonic() < deadline:
         launched = record.event("launched")
         if launched is not None:
-            return int(launched["pid"]), float(launched["at"])
+            return int(launched["pid"])
         time.sleep(0.05)
     return None
 

@@ -193,7 +193,7 @@ def test_silent_channel(lab: Lab) -> None:
     flag = lab.home / "flag"
     line = f"while [ ! -e {flag} ]; do sleep 0.1; done"
     channel = {"name": "slow", "kind": "command", "settings": {"command": ["sh", "-c", line]}}
-    with launch(lab, is_last=True, told=alerts(channel, deadline_s=1.0)) as handle:
+    with launch(lab, is_last=True, told=alerts(channel, deadline_s=3.0)) as handle:
         handle.wait()
         handle.outcome("failed", final=True)
         assert [fields["state"] for fields in handle.await_alerts()] == ["pending"]

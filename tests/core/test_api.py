@@ -261,7 +261,7 @@ def test_caller_that_was_forked(lab: Lab) -> None:
 
 def test_caller_that_is_killed(lab: Lab) -> None:
     """When the caller is killed the child goes on, and the record says lost."""
-    code = "from gpualert_common import run; run(['sh', '-c', 'echo ready; sleep 0.5; echo end'])"
+    code = "from gpualert_common import run; run(['sh', '-c', 'echo ready; sleep 3; echo end'])"
     caller = lab.start(python(code))
     until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
     caller.kill()

@@ -6,7 +6,7 @@ import os
 import shlex
 import signal
 
-from gpualert_common.record import Record
+from gpualert_common.record import VERDICT, Record
 from tests.guardian.faces import SAVES, TRAINS, guardian_of, log_of, logs, names, reaches
 from tests.supervised import (
     PROGRAM,
@@ -110,6 +110,7 @@ def test_stop_show_and_list(lab: Lab) -> None:
     assert "saved" in log_of(record)
     (row,) = lab.json("runs")["runs"]
     assert row["state"] == "ended"
+    until(lambda: record.read_json(VERDICT), "its verdict, which comes after its end")
     shown = lab.json("show", record.run_id)
     assert shown["verdict"]["disposition"] == "cancelled"
 

@@ -119,7 +119,7 @@ def test_interrupted_at_each_line(lab: Lab) -> None:
     process = lab.start((*python(AT_EACH_LINE), script), stdin=-1, stdout=-1, env=env)
     assert process.stdin is not None
     assert process.stdout is not None
-    until((lab.home / "swept").exists, "the launch without an exception")
+    until((lab.home / "swept").exists, "the launch without an exception", 5 * DEADLINE_S)
     until(lambda: not trainings(lab.mark), "every training to end while their attempt lives")
     process.stdin.close()
     assert len(process.stdout.read().splitlines()) > 50

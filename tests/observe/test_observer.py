@@ -13,7 +13,7 @@ import pytest
 from gpualert_common import run
 from gpualert_common.observe.series import Telemetry
 from gpualert_common.record import Record
-from tests.supervised import Lab, Supervised, shell, until
+from tests.supervised import Lab, Supervised, breaking, python, shell, until
 
 WAITS = shell("echo ready; until [ -e go ]; do sleep 0.05; done; exit 3")
 OBSERVER = "observe/process.py"
@@ -103,6 +103,32 @@ def test_its_end_changes_nothing(observed: Lab, number: int) -> None:
     assert supervised.process.wait() == 3
     assert time.monotonic() - began < 5
     until(lambda: not observers(observed), "the observer to be gone")
+
+
+LATE_TO_SAY = """
+import time
+from gpualert_common.supervise import watch
+note = watch.note
+def late(*words, **fields):
+    time.sleep(0.5)
+    return note(*words, **fields)
+watch.note = late
+"""
+
+
+def test_what_the_run_wrote_at_once_was_not_there_before(observed: Lab) -> None:
+    """On a busy machine the run is under way before its launch is written down."""
+    saves = python(
+        "import os, time\nopen('last.pt', 'w').write('state')\n"
+        "while not os.path.exists('go'): time.sleep(0.05)\n"
+    )
+    process = observed.start((*breaking(LATE_TO_SAY), "run", "--", *saves, "--resume", "last.pt"))
+    (path,) = until(observed.records, "the record")
+    record = Record.open(str(path))
+    until(lambda: "checkpoints" in seen(record).sources, "the first look")
+    (observed.home / "go").touch()
+    process.wait()
+    assert seen(record).sources["checkpoints"].facts["named"] == {"last.pt": False}
 
 
 def test_keyboard_ends_only_the_run(observed: Lab) -> None:

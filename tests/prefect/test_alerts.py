@@ -12,19 +12,12 @@ from prefect import flow
 from prefect.blocks.system import Secret
 from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
 
-from gpualert_common.notify.outbox import Outbox
-from gpualert_common.record import Record
-from tests.alerts.alerting import queued
+from tests.alerts.alerting import entries, queued, states
 from tests.alerts.faults import mail_process, mail_target
 from tests.alerts.webhooks import web_server
 from tests.prefect.running import FACES, records, run
 
 pytestmark = pytest.mark.usefixtures("harness")
-
-
-def states(record: Record) -> dict[str, str]:
-    """What became of the alert for each channel."""
-    return {entry.channel: entry.state for entry in Outbox(record).entries()}
 
 
 def mails(folder: Path) -> list[EmailMessage]:
@@ -183,7 +176,7 @@ def test_guardian_that_died(home: Path) -> None:
             notify_deadline=10,
         )
     (record,) = records(home)
-    told = {entry.channel: entry for entry in Outbox(record).entries()}
+    told = {entry.channel: entry for entry in entries(record)}
     assert told.pop("mailbox").state == "sent"
     (mail,) = told.values()
     assert "refused" in mail.fields["last"]["problem"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import OUTCOME
+from tests.alerts.alerting import queued
 from tests.alerts.faults import mail_process, mail_target
 from tests.faults.prefect.deployment import Place
 from tests.faults.prefect.rows import OURS
@@ -44,7 +44,7 @@ def test_flow_ends_at_once(face: str, place: Place) -> None:
             (record,) = scene.records()
             until(lambda: record.read_json(OUTCOME), "the task to wait for its alert")
             terminate(scene)
-            (entry,) = Outbox(record).entries()
+            (entry,) = queued(record)
             assert entry.state == "pending"
             assert (record.read_json(OUTCOME) or {})["state"] == "success"
     finally:
