@@ -28,10 +28,15 @@ def _command(*words: str) -> None:
 
 
 def _unmount(path: Path) -> None:
-    until(
-        lambda: subprocess.run(["umount", path], capture_output=True).returncode == 0,
-        f"{path} to be unmounted",
-    )
+    try:
+        until(
+            lambda: subprocess.run(["umount", path], capture_output=True).returncode == 0,
+            f"{path} to be unmounted",
+        )
+    except AssertionError:
+        # A test that failed holds its files still, and pytest fails where it cannot remove a place.
+        _command("umount", "--lazy", str(path))
+        raise
 
 
 @pytest.fixture

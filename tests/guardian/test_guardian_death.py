@@ -298,10 +298,10 @@ def test_helper_stands_still_at_the_end(lab: Lab) -> None:
         (lab.home / "go").touch()
         guardian = guardian_of(handle.record)
         until(lambda: not is_alive(guardian), "the guardian to end")
-        before = time.process_time()
+        before = time.thread_time()
         with pytest.raises(TimeoutError):
             handle.wait(2.0)
-        assert time.process_time() - before < 1.0
+        assert time.thread_time() - before < 1.0
         os.kill(scribe, signal.SIGCONT)
         assert handle.wait(DEADLINE_S).exit_code == 3
 

@@ -137,10 +137,10 @@ def test_end_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
         freeze(real_disk)
         (lab.home / "go").touch()
         until(lambda: not trainings(lab.mark), "the training to end")
-        before = time.process_time()
+        before = time.thread_time()
         with pytest.raises(TimeoutError):
             handle.wait(3.0)
-        assert time.process_time() - before < 0.5
+        assert time.thread_time() - before < 0.5
         thaw(real_disk)
         assert handle.wait(DEADLINE_S).exit_code == 3
 
