@@ -7,6 +7,7 @@ whole run is limited, ``--begin-until`` leaves out what could not be begun by th
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
 from collections.abc import Generator
@@ -23,6 +24,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--begin-until", type=float, metavar="EPOCH", help="begin no test after this second"
     )
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C: a shell's background has it ignored here, and in all that the tests start."""
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 NOT_BEGUN = pytest.StashKey[Counter[str]]()

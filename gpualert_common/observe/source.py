@@ -32,8 +32,8 @@ class Subject:
     """The run that is looked at.
 
     ``pid`` is the leader's, ``mark`` the name of the variable that every process of the run carries
-    (:func:`gpualert_common.supervise.tree.mark`), ``started_at`` the last moment in which nothing
-    can be its doing yet, in seconds since the epoch, ``logs`` the absolute paths of its logs.
+    (:func:`gpualert_common.supervise.tree.mark`), ``started_at`` when its record was made, just
+    before the launch, in seconds since the epoch, ``logs`` the absolute paths of its logs.
     """
 
     run_id: str

@@ -9,7 +9,6 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -406,15 +405,6 @@ def test_nothing_is_left_behind(way: str, home: Path) -> None:
     until(lambda: not is_alive(int(pid)), "the process in the background to be gone")
 
 
-@pytest.fixture
-def default_sigint() -> Iterator[None]:
-    """SIGINT as Python takes it, also where the tests run in a shell's background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("default_sigint")
 def test_flow_is_interrupted(home: Path) -> None:
     """A flow that is interrupted ends its training before itself."""
 
