@@ -10,9 +10,9 @@ import os
 from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.targets import alerts_of, is_any_left
+from gpualert_common.processes.marker import HELPER_OF, run_marker
 from gpualert_common.spec import EARLY, RunSpec
 from gpualert_common.supervise import ScribePlan, supervise
-from gpualert_common.supervise.tree import BESIDE, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def beside(prepared: Prepared) -> dict[str, Callable[[], Popen[bytes]]]:
     if launch_record["alerts"] is not None:
         found["survey"] = lambda: _start("collect", record)
     if launch_record["observe"]:
-        found["observer"] = lambda: _start("observe", record, mark(record.run_id))
+        found["observer"] = lambda: _start("observe", record, run_marker(record.run_id))
     return found
 
 
@@ -252,7 +252,7 @@ def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
     file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
     return subprocess.Popen(
         [sys.executable or "python3", "-I", file, record.path, *arguments],
-        env={**os.environ, BESIDE: mark(record.run_id)},
+        env={**os.environ, HELPER_OF: run_marker(record.run_id)},
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,

@@ -15,9 +15,10 @@ from gpualert_common.errors import GuardianError, NoDurableLogError
 from gpualert_common.guardian import process
 from gpualert_common.guardian.attempt import Attempt, fingerprint
 from gpualert_common.guardian.keys import Key
+from gpualert_common.processes.host import boot_id, pid_namespace
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise import proc
 
 _LAST_WORDS = 2000
 
@@ -120,12 +121,12 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
 
 def follower() -> dict[str, Any]:
     """This process, as a guardian of the same host can recognise it."""
-    status = proc.read_stat(os.getpid())
+    status = read_stat(os.getpid())
     return {
         "pid": os.getpid(),
         "start_ticks": status.start_ticks if status is not None else 0,
-        "boot": proc.boot_id(),
-        "pids": proc.pid_namespace(),
+        "boot": boot_id(),
+        "pids": pid_namespace(),
     }
 
 

@@ -28,8 +28,11 @@ from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.alerts import attend, watch
 from gpualert_common.guardian.custody import Custody, Terms
 from gpualert_common.guardian.keys import point
+from gpualert_common.processes.host import boot_id, pid_namespace
+from gpualert_common.processes.pidfd import is_ready, open_pidfd
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.spec import RunSpec, is_number
-from gpualert_common.supervise import ScribePlan, proc, supervise
+from gpualert_common.supervise import ScribePlan, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,8 +71,8 @@ class Guard:
         self._superseded.discard(pid)
         if not pid:
             return
-        fd = proc.open_pidfd(pid)
-        status = proc.read_stat(pid)
+        fd = open_pidfd(pid)
+        status = read_stat(pid)
         if fd >= 0 and (status is None or status.start_ticks != follower.get("start_ticks")):
             os.close(fd)
             fd = _read_end_of_nothing()  # it has ended, and its number may be another's
@@ -83,7 +86,7 @@ class Guard:
 
     def looked(self, leases: dict[str, int] | None, now: float) -> Told:
         """The scribe could read the record, and these were its leases; None: it was removed."""
-        alive = self.fd >= 0 and not proc.is_ready(self.fd)
+        alive = self.fd >= 0 and not is_ready(self.fd)
         if leases is None:
             self._custody.record_is_gone(now, alive=alive)
             return []
@@ -215,7 +218,7 @@ def _pid_of(follower: Any) -> int:
     """The process that follows, by its number here; 0 when it cannot be seen from here."""
     if not isinstance(follower, dict):
         return 0
-    here = (proc.boot_id(), proc.pid_namespace())
+    here = (boot_id(), pid_namespace())
     if (follower.get("boot"), follower.get("pids")) != here or not is_number(follower.get("pid")):
         return 0
     pid = int(follower["pid"])

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 
-from gpualert_common.supervise.patience import Patience
+from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Analyst:
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
-        self._reading: Patience | None = None
+        self._reading: LoadScaledDeadline | None = None
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: dict[str, Any] | None = None
@@ -94,12 +94,12 @@ class Analyst:
     ) -> dict[str, Any] | None:
         """The verdict, or None with ``problem`` set when it cannot be had in time."""
         self._end = ending, facts
-        self._reading = Patience(deadline_s * _READING_SHARE)
+        self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
-        patience = Patience(deadline_s)
-        while self._thread.is_alive() and (left_s := patience.left_s()):
+        deadline = LoadScaledDeadline(deadline_s)
+        while self._thread.is_alive() and (left_s := deadline.left_s()):
             self._thread.join(left_s)
         if self._thread.is_alive():
             # The interpreter must not end while the thread is inside of RE2: that aborts it.
