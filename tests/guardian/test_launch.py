@@ -11,6 +11,7 @@ import pytest
 
 from gpualert_common.errors import GuardianError, NoDurableLogError, UsageError
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.processes.procfs import read_descriptor
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from tests.guardian.faces import DEAF, SAVES, TRAINS, guardian_of, log_of, logs, names, reaches
