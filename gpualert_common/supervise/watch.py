@@ -12,7 +12,7 @@ import time
 
 from gpualert_common.spec import Ending, is_seconds
 from gpualert_common.supervise import libc, proc
-from gpualert_common.supervise.scribe import ended, note
+from gpualert_common.supervise.recorder import ended, note
 from gpualert_common.supervise.signals import STOPS
 from gpualert_common.supervise.stop import Stop
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.guard import Guard
+    from gpualert_common.supervise.ownership_policy import OwnershipPolicy
     from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
     from gpualert_common.supervise.spawn import Child
@@ -50,7 +50,7 @@ class Watch:
         tree: Tree,
         scribe: ScribeHandle,
         inbox: Inbox | None,
-        guard: Guard | None = None,
+        guard: OwnershipPolicy | None = None,
         copiers: Sequence[int] = (),
     ) -> None:
         self._child = child
@@ -259,7 +259,7 @@ class Watch:
             except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
                 self._tell("request_refused", request=request, because=f"it failed: {error!r}")
 
-    def _ask_guard(self, guard: Guard) -> None:
+    def _ask_guard(self, guard: OwnershipPolicy) -> None:
         """Tell the guard what is seen of the followers, and end the run if it says so."""
         if guard.fd >= 0 and proc.is_ready(guard.fd):
             self._tell_all(guard.follower_died())
