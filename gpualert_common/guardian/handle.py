@@ -14,12 +14,12 @@ from gpualert_common import store
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError, SupersededError
 from gpualert_common.guardian import launch, result
-from gpualert_common.guardian.alerts import Awaited, deadline_of
+from gpualert_common.guardian.alert_wait import AlertWaiter, deadline_of
 from gpualert_common.guardian.attempt import Attempt
-from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
-from gpualert_common.guardian.succession import Succession
-from gpualert_common.guardian.view import LogView
+from gpualert_common.guardian.lease import LeaseRenewer
+from gpualert_common.guardian.log_view import LogView
+from gpualert_common.guardian.takeover import Takeover
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.pidfd import is_ready
@@ -52,7 +52,7 @@ class RunHandle:
     """
 
     def __init__(
-        self, record: Record, origin: str, attempt: Attempt | None, keeper: Keeper | None
+        self, record: Record, origin: str, attempt: Attempt | None, keeper: LeaseRenewer | None
     ) -> None:
         self.record = record
         self.origin = origin
@@ -123,7 +123,7 @@ class RunHandle:
         key = Key(attempt.key, spec.state_dir)
         try:
             key.take(check)
-            succession = Succession(key, spec, attempt, tell, check)
+            succession = Takeover(key, spec, attempt, tell, check)
             record, origin, keeper = succession.settle()
             if record is None:
                 return cls._launch(spec, attempt, key, made)
@@ -153,7 +153,7 @@ class RunHandle:
         try:
             keeper = None
             if attempt is not None:
-                keeper = Keeper(launched.record, attempt, launched.guardian_pid)
+                keeper = LeaseRenewer(launched.record, attempt, launched.guardian_pid)
             handle = cls(launched.record, "launched", attempt, keeper)
             handle.tried = launched.tried
             made(handle)
@@ -371,7 +371,7 @@ class RunHandle:
         raises only what others throw in, or ``check``, which is called many times a second.
         """
         deadline = deadline_of(self.record, within_s)
-        return Awaited(self.record, secrets).wait(deadline, check)
+        return AlertWaiter(self.record, secrets).wait(deadline, check)
 
     def handover(self, within_s: float) -> None:
         """Leave the run alone for so long, for the next attempt to adopt, and close.

@@ -13,7 +13,7 @@ from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.prepare import Prepared, prepare
-from gpualert_common.supervise.scribe import Scribe, ScribePlan, ended
+from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
 from gpualert_common.supervise.scribe_handle import ScribeHandle
 from gpualert_common.supervise.signals import Inbox
 from gpualert_common.supervise.stop import Stop
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.guard import Guard
+    from gpualert_common.supervise.ownership_policy import OwnershipPolicy
 
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""
 
-__all__ = ["ScribePlan", "Supervised", "supervise"]
+__all__ = ["RecorderHooks", "Supervised", "supervise"]
 
 
 class Supervised:
@@ -53,11 +53,11 @@ class Supervised:
 
 def supervise(
     spec: RunSpec,
-    plan: Callable[[Prepared], ScribePlan],
+    plan: Callable[[Prepared], RecorderHooks],
     *,
     own_process: bool,
     before_launch: Callable[[Prepared], None] = lambda _prepared: None,
-    guard: Guard | None = None,
+    guard: OwnershipPolicy | None = None,
 ) -> Supervised:
     """Run ``spec`` to its end and return how it ended.
 
@@ -83,7 +83,7 @@ def supervise(
         record.discard()
         raise
     scribe = ScribeHandle(
-        lambda link: Scribe(record, prepared.launch_record, prepared.logs, plan(prepared), link),
+        lambda link: Recorder(record, prepared.launch_record, prepared.logs, plan(prepared), link),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
     )
@@ -106,7 +106,7 @@ def _launch_and_watch(
     prepared: Prepared,
     scribe: ScribeHandle,
     inbox: Inbox | None,
-    guard: Guard | None,
+    guard: OwnershipPolicy | None,
 ) -> Ending:
     record = prepared.record
     env = spawn.environment(spec, record.run_id)

@@ -8,7 +8,7 @@ import select
 
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.supervise import link
-from gpualert_common.supervise.scribe import VERDICT_DEADLINE_S, Scribe
+from gpualert_common.supervise.recorder import VERDICT_DEADLINE_S, Recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ScribeHandle:
 
     def __init__(
         self,
-        make: Callable[[link.Link], Scribe],
+        make: Callable[[link.Link], Recorder],
         *,
         in_process: bool,
         after_fork: Callable[[], None] = lambda: None,
@@ -41,7 +41,7 @@ class ScribeHandle:
         self._in_process = in_process
         self._after_fork = after_fork
         self._link: link.Link | None = None
-        self._scribe: Scribe | None = None
+        self._scribe: Recorder | None = None
         self.pid: int | None = None
         self.finished = False
         self.sender = ""

@@ -15,7 +15,7 @@ from gpualert_common.processes.pidfd import await_exit, is_ready, open_pidfd
 from gpualert_common.processes.procfs import read_name, read_stat
 from gpualert_common.spec import Ending, is_seconds
 from gpualert_common.supervise import libc
-from gpualert_common.supervise.scribe import ended, note
+from gpualert_common.supervise.recorder import ended, note
 from gpualert_common.supervise.signals import STOPS
 from gpualert_common.supervise.stop import Stop
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.processes.tree import ProcessTree
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.guard import Guard
+    from gpualert_common.supervise.ownership_policy import OwnershipPolicy
     from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
     from gpualert_common.supervise.spawn import Child
@@ -53,7 +53,7 @@ class Watch:
         tree: ProcessTree,
         scribe: ScribeHandle,
         inbox: Inbox | None,
-        guard: Guard | None = None,
+        guard: OwnershipPolicy | None = None,
         copiers: Sequence[int] = (),
     ) -> None:
         self._child = child
@@ -262,7 +262,7 @@ class Watch:
             except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
                 self._tell("request_refused", request=request, because=f"it failed: {error!r}")
 
-    def _ask_guard(self, guard: Guard) -> None:
+    def _ask_guard(self, guard: OwnershipPolicy) -> None:
         """Tell the guard what is seen of the followers, and end the run if it says so."""
         if guard.fd >= 0 and is_ready(guard.fd):
             self._tell_all(guard.follower_died())

@@ -59,7 +59,7 @@ BREAKS = {
     "log cannot be read": "from gpualert_common.supervise.logfile import LogFile\n"
     + RAISES
     + "LogFile.read = broken\n",
-    "scribe raises": "from gpualert_common.supervise.scribe import Scribe\n"
+    "scribe raises": "from gpualert_common.supervise.recorder import Recorder\n"
     + RAISES
     + "Scribe._run = broken\n",
     "scribe cannot be made": "import gpualert_common.supervise as supervise\n"
@@ -86,7 +86,7 @@ BREAKS_OF_THE_PROGRAM = {
     "closing words raise": "import gpualert_common.report as report\n"
     + RAISES
     + "report.short = broken\n",
-    "forwarding raises": "from gpualert_common.supervise.forward import Forwarder\n"
+    "forwarding raises": "from gpualert_common.supervise.forwarder import Forwarder\n"
     + RAISES
     + "Forwarder._run = broken\n",
 }

@@ -24,7 +24,7 @@ from airflow.providers.standard.operators.bash import BashOperator
 from gpualert_common import config
 from gpualert_common.errors import GPUAlertError, RecordError, SupersededError
 from gpualert_common.guardian import RunHandle
-from gpualert_common.guardian.keeper import Keeper
+from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
 from gpualert_common.recover import elsewhere
 from gpualert_provider import deferred
@@ -171,7 +171,7 @@ class DeferrableOperator(BashOperator):
         agreed = (record.spec.get("custody") or {}).get("fingerprint")
         attempt = replace(attempt, owner=owner, fingerprint=agreed)
         guardian = 0 if elsewhere(record) else record.spec.get("supervisor_pid", 0)
-        handle = RunHandle(record, "taken back", attempt, Keeper(record, attempt, guardian))
+        handle = RunHandle(record, "taken back", attempt, LeaseRenewer(record, attempt, guardian))
         self._made(handle)
         return handle
 

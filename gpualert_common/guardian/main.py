@@ -1,6 +1,6 @@
 """The guardian: the supervisor of one run in a small process of its own.
 
-Executed as a file, ``python -I .../guardian/process.py``, by an attempt that talks to it over pipes
+Executed as a file, ``python -I .../guardian/main.py``, by an attempt that talks to it over pipes
 that are its stdin and stdout:
 
 1. one line of JSON in: what to run, and who may follow it;
@@ -25,20 +25,20 @@ import signal
 
 from gpualert_common.api import beside, judge_for, tell_early, tell_late
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
-from gpualert_common.guardian.alerts import attend, watch
-from gpualert_common.guardian.custody import Custody, Terms
+from gpualert_common.guardian.alert_wait import attend, watch
 from gpualert_common.guardian.keys import point
+from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
 from gpualert_common.processes.host import boot_id, pid_namespace
 from gpualert_common.processes.pidfd import is_ready, open_pidfd
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.spec import RunSpec, is_number
-from gpualert_common.supervise import ScribePlan, supervise
+from gpualert_common.supervise import RecorderHooks, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.guardian.custody import Told
+    from gpualert_common.guardian.ownership import Told
     from gpualert_common.supervise.prepare import Prepared
 
 GO = b"go\n"
@@ -51,10 +51,10 @@ class _NobodyThereError(Exception):
     """The attempt that started us has gone before it said go."""
 
 
-class Guard:
+class GuardianPolicy:
     """Custody of a run, with the eyes that it needs: a pidfd of whoever follows."""
 
-    def __init__(self, custody: Custody) -> None:
+    def __init__(self, custody: Ownership) -> None:
         self._custody = custody
         self._owner = ""
         self._pid = 0
@@ -158,8 +158,8 @@ def _guard(message: dict[str, Any]) -> None:
             raise _NobodyThereError
         _let_go_of_pipes(log)
 
-    def plan(prepared: Prepared) -> ScribePlan:
-        return ScribePlan(
+    def plan(prepared: Prepared) -> RecorderHooks:
+        return RecorderHooks(
             lambda: judge_for(prepared),
             looks=guard is not None,
             beside=beside(prepared),
@@ -171,15 +171,15 @@ def _guard(message: dict[str, Any]) -> None:
     attend(done.record, spec.secrets, watch_fd)
 
 
-def _custody_of(spec: RunSpec, message: dict[str, Any]) -> Guard | None:
+def _custody_of(spec: RunSpec, message: dict[str, Any]) -> GuardianPolicy | None:
     agreed = spec.custody
     if agreed is None:
         return None
     import time
 
-    terms = Terms(agreed["lease_s"], agreed["adopt_within_s"], agreed["across_hosts"])
+    terms = OwnershipTerms(agreed["lease_s"], agreed["adopt_within_s"], agreed["across_hosts"])
     owner, number = agreed["owner"], agreed["number"]
-    guard = Guard(Custody(terms, owner, number, agreed["fingerprint"], time.monotonic()))
+    guard = GuardianPolicy(Ownership(terms, owner, number, agreed["fingerprint"], time.monotonic()))
     guard.watch_follower(owner, message["follower"])
     return guard
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpualert_common.spec import Ending
     from gpualert_common.supervise.logfile import LogFile
 
-    class Evidence(Protocol):
+    class LogClassifier(Protocol):
         """What makes a verdict of logs and an ending; anything here may raise or hang."""
 
         def prepare(self) -> None:
@@ -67,13 +67,13 @@ _SETTLED_S = 1.0
 """A run this old has time for what the first line to read would otherwise wait for."""
 
 
-class Analyst:
+class LiveClassifier:
     """Follows the logs of one run and concludes, in a thread that a hanging classifier may keep."""
 
-    def __init__(self, logs: list[LogFile], evidence: Callable[[], Evidence]) -> None:
+    def __init__(self, logs: list[LogFile], evidence: Callable[[], LogClassifier]) -> None:
         self._logs = logs
         self._make_evidence = evidence
-        self._evidence: Evidence | None = None
+        self._evidence: LogClassifier | None = None
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
@@ -172,7 +172,7 @@ class Analyst:
                     self._read_chunk(log, LAST_BYTES)
                     break
 
-    def _get_evidence(self) -> Evidence:
+    def _get_evidence(self) -> LogClassifier:
         if self._evidence is None:
             self._evidence = self._make_evidence()
         return self._evidence

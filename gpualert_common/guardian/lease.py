@@ -36,7 +36,7 @@ class _Stop:
         self.carried.acquire()
 
 
-class Keeper:
+class LeaseRenewer:
     """The lease of one attempt on one run, from construction until :meth:`close`.
 
     Raises OSError when the lease cannot be written in the first place.

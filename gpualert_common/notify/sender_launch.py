@@ -156,9 +156,9 @@ def _as_file(request: dict[str, Any]) -> int:
 
 
 def _command() -> list[str]:
-    from gpualert_common.notify import process
+    from gpualert_common.notify import sender
 
-    return [sys.executable or "python3", "-I", str(process.__file__)]
+    return [sys.executable or "python3", "-I", str(sender.__file__)]
 
 
 def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[str, Any]]:
