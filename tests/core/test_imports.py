@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"observe", "progress", "store"}),
-    frozenset({"history"}),
+    frozenset({"history", "launch"}),
     frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
     frozenset({"seen"}),
     frozenset({"judge", "notify"}),
@@ -76,7 +76,8 @@ def room(name: str) -> str | None:
 
 def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
-    supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
+    rooms = [path for room in ("launch", "supervise") for path in sources(CORE / room)]
+    supervising = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in rooms]
     plain = [f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "config")]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in kinds()]
