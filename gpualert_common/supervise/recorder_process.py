@@ -8,6 +8,7 @@ import select
 
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.supervise.recorder import VERDICT_DEADLINE_S, Recorder
+from gpualert_common.supervise.recorder_link import RecorderLink, connect_recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpualert_common.supervise.recorder_link import connect_recorder
+
 LAST = {"kind": "ended"}
 
 
