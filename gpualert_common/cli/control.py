@@ -10,13 +10,13 @@ import sys
 import time
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.targets import is_left
-from gpualert_common.notify.words import told
+from gpualert_common.notify.channel_config import is_left
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.notify.status_text import told
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -53,9 +53,9 @@ def recover(options: argparse.Namespace) -> int:
     failed = False
     deadline_s = config.load({})["notify_deadline"].value
     found = (
-        store.records(state_dir(options))
+        record_locations.records(state_dir(options))
         if options.run is None
-        else [store.find(options.run, state_dir(options))]
+        else [record_locations.find(options.run, state_dir(options))]
     )
     for record in found:
         try:
@@ -85,13 +85,15 @@ def _indented(lines: list[str]) -> list[str]:
 def _live_run(options: argparse.Namespace) -> Record:
     """The run that is meant; without a name the only one that lives, or else the last."""
     if options.run is not None:
-        return store.find(options.run, state_dir(options))
+        return record_locations.find(options.run, state_dir(options))
     live = [
-        record.run_id for record in store.records(state_dir(options)) if recovery.is_live(record)
+        record.run_id
+        for record in record_locations.records(state_dir(options))
+        if recovery.is_live(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
-    return store.find(live[0] if live else "last", state_dir(options))
+    return record_locations.find(live[0] if live else "last", state_dir(options))
 
 
 def _ask_to_stop(record: Record, grace_s: float) -> None:

@@ -9,17 +9,17 @@ import tempfile
 import time
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
-from gpualert_common.notify import courier
+from gpualert_common.external_run import record_run
+from gpualert_common.notify import delivery
+from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.compose import compose
 from gpualert_common.notify.entry import PENDING
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.notify.targets import alerts_of
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA, Ending
-from gpualert_common.unsupervised import record_run
 
 _TEST_LOG = b"""\
 This is a test of gpualert's alerts; no training has failed.
@@ -43,7 +43,7 @@ def _test(options: argparse.Namespace) -> int:
             entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
             row = {"channel": channel["name"], "kind": channel["kind"]}
             try:
-                accepted = courier.send_once(record, entry, secrets.get(channel["name"], {}))
+                accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))
                 row |= {"accepted": True, "told": accepted}
             except DeliveryError as error:
                 row |= {"accepted": False, "told": str(error)}
@@ -57,13 +57,13 @@ def _test(options: argparse.Namespace) -> int:
 
 def _preview(options: argparse.Namespace) -> int:
     """Print the message about a run as one channel would get it; nothing is sent."""
-    record = store.find(options.run, state_dir(options))
+    record = record_locations.find(options.run, state_dir(options))
     if record.ending is None:
         raise UsageError(f"{record.run_id} has not ended: there is nothing to tell yet")
     alerts, secrets = _alerts(options)
     channel = alerts["channels"][0]
     try:
-        sender, known = courier.open_channel(record, channel, secrets.get(channel["name"], {}))
+        sender, known = delivery.open_channel(record, channel, secrets.get(channel["name"], {}))
     except DeliveryError as error:
         raise UsageError(str(error)) from None
     message, bundle = compose(record, sender.budget, known)
@@ -93,7 +93,7 @@ def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[
     """The test's record is in a temporary place, and the default mailbox is not there."""
     if channel["kind"] != "mailbox" or "path" in channel["settings"]:
         return channel
-    place = store.places(state_dir(options))[0]
+    place = record_locations.places(state_dir(options))[0]
     return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
 
 

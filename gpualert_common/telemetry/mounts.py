@@ -1,0 +1,52 @@
+"""What is mounted where: the lines of ``mountinfo`` of this process."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpualert_common.processes.procfs import read
+
+MOUNTS = "/proc/self/mountinfo"
+
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One mount: ``root`` is the part of the file system that is seen at ``point``."""
+
+    root: str
+    point: str
+    kind: str
+    device: str
+    options: frozenset[str]
+
+
+def mounts() -> Iterator[Mount]:
+    """Every mount, in the order in which they were made."""
+    for line in read(MOUNTS).splitlines():
+        head, _, tail = line.partition(b" - ")
+        before, after = head.split(b" "), tail.split(b" ")
+        if len(before) < 5 or len(after) < 3:
+            continue
+        root, point, kind, device = (_text(one) for one in (*before[3:5], *after[:2]))
+        yield Mount(root, point, kind, device, frozenset(_text(after[2]).split(",")))
+
+
+def mount_of(path: str) -> dict[str, str]:
+    """Type, device and place of what is mounted at a path without links; empty if unknown."""
+    best: Mount | None = None
+    for mount in mounts():
+        inside = f"{path}/".startswith(f"{mount.point.rstrip('/')}/")
+        if inside and (best is None or len(mount.point) >= len(best.point)):
+            best = mount  # of two in one place the later one is seen
+    if best is None:
+        return {}
+    return {"type": best.kind, "device": best.device, "mounted_at": best.point}
+
+
+def _text(field: bytes) -> str:
+    return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), field))

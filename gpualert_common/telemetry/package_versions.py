@@ -1,0 +1,89 @@
+"""Which versions of what matters are installed for a Python, without running it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from gpualert_common.processes.procfs import read, read_cwd
+
+PACKAGES = frozenset(
+    (
+        "accelerate", "bitsandbytes", "datasets", "deepspeed", "flash_attn", "flax", "jax",
+        "jaxlib", "keras", "lightning", "megatron_core", "nemo_toolkit", "numpy", "optax", "peft",
+        "pytorch_lightning", "ray", "tensorflow", "torch", "torchvision", "transformers", "triton",
+        "trl", "unsloth", "vllm", "xformers",
+    )
+)  # fmt: skip
+
+
+def versions(pid: int, given: Mapping[str, str]) -> dict[str, str]:
+    """Python and packages of the process, by the names of their folders; {} if there are none.
+
+    ``given`` is its environment.  What a shell will start is told by the environment active there.
+    """
+    for prefix, running in _prefixes(pid, given):
+        for name in [running] if running else _pythons(prefix):
+            found: dict[str, str] = {}
+            for folder in _folders(prefix, name):
+                found |= dict(_packages(folder))
+            if found:
+                return {"python": name.removeprefix("python"), "prefix": prefix, **found}
+    return {}
+
+
+def _prefixes(pid: int, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Where its packages may be, with the name of the Python that runs there, if it does."""
+    program = os.fsdecode(read(f"/proc/{pid}/cmdline").split(b"\0")[0])
+    name = os.path.basename(program)
+    if name.startswith("python"):
+        path = program if "/" in program else _in_path(name, given.get("PATH", ""))
+        running = _program_of(pid)
+        if path:  # links stay: that of an environment stands in it, and points out of it
+            yield os.path.dirname(os.path.dirname(os.path.join(read_cwd(pid), path))), running
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        if given.get(variable):
+            yield given[variable], ""
+
+
+def _program_of(pid: int) -> str:
+    """The name of its Python with the version, as in "python3.12"; empty where it is named else."""
+    try:
+        name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return ""
+    return name if _is_versioned(name) else ""
+
+
+def _pythons(prefix: str) -> list[str]:
+    try:
+        return sorted(filter(_is_versioned, os.listdir(os.path.join(prefix, "lib"))))
+    except OSError:
+        return []
+
+
+def _is_versioned(name: str) -> bool:
+    return name.startswith("python3.") and name.removeprefix("python3.").isdecimal()
+
+
+def _folders(prefix: str, python: str) -> list[str]:
+    """Where a Python has its packages; that of Debian also below /usr/local, by another name."""
+    prefixes = [prefix, "/usr/local"] if prefix == "/usr" else [prefix]
+    names = ("site-packages", "dist-packages")
+    return [os.path.join(one, "lib", python, name) for one in prefixes for name in names]
+
+
+def _in_path(name: str, path: str) -> str:
+    candidates = (os.path.join(folder, name) for folder in path.split(":"))
+    return next((one for one in candidates if os.access(one, os.X_OK)), "")
+
+
+def _packages(folder: str) -> Iterator[tuple[str, str]]:
+    try:
+        entries = os.listdir(folder)
+    except OSError:
+        return
+    for entry in entries:
+        name, _, version = entry.removesuffix(".dist-info").partition("-")
+        if entry.endswith(".dist-info") and name.lower() in PACKAGES:
+            yield name.lower(), version

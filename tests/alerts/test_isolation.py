@@ -1,0 +1,135 @@
+"""A function in a process of its own gives an answer, or a reason why there is none."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.errors import DeliveryError
+from gpualert_common.notify.isolation import NoAnswerError, isolated
+
+
+def test_answer() -> None:
+    """What it returns comes back, large or small, from another process."""
+    pid, data = isolated(lambda: (os.getpid(), b"x" * 3_000_000), 30.0)
+    assert pid != os.getpid()
+    assert len(data) == 3_000_000
+
+
+def test_error() -> None:
+    """What it raises comes back as it is, attributes and all."""
+
+    def fail() -> None:
+        raise DeliveryError("the server said 421", transient=True)
+
+    with pytest.raises(DeliveryError, match="421") as caught:
+        isolated(fail, 30.0)
+    assert caught.value.transient
+
+
+class Unpicklable(Exception):  # noqa: N818 - named for what it is
+    """Cannot travel between processes."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(one + two)
+
+
+def test_error_that_cannot_travel() -> None:
+    """An exception that does not pickle is told by its words."""
+
+    def fail() -> None:
+        raise Unpicklable("these ", "words")
+
+    with pytest.raises(RuntimeError, match="these words"):
+        isolated(fail, 30.0)
+
+
+def test_exit_is_an_answer() -> None:
+    """``sys.exit`` reaches the caller as the exception it is, and ends nothing."""
+    with pytest.raises(SystemExit):
+        isolated(lambda: sys.exit(3), 30.0)
+
+
+def crash() -> None:
+    """Die as a broken extension does, without pytest's report of it."""
+    faulthandler.disable()
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def test_answer_of_one_that_left_a_child(tmp_path: Path) -> None:
+    """An answer is there when it is given, whatever its process left in the background."""
+    ended = tmp_path / "ended"
+
+    def answer() -> str:
+        if os.fork() == 0:
+            time.sleep(5)
+            ended.touch()
+            os._exit(0)
+        return "done"
+
+    assert isolated(answer, 30.0) == "done"
+    assert not ended.exists()
+
+
+@pytest.mark.parametrize(
+    ("die", "words"),
+    [
+        pytest.param(lambda: os._exit(7), "status 7", id="_exit"),
+        pytest.param(lambda: os._exit(0), "status 0", id="_exit-0"),
+        pytest.param(crash, "signal 11", id="crash"),
+        pytest.param(lambda: os.kill(os.getpid(), signal.SIGKILL), "signal 9", id="killed"),
+    ],
+)
+def test_death(die: Callable[[], None], words: str) -> None:
+    """A process that dies without a word is told by how it died."""
+    with pytest.raises(NoAnswerError, match=words):
+        isolated(die, 30.0)
+
+
+def loop() -> None:
+    """Never yield."""
+    while True:
+        pass
+
+
+def lock_the_interpreter() -> int:
+    """Never come back from C to where Python would see a signal."""
+    big: int = 7
+    return len(str(big ** (10**9)))
+
+
+def be_deaf() -> None:
+    """Ignore every signal that can be ignored."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+
+
+@pytest.mark.parametrize("hang", [loop, lock_the_interpreter, be_deaf], ids=lambda f: f.__name__)
+def test_hang(hang: Callable[[], object], tmp_path: Path) -> None:
+    """One that has no answer in time is given up and gone."""
+    written = tmp_path / "pid"
+
+    def hang_by_name() -> object:
+        written.write_text(str(os.getpid()))
+        return hang()
+
+    with pytest.raises(NoAnswerError, match=r"no answer within 0\.5 s"):
+        isolated(hang_by_name, 0.5)
+    pid = int(written.read_text())
+    stat = Path(f"/proc/{pid}/stat")
+    assert not stat.exists() or stat.read_text().rsplit(") ", 1)[1][0] in "ZX"
+
+
+def test_memory() -> None:
+    """One that would take all memory gets none."""
+    with pytest.raises(MemoryError):
+        isolated(lambda: len(b"x" * (1 << 40)), 30.0)
