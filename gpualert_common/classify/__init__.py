@@ -8,7 +8,7 @@ from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
 from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, scan_file
 from gpualert_common.classify.traceback_model import Frame, Traceback
-from gpualert_common.rulefiles import rules_directory
+from gpualert_common.rule_files import rules_directory
 
 __all__ = [
     "CHUNK_BYTES",
