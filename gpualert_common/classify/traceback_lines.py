@@ -57,6 +57,8 @@ _PROGRESS_BAR = re.compile(
 )
 _BAR_CHARS = 400
 _MAX_QUOTED_LINES = 200
+MAX_NAME_CHARS = 300
+"""Of the name of a file, a function or a type."""
 
 
 class Header(NamedTuple):
@@ -112,7 +114,7 @@ def find_announcement(text: str) -> Link | Context | None:
 def parse_frame(text: str) -> Frame | None:
     """Return the frame in *text*, as the interpreter writes it in a traceback."""
     match = _FRAME.match(text)
-    return Frame(match["file"], int(match["line"]), match["function"] or "") if match else None
+    return _make_frame(match, match["function"] or "") if match else None
 
 
 def parse_frame_without_header(text: str) -> Frame | None:
@@ -120,22 +122,26 @@ def parse_frame_without_header(text: str) -> Frame | None:
     match = _FRAME.match(text)
     if match is None or text.startswith(" in ", match.end()):
         return None
-    return Frame(match["file"], int(match["line"]), match["function"] or "")
+    return _make_frame(match, match["function"] or "")
 
 
 def parse_notebook_frame(text: str) -> Frame | None:
     """Return the frame in *text*, as IPython writes it."""
-    match = _NOTEBOOK_FRAME.match(text)
+    match = _NOTEBOOK_FRAME.match(text) if " in " in text else None
     if match is None:
         return None
-    function = match["function"].rpartition(".")[2]  # IPython writes the class, too
-    return Frame(match["file"], int(match["line"] or 0), function)
+    return _make_frame(match, match["function"].rpartition(".")[2])  # IPython writes the class, too
 
 
 def parse_rich_frame(text: str) -> Frame | None:
     """Return the frame in *text*, a line of a box of rich."""
     match = _RICH_FRAME.match(text.strip(_RICH_TRIM))
-    return Frame(match["file"], int(match["line"]), match["function"]) if match else None
+    return _make_frame(match, match["function"]) if match else None
+
+
+def _make_frame(match: re.Match[str], function: str) -> Frame:
+    file, line = match["file"], int(match["line"] or 0)
+    return Frame(file[-MAX_NAME_CHARS:], line, function[:MAX_NAME_CHARS])
 
 
 def is_in_rich_box(text: str) -> bool:
@@ -165,7 +171,10 @@ def is_in_queue_thread(frame: Frame) -> bool:
 
 def is_progress_bar(text: str) -> bool:
     """True for a progress bar, which is redrawn in the middle of other output."""
-    return _PROGRESS_BAR.search(text[:_BAR_CHARS]) is not None
+    text = text[:_BAR_CHARS]
+    if "%|" not in text and "[" not in text and "━" not in text:
+        return False  # the expression costs more than all else that a line of source needs
+    return _PROGRESS_BAR.search(text) is not None
 
 
 def split_quoted_traceback(text: str) -> list[str]:

@@ -20,13 +20,9 @@ class TracebackStreams:
         self._file = file
         self._finished = finished
         self._streams: dict[str, TracebackStream] = {}
-        self._unfinished: set[str] = set()
+        self.unfinished: set[str] = set()
+        """Names of the streams with an unfinished traceback or message."""
         self._checked_line = 0
-
-    @property
-    def has_unfinished(self) -> bool:
-        """True while a traceback or a message of any stream is unfinished."""
-        return bool(self._unfinished)
 
     def get(self, name: str) -> TracebackStream:
         """Return the stream of that name, a new one if it is unknown."""
@@ -35,7 +31,7 @@ class TracebackStreams:
 
     def get_for_line(self, name: str, line: int) -> TracebackStream:
         """Return the stream to which the line with that number belongs; give up idle ones."""
-        if self._unfinished and line - self._checked_line >= _MAX_IDLE_LINES:
+        if self.unfinished and line - self._checked_line >= _MAX_IDLE_LINES:
             self._abandon_idle(line)
         stream = self.get(name)
         stream.last_line = line
@@ -50,22 +46,22 @@ class TracebackStreams:
                 self._evict()
             self._streams[stream.name] = stream
         if stream.is_unfinished:
-            self._unfinished.add(stream.name)
+            self.unfinished.add(stream.name)
         else:
-            self._unfinished.discard(stream.name)
+            self.unfinished.discard(stream.name)
 
     def close(self) -> None:
         """Finish or give up what is unfinished: nothing more comes."""
         for stream in self._streams.values():
             stream.close()
-        self._unfinished.clear()
+        self.unfinished.clear()
 
     def _evict(self) -> None:
         """Give up a stream without an unfinished traceback, or else the oldest."""
         idle = (name for name, one in self._streams.items() if not one.is_in_traceback)
         name = next(idle, next(iter(self._streams)))
         self._streams.pop(name).abandon()
-        self._unfinished.discard(name)
+        self.unfinished.discard(name)
 
     def _abandon_idle(self, line: int) -> None:
         """Give up what no line has continued for long: the process may be gone."""
@@ -73,4 +69,4 @@ class TracebackStreams:
         for stream in self._streams.values():
             if stream.last_line + _MAX_IDLE_LINES < line:
                 stream.abandon()
-                self._unfinished.discard(stream.name)
+                self.unfinished.discard(stream.name)

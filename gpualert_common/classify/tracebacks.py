@@ -34,7 +34,7 @@ class TracebackParser:
     @property
     def is_open(self) -> bool:
         """True while a traceback or a message is unfinished: then every line must be fed."""
-        return self._streams.has_unfinished
+        return bool(self._streams.unfinished)
 
     @property
     def is_full(self) -> bool:

@@ -23,8 +23,6 @@ from gpualert_common.classify.traceback_model import (
 
 MAX_FRAMES = 8
 """Innermost frames that are kept."""
-MAX_NAME_CHARS = 300
-"""Of the name of a file, a function or a type."""
 MAX_SOURCE_CHARS = 300
 MAX_MESSAGE_CHARS = 2_000
 _MAX_BODY_LINES = 20_000
@@ -142,7 +140,6 @@ class UnfinishedTraceback:
         return TracebackPart.SOURCE
 
     def _add(self, frame: Frame) -> None:
-        frame = Frame(frame.file[-MAX_NAME_CHARS:], frame.line, frame.function[:MAX_NAME_CHARS])
         if self._frames and self._frames[-1] == frame:
             return  # of another rank, in lockstep with this one
         self._frames.append(frame)
@@ -157,7 +154,7 @@ class UnfinishedTraceback:
         if context is Context.MAIN and any(map(lines.is_in_queue_thread, frames)):
             context = Context.THREAD
         return Traceback(
-            type=named.type[:MAX_NAME_CHARS],
+            type=named.type[: lines.MAX_NAME_CHARS],
             message=named.message[:MAX_MESSAGE_CHARS],
             frames=frames,
             file=file,
