@@ -25,7 +25,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
     frozenset({"seen"}),
     frozenset({"judge", "notify"}),
-    frozenset({"api", "corpus", "recover", "unsupervised"}),
+    frozenset({"api", "recover", "unsupervised"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),

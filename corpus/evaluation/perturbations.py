@@ -1,7 +1,7 @@
-"""Changes to a log that do not change what went wrong: prefixes, noise, cuts, cascades.
+"""Changes of a log that keep the cause of the failure: prefixes, noise, cuts, cascades.
 
-Each is a function of a log, its entry and a source of chance, and keeps every line that a label
-can rest on.  What another rank, launcher, terminal or user would have made of the same run.
+Each is a function of a log, its entry and a random generator, and keeps every line that the label
+depends on.  It makes the log that another rank, launcher, terminal or user would have produced.
 """
 
 from __future__ import annotations
@@ -11,39 +11,39 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final
 
-from gpualert_common.corpus import noise
-from gpualert_common.corpus.entries import Entry
+from corpus.entries import CorpusEntry
+from corpus.evaluation import noise
 
 RANKS = 8
 BENIGN_LINES = 20_000
 CASCADE_LINES = 200
 
-Change = Callable[[str, Entry, Random], str]
+Change = Callable[[str, CorpusEntry, Random], str]
 
 _FAILURE = re.compile(
     r"(?i)traceback|error|exception|fail|abort|fault|fatal|kill|signal|cancel|preempt|panic"
     r"|denied|terminat|out of memory|oom|nan|inf\b|warn|not found|no such|unable|cannot|invalid"
     r"|timed? ?out|timeout|limit|lost|refused|unreachable|interrupt|stop|exit|xid|xla|slurm"
 )
-"""Words of a line that a label may rest on: no head is cut off behind one."""
+"""Words of a line that a label may depend on: the start of a log is never cut off after one."""
 
 _TRACEBACK = re.compile(r"^.{0,80}Traceback \(most recent call last\)", re.MULTILINE)
 
 
-def changed(name: str, log: bytes, entry: Entry) -> bytes:
-    """*log* after the change *name* of :data:`CHANGES`; always the same for the same log."""
+def change_log(name: str, log: bytes, entry: CorpusEntry) -> bytes:
+    """Return *log* after the change *name* of :data:`CHANGES`; the same each time."""
     text = log.decode("utf-8", "surrogateescape")
     after = CHANGES[name](text, entry, Random(f"{entry.id} {name}"))
     return after.encode("utf-8", "surrogateescape")
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of *text* with their ends, the last one ended too."""
+    """Return the lines of *text*, each with a line feed."""
     return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
 
 
-def rank_prefixes(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Every line behind the prefix that a launcher gives to one rank."""
+def add_rank_prefix(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Put the prefix that a launcher gives to one rank in front of every line."""
     prefix = _prefix(random.randrange(len(_PREFIXES)), random.randrange(RANKS))
     return "".join(prefix + line for line in _lines(text))
 
@@ -62,8 +62,8 @@ def _prefix(style: int, rank: int) -> str:
     return _PREFIXES[style].format(rank)
 
 
-def interleaved(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Eight ranks write the same, each at its own pace, in turns of some lines."""
+def interleave_ranks(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Repeat the log for eight ranks, which write some lines in turn at random paces."""
     style = random.randrange(len(_PREFIXES))
     lines = _lines(text)
     at = [0] * RANKS
@@ -76,19 +76,19 @@ def interleaved(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
     return "".join(written)
 
 
-def lockstep(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Eight ranks write the same, line by line in turn, each behind its prefix."""
+def repeat_with_prefixes(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Repeat each line for eight ranks, each behind its prefix."""
     style = random.randrange(len(_PREFIXES))
     return "".join(_prefix(style, rank) + line for line in _lines(text) for rank in range(RANKS))
 
 
-def unmarked(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Eight ranks write the same, line by line in turn, and nothing says which is whose."""
+def repeat_without_prefixes(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Repeat each line for eight ranks, with nothing that names the rank."""
     return "".join(line for line in _lines(text) for _ in range(RANKS))
 
 
-def colours(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """The escape sequences of a terminal, around lines and inside them."""
+def add_colours(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Add the escape sequences of a terminal, around lines and inside them."""
     return "".join(_coloured(line, random) for line in _lines(text))
 
 
@@ -111,10 +111,10 @@ def _coloured(line: str, random: Random) -> str:
     return body + end
 
 
-def bars(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    r"""tqdm redraws its bar with ``\r`` between lines, in front of a line, and at the end.
+def add_progress_bars(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    r"""Redraw a bar of tqdm with ``\r`` between lines, in front of a line, and at the end.
 
-    From the first word of a failure on, the bar stands still: it is drawn again, not moved.
+    After the first word about a failure the bar is drawn again, but does not move.
     """
     step = random.randrange(400, 2000)
     written = []
@@ -124,28 +124,28 @@ def bars(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
         if not inside and random.random() < 0.4:
             for _ in range(random.randrange(1, 4)):
                 step += moving
-                written.append(f"\r{noise.bar(random, step)}")
+                written.append(f"\r{noise.draw_bar(random, step)}")
             written.append("\n" if _PREFIXED.match(line) else random.choice(("", "\n")))
         written.append(line)
-        inside = _goes_on(line, inside)
-    written += [f"\r{noise.bar(random, step)}", "\n"]
+        inside = _continues(line, inside)
+    written += [f"\r{noise.draw_bar(random, step)}", "\n"]
     return "".join(written)
 
 
 _PREFIXED = re.compile(r"\[?[\w,-]+\d\]?(?:<\w+>)?:|\(\w+ pid=")
-"""A launcher passes whole lines on, so none of its lines begins behind a bar."""
+"""A launcher passes whole lines on, so none of them begins behind a bar."""
 
 _WITHIN = re.compile(r"(?:\[?[\w@.,-]{1,40}\]?(?:<\w+>)?:)?(?:[ \t]{2,}|[ \t]*[|+]|\s*$)")
-"""A line inside a traceback: indented, boxed or empty, behind a launcher's prefix or not."""
+"""A line of a traceback: indented, boxed or empty, with or without a launcher's prefix."""
 
 
-def _goes_on(line: str, inside: bool) -> bool:
-    """True while *line* and the next one belong to one traceback, which is written at once."""
+def _continues(line: str, inside: bool) -> bool:
+    """Return True if *line* and the next one belong to one traceback, which is written at once."""
     return bool(_TRACEBACK.match(line)) or (inside and bool(_WITHIN.match(line)))
 
 
-def stamps(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Times in front: of every line as a container runtime has it, or of several loggers."""
+def add_timestamps(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Put times in front: those of a container runtime on every line, or those of loggers."""
     lines = _lines(text)
     if random.random() < 0.5:
         return "".join(
@@ -154,8 +154,8 @@ def stamps(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
     written = []
     inside = False
     for number, line in enumerate(lines):
-        ends = inside  # the line behind the last frame: the exception
-        inside = _goes_on(line, inside)
+        ends = inside  # the line after the last frame: the exception
+        inside = _continues(line, inside)
         plain = inside or ends or line[:1].isspace()
         written.append(line if plain else random.choice(_LOGGERS).format(_time(number, " ")) + line)
     return "".join(written)
@@ -176,15 +176,15 @@ def _time(number: int, between: str) -> str:
     return f"2026-03-11{between}{9 + minute // 60 % 14:02}:{minute % 60:02}:{second:02}"
 
 
-def head_cut(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """The first third is gone, in the middle of a line, but nothing that speaks of a failure."""
+def cut_first_third(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Drop the first third, up to the middle of a line, but no word about a failure."""
     first = _FAILURE.search(text)
     safe = text.rfind("\n", 0, first.start()) + 1 if first else len(text)
     return text[min(len(text) // 3, safe) :]
 
 
-def traceback_cut(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """The log begins in the middle of its last traceback, where nothing before it tells more."""
+def cut_last_traceback(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Begin in the middle of the last traceback, if the log says nothing more before it."""
     starts = [found.start() for found in _TRACEBACK.finditer(text)]
     first = _FAILURE.search(text)
     if not starts or first is None or text.rfind("\n", 0, first.start()) + 1 < starts[-1]:
@@ -209,8 +209,8 @@ _ROOTS = re.compile(
 )
 
 
-def other_paths(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Homes, workspaces and environments lie where other people have them."""
+def replace_paths(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Move homes, workspaces and environments to other users' places."""
     homes = random.sample(_HOMES, len(_HOMES))
     seen: dict[str, str] = {}
 
@@ -220,39 +220,39 @@ def other_paths(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
     return _ROOTS.sub(moved, text)
 
 
-def long_before(text: str, entry: Entry, random: Random) -> str:  # noqa: ARG001
-    """Twenty thousand lines of good training come first."""
+def prepend_progress(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+    """Put twenty thousand lines of successful training in front."""
     style = random.randrange(noise.PROGRESS_STYLES)
-    return noise.progress(BENIGN_LINES, style).decode() + text
+    return noise.write_progress(BENIGN_LINES, style).decode() + text
 
 
 _NO_CASCADE = frozenset({"none", "idle_hang"})
-"""A hang without collectives has none to time out."""
+"""A hang without collectives has none that could time out."""
 
 
-def cascade_after(text: str, entry: Entry, random: Random) -> str:
-    """The other ranks and torchrun report at length what the failure did to them.
+def append_cascade(text: str, entry: CorpusEntry, random: Random) -> str:
+    """Append the reports of the other ranks and of torchrun about the failure.
 
-    Of a run that failed and said so: behind exit code 0 or an empty log there is no launcher that
-    could, and the cascade itself would be all that is known.
+    Only for a run that failed and logged something: after exit code 0 no launcher reports a
+    failure, and in an empty log the cascade would be the only evidence.
     """
     if entry.cause in _NO_CASCADE or not entry.exit_code or not text.strip():
         return text
-    return "".join(_lines(text)) + noise.cascade(random, entry.exit_code, CASCADE_LINES)
+    return "".join(_lines(text)) + noise.write_cascade(random, entry.exit_code, CASCADE_LINES)
 
 
 CHANGES: Final[Mapping[str, Change]] = {
-    "rank prefixes": rank_prefixes,
-    "eight ranks interleaved": interleaved,
-    "eight ranks in lockstep": lockstep,
-    "eight ranks without prefixes": unmarked,
-    "ANSI colours": colours,
-    "progress bars": bars,
-    "timestamps": stamps,
-    "first third cut off": head_cut,
-    "cut inside the last traceback": traceback_cut,
-    "other users' paths": other_paths,
-    "20,000 benign lines before": long_before,
-    "200 lines of cascade after": cascade_after,
+    "rank prefixes": add_rank_prefix,
+    "eight ranks interleaved": interleave_ranks,
+    "eight ranks in lockstep": repeat_with_prefixes,
+    "eight ranks without prefixes": repeat_without_prefixes,
+    "ANSI colours": add_colours,
+    "progress bars": add_progress_bars,
+    "timestamps": add_timestamps,
+    "first third cut off": cut_first_third,
+    "cut inside the last traceback": cut_last_traceback,
+    "other users' paths": replace_paths,
+    "20,000 benign lines before": prepend_progress,
+    "200 lines of cascade after": append_cascade,
 }
-"""The robustness table, in its order."""
+"""The changes in the order of the robustness table."""

@@ -1,6 +1,6 @@
-"""The three baselines of the paper, built anew: what naming a log's class takes when done simply.
+"""The three baselines of the paper, implemented anew.
 
-All of them name one of the paper's 15 classes, or None.
+Each returns one of the paper's 15 classes, or None.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ KEYWORDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("attributeerror", "indexerror", "nameerror", "exception"),
     ),
 }
-"""Words of each class as its description in the paper, the libraries and manuals have them.
+"""Keywords of each class, from its description in the paper, the libraries and the manuals.
 
-The specific classes stand first: of two with as many words the first is taken.
+The specific classes are first: of two classes with the same count the first one wins.
 """
 
 _MESSAGES: Final = (
@@ -111,8 +111,11 @@ _CODES: Final = {
 _SIGNAL_BASE = 128
 
 
-def keywords(log: bytes, exit_code: int | None) -> str | None:  # noqa: ARG001 - one signature
-    """The class of which the most different keywords occur, wherever and in whatever order."""
+def classify_by_keywords(
+    log: bytes,
+    exit_code: int | None,  # noqa: ARG001 - all baselines have one signature
+) -> str | None:
+    """Return the class with the most different keywords, at any place and in any order."""
     text = log.decode("utf-8", "replace").lower()
     best, most = None, 0
     for name, words in KEYWORDS.items():
@@ -122,8 +125,11 @@ def keywords(log: bytes, exit_code: int | None) -> str | None:  # noqa: ARG001 -
     return best
 
 
-def last_exception(log: bytes, exit_code: int | None) -> str | None:  # noqa: ARG001
-    """The class of the last line that looks like an exception's, by its message, then its type."""
+def classify_by_last_exception(
+    log: bytes,
+    exit_code: int | None,  # noqa: ARG001 - all baselines have one signature
+) -> str | None:
+    """Return the class of the last line that looks like an exception, by message, then type."""
     for line in reversed(canonical(log).decode("utf-8", "replace").split("\n")):
         found = _EXCEPTION.match(line)
         if found is None:
@@ -136,8 +142,11 @@ def last_exception(log: bytes, exit_code: int | None) -> str | None:  # noqa: AR
     return None
 
 
-def by_exit_code(log: bytes, exit_code: int | None) -> str | None:  # noqa: ARG001
-    """The class that the exit code most likely means by the conventions of shell and Python."""
+def classify_by_exit_code(
+    log: bytes,  # noqa: ARG001 - all baselines have one signature
+    exit_code: int | None,
+) -> str | None:
+    """Return the class that the exit code means by the conventions of shell and Python."""
     if exit_code is None or exit_code == 0:
         return None
     code = _SIGNAL_BASE - exit_code if exit_code < 0 else exit_code
@@ -145,7 +154,7 @@ def by_exit_code(log: bytes, exit_code: int | None) -> str | None:  # noqa: ARG0
 
 
 BASELINES: Final[Mapping[str, Callable[[bytes, int | None], str | None]]] = {
-    "unordered keywords": keywords,
-    "last exception": last_exception,
-    "exit code": by_exit_code,
+    "unordered keywords": classify_by_keywords,
+    "last exception": classify_by_last_exception,
+    "exit code": classify_by_exit_code,
 }

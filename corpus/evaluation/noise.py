@@ -1,4 +1,4 @@
-"""Lines that stand in the logs of real training jobs and say nothing of what went wrong."""
+"""Lines of real training logs that contain nothing about the cause of a failure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _OTHER_RANKS = range(1, 8)
 _DAY = "2026-03-11"
 
 
-def bar(random: Random, step: int, steps: int = 5000) -> str:
-    """One drawing of tqdm's bar, without the carriage return in front of it."""
+def draw_bar(random: Random, step: int, steps: int = 5000) -> str:
+    """Return one state of tqdm's bar, without the carriage return in front of it."""
     full = step * _BAR_CELLS // steps
     cells = "█" * full + "▌" + " " * (_BAR_CELLS - full - 1)
     gone, left = step // 6, (steps - step) // 6
@@ -26,8 +26,8 @@ def bar(random: Random, step: int, steps: int = 5000) -> str:
 
 
 @cache
-def progress(lines: int, style: int) -> bytes:
-    """*lines* of training that goes well, as one of :data:`_PROGRESS` reports it."""
+def write_progress(lines: int, style: int) -> bytes:
+    """Return *lines* lines of a successful training in one style of :data:`_PROGRESS`."""
     random = Random(style)
     write = _PROGRESS[style % len(_PROGRESS)]
     text = "".join(f"{write(random, step)}\n" for step in range(1, lines + 1))
@@ -71,16 +71,16 @@ _PROGRESS: tuple[Callable[[Random, int], str], ...] = (_trainer, _megatron, _pla
 PROGRESS_STYLES = len(_PROGRESS)
 
 
-def cascade(random: Random, exit_code: int, lines: int) -> str:
-    """What the other ranks and torchrun say after one rank is gone with *exit_code*."""
+def write_cascade(random: Random, exit_code: int, lines: int) -> str:
+    """Return the report of the other ranks and torchrun after one rank exited with *exit_code*."""
     ranks = random.sample(_OTHER_RANKS, len(_OTHER_RANKS))
     sequence = random.randrange(800, 90000)
     ending = [*_closing(random), *_summary(random, exit_code)]
-    said: list[str] = []
-    while len(said) < lines - len(ending):
-        rank = ranks[len(said) % len(ranks)]
-        said += random.choice((_watchdog, _connection))(random, rank, sequence)
-    return "".join(f"{line}\n" for line in [*said[: lines - len(ending)], *ending])
+    reports: list[str] = []
+    while len(reports) < lines - len(ending):
+        rank = ranks[len(reports) % len(ranks)]
+        reports += random.choice((_watchdog, _connection))(random, rank, sequence)
+    return "".join(f"{line}\n" for line in [*reports[: lines - len(ending)], *ending])
 
 
 def _watchdog(random: Random, rank: int, sequence: int) -> Iterator[str]:

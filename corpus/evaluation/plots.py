@@ -1,16 +1,19 @@
-"""Pictures of an evaluation, as SVG that a page can hold.  The same figures, the same bytes."""
+"""Plots of an evaluation as SVG for a page.  The same figures give the same bytes."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from corpus.evaluation.first_contact import ContactBatch
+from corpus.evaluation.results import CalibrationBin, ConfusionMatrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE: Any = {
+_STYLE: Any = {  # matplotlib types its keys as a list of 300 literals
     "font.family": "sans-serif",
     "font.size": 9,
     "svg.fonttype": "none",  # text stays text: small, searchable, in the reader's own font
@@ -25,14 +28,14 @@ _CELL_INCHES = 0.24
 _LEAST_SHOWN = 0.005
 
 
-def confusion(table: Mapping[str, Any]) -> str:
-    """The confusion matrix: rows are labels, columns what was named, cells shares of the row."""
+def plot_confusion(matrix: ConfusionMatrix) -> str:
+    """Return the confusion matrix: rows are labels, columns causes, cells shares of the row."""
     import numpy as np
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
-    labels: list[str] = table["labels"]
-    weights = np.asarray(table["weights"])
+    labels = matrix.labels
+    weights = np.asarray(matrix.weights)
     rows = weights.sum(axis=1, keepdims=True)
     share = np.divide(weights, rows, out=np.zeros_like(weights), where=rows > 0)
     side = _CELL_INCHES * len(labels) + 2.2
@@ -58,25 +61,25 @@ def confusion(table: Mapping[str, Any]) -> str:
     return out.getvalue()
 
 
-def calibration(bins: Sequence[Mapping[str, float]]) -> str:
-    """What verdicts said of themselves against how many of them were right."""
+def plot_calibration(bins: Sequence[CalibrationBin]) -> str:
+    """Return the share of verdicts that is right against their confidence."""
     with _figure(4.2, 3.6) as (figure, out):
         axes = figure.add_subplot()
         axes.plot((0, 1), (0, 1), color=_GREY, linewidth=0.8, linestyle="--")
-        said, right = [one["confidence"] for one in bins], [one["right"] for one in bins]
-        axes.plot(said, right, color=_BLUE, linewidth=1)
-        axes.scatter(said, right, s=[12 + 1.2 * one["weight"] for one in bins], color=_BLUE)
+        stated, right = [one.confidence for one in bins], [one.right for one in bins]
+        axes.plot(stated, right, color=_BLUE, linewidth=1)
+        axes.scatter(stated, right, s=[12 + 1.2 * one.weight for one in bins], color=_BLUE)
         axes.set(xlim=(0, 1.02), ylim=(0, 1.04), xlabel="confidence", ylabel="share right")
     return out.getvalue()
 
 
-def first_contact(curve: Sequence[Mapping[str, Any]]) -> str:
-    """The share right at first contact, batch by batch, and over all batches so far."""
+def plot_first_contact(curve: Sequence[ContactBatch]) -> str:
+    """Return the share that is right at first contact, per batch and over all batches so far."""
     with _figure(5.6, 3.2) as (figure, out):
         axes = figure.add_subplot()
-        batches = [one["batch"] for one in curve]
-        axes.bar(batches, [one["share"] for one in curve], color="#c9d9ea", label="in the batch")
-        so_far = [one["share_so_far"] for one in curve]
+        batches = [one.batch for one in curve]
+        axes.bar(batches, [one.share for one in curve], color="#c9d9ea", label="in the batch")
+        so_far = [one.share_so_far for one in curve]
         axes.plot(batches, so_far, color=_BLUE, marker="o", markersize=3, label="so far")
         axes.set(ylim=(0, 1.02), xlabel="batch", ylabel="share right at first contact")
         axes.set_xticks(batches)
@@ -86,7 +89,7 @@ def first_contact(curve: Sequence[Mapping[str, Any]]) -> str:
 
 @contextmanager
 def _figure(width: float, height: float) -> Iterator[tuple[Figure, io.StringIO]]:
-    """A figure to draw on, and the text that holds it as SVG once it is done."""
+    """Yield a figure to draw on, and the text that contains it as SVG afterwards."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -97,4 +100,4 @@ def _figure(width: float, height: float) -> Iterator[tuple[Figure, io.StringIO]]
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     text = drawn.getvalue()
-    out.write(text[text.index("<svg") :])  # a page takes no XML declaration in its middle
+    out.write(text[text.index("<svg") :])  # HTML takes no XML declaration

@@ -1,4 +1,4 @@
-"""Running one program and keeping what it wrote, with the names of this machine taken out."""
+"""Runner of one program: keeps its output, without the names of this machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _LOG_LIMIT = 512 << 10
 _TICK_S = 0.05
 
 
-class NotHereError(Exception):
-    """The machine lacks what the program needs."""
+class RequirementError(Exception):
+    """The machine lacks something that the program needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """How a program ended (-n for signal n) and what it wrote, cleaned of this machine's names."""
+class ProgramResult:
+    """The exit code of a program (-n for signal n), its output without this machine's names."""
 
     exit_code: int
     log: bytes
@@ -38,12 +38,13 @@ class Ran:
     timed_out: bool
 
 
-def run_case(case: Case, scratch: Path) -> Ran:
+def run_case(case: Case, scratch: Path) -> ProgramResult:
     """Run the program of *case* in *scratch*, which must be empty.
 
-    Raises :class:`NotHereError`.  Ends the whole process group when time is over.
+    Kills the whole process group at the time limit.  Raises :class:`RequirementError`, ValueError
+    for a log that is too large.
     """
-    bin_directory = _requirements(case)
+    bin_directory = _require(case)
     home, project = scratch / "home", scratch / "project"
     home.mkdir()
     project.mkdir()
@@ -68,21 +69,21 @@ def run_case(case: Case, scratch: Path) -> Ran:
             env=environment,
             start_new_session=True,
         )
-    timed_out = not _ended(child, case, log, started + case.timeout_s)
+    timed_out = not _wait(child, case, log, started + case.timeout_s)
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     code = child.wait()
     duration_s = time.monotonic() - started
-    text = _cleaned(log.read_bytes(), scratch, bin_directory.parent)
+    text = _remove_local_names(log.read_bytes(), scratch, bin_directory.parent)
     if len(text) > _LOG_LIMIT:
         raise ValueError(f"{case.origin}/{case.name}: the log has {len(text)} bytes")
-    return Ran(code, text, duration_s, timed_out)
+    return ProgramResult(code, text, duration_s, timed_out)
 
 
 def versions_of(case: Case) -> dict[str, str]:
-    """Versions of Python and of the distributions whose names the program mentions."""
+    """Return the versions of Python and of the distributions that the program imports."""
     text = case.file.read_text(encoding="utf-8")
     site = sorted((ENVIRONMENTS / case.environment / "lib").glob("python3*/site-packages"))
     found = {"python": sys.version.split()[0]}
@@ -94,27 +95,28 @@ def versions_of(case: Case) -> dict[str, str]:
 
 
 def _imported(distribution: str) -> str:
-    """The name under which a distribution is imported, as far as the name tells."""
+    """Return the likely import name of a distribution."""
     known = {"tensorflow_cpu": "tensorflow", "scikit_learn": "sklearn", "hydra_core": "hydra"}
     name = distribution.replace("-", "_")
     return re.escape(known.get(name, name))
 
 
-def _requirements(case: Case) -> Path:
+def _require(case: Case) -> Path:
+    """Return the directory of the program's interpreter.  Raises :class:`RequirementError`."""
     directory = ENVIRONMENTS / case.environment / "bin"
     if not (directory / "python").exists():
-        raise NotHereError(f"no environment {case.environment!r}: run `make corpus`")
+        raise RequirementError(f"no environment {case.environment!r}: run `make corpus`")
     for need in case.needs:
         if need == "root":
             if os.geteuid() != 0:
-                raise NotHereError("needs root")
+                raise RequirementError("needs root")
         elif subprocess.run(["dpkg", "-s", need], capture_output=True, check=False).returncode:
-            raise NotHereError(f"needs the Debian package {need}")
+            raise RequirementError(f"needs the Debian package {need}")
     return directory
 
 
-def _ended(child: subprocess.Popen[bytes], case: Case, log: Path, deadline: float) -> bool:
-    """Wait for the end, sending the signal that *case* asks for; False when time is over."""
+def _wait(child: subprocess.Popen[bytes], case: Case, log: Path, deadline: float) -> bool:
+    """Wait for the exit, and send the signal of *case*.  Returns False at the time limit."""
     wanted = case.stop.get("when", "").encode()
     pending = bool(case.stop)
     while child.poll() is None:
@@ -131,10 +133,10 @@ def _ended(child: subprocess.Popen[bytes], case: Case, log: Path, deadline: floa
     return True
 
 
-def _cleaned(text: bytes, scratch: Path, environment: Path) -> bytes:
-    """*text* with the places and names of this machine replaced by plain ones.
+def _remove_local_names(text: bytes, scratch: Path, environment: Path) -> bytes:
+    """Return *text* with the paths and names of this machine replaced by common ones.
 
-    Some libraries leave out the first slash of a path, or write _ for each.
+    Some libraries write a path without its first slash, or with _ for each slash.
     """
     base = os.path.dirname(os.path.dirname(os.path.realpath(environment / "bin" / "python")))
     names = [

@@ -1,4 +1,4 @@
-"""What a generator yields."""
+"""The log that a generator yields."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedLog:
     """One composed log and its label.
 
     ``basis`` names the documents and sources whose message formats the text follows.
-    ``paper_class`` is given only where it does not follow from the cause: the class of the
-    exception that carried the root error, None where there is none.  Bytes that are not UTF-8
-    stand in ``text`` as surrogate escapes.
+    ``paper_class`` is given only if it does not follow from the cause: the class of the exception
+    of the root error, None without one.  ``text`` has bytes that are not UTF-8 as surrogate escapes.
     """
 
     FOLLOWS: ClassVar[str] = "follows from the cause"

@@ -1,8 +1,8 @@
-"""Near-copies among the logs of one cause, so that a log told ten times counts once.
+"""Near-copies among the logs of one cause, so that ten copies of a log count once.
 
-Two logs are compared by what stands in their last lines, once numbers, addresses and paths are
-masked: the share of word shingles that they have in common (Jaccard).  Logs of different causes
-are never copies of each other: a pair that differs in one telling line is what a corpus needs.
+Two logs are compared by their last lines, with numbers, addresses and paths masked: the share of
+word shingles that they have in common (Jaccard index).  Logs of different causes are never copies
+of each other: a corpus needs pairs that differ only in the line that matters.
 """
 
 from __future__ import annotations
@@ -10,27 +10,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 from gpualert_common.classify.lines import canonical
 
-LAST_LINES = 400
-"""What precedes them is start-up and progress, which logs of one program share.
+Shingle = tuple[str, ...]
 
-Fewer would not do: the cascade of a failed rank fills a hundred lines, much alike in every log, and
-what sets two of them apart stands above it.
+LAST_LINES = 400
+"""The lines before them are start-up and progress, which the logs of one program share.
+
+Fewer are not enough: the cascade of a failed rank fills a hundred lines, which are alike in every
+log, and the difference between two logs is above it.
 """
 
 SHINGLE_WORDS = 4
-"""A changed word changes four shingles; the order of words within a line counts."""
+"""A changed word changes four shingles.  The order of words within a line counts."""
 
 ALIKE = 0.6
-"""From this share on two logs of a cause are near-copies.
+"""Two logs of a cause with at least this share in common are near-copies.
 
 Measured on this corpus: a log with the paths of another user keeps at least 0.8 of itself, nine in
-ten keep 0.7 behind the prefix of another rank and 0.6 behind a timestamp or between the redraws of
-a bar.  Failures of one cause that came about in different ways seldom share 0.5, although most of
-what two programs of an origin print before they fail is the same.
+ten keep 0.7 behind the prefix of another rank, and 0.6 behind a timestamp or between the redraws of
+a bar.  Different failures of one cause seldom share 0.5, although two programs of an origin print
+almost the same before they fail.
 """
 
 _MASKS = (
@@ -43,25 +44,25 @@ _MASKS = (
 _WORD = re.compile(r"<\w+>|\w+|[^\w\s]")
 
 
-def shingles(log: bytes) -> frozenset[tuple[str, ...]]:
-    """The masked word shingles of the last lines of *log*; each line's own, not across lines."""
-    found: set[tuple[str, ...]] = set()
+def shingles(log: bytes) -> frozenset[Shingle]:
+    """Return the masked word shingles of the last lines of *log*; none extends over two lines."""
+    found: set[Shingle] = set()
     lines = canonical(log).decode("utf-8", "replace").split("\n")
     for line in [line for line in lines if line.strip()][-LAST_LINES:]:
-        words = _WORD.findall(_masked(line))
+        words = _WORD.findall(_mask(line))
         last = max(1, len(words) - SHINGLE_WORDS + 1)
         found.update(tuple(words[at : at + SHINGLE_WORDS]) for at in range(last) if words)
     return frozenset(found)
 
 
-def _masked(line: str) -> str:
+def _mask(line: str) -> str:
     for pattern, mask in _MASKS:
         line = pattern.sub(mask, line)
     return line
 
 
-def groups_of(logs: Sequence[bytes], causes: Sequence[str]) -> list[int]:
-    """The group of each log: near-copies of one cause, and copies of copies, have one number."""
+def group_near_copies(logs: Sequence[bytes], causes: Sequence[str]) -> list[int]:
+    """Return the group of each log.  Near-copies of one cause, and copies of copies, share one."""
     groups = list(range(len(logs)))
     of_cause: dict[str, list[int]] = {}
     for number, cause in enumerate(causes):
@@ -75,7 +76,7 @@ def groups_of(logs: Sequence[bytes], causes: Sequence[str]) -> list[int]:
     return groups
 
 
-def jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
-    """The share of both that is in both; 1 for two that are empty."""
+def jaccard(one: frozenset[Shingle], other: frozenset[Shingle]) -> float:
+    """Return the Jaccard index of two sets; 1 for two empty ones."""
     together = len(one | other)
     return len(one & other) / together if together else 1.0
