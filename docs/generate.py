@@ -25,7 +25,7 @@ from corpus.entries import CORPUS
 from corpus.evaluation.tables import format_kept_summary, format_kept_tables
 from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
 from gpualert_common.diagnose import compared, early, families, thresholds
-from gpualert_common.notify.targets import class_of, kinds
+from gpualert_common.notify.channel_config import class_of, kinds
 from gpualert_common.observe import source
 from gpualert_common.redact.kinds import Kind, load_secrets
 from gpualert_common.redact.samples import expand
