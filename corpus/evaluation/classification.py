@@ -11,7 +11,7 @@ from multiprocessing import get_context
 
 from corpus.entries import CorpusEntry
 from corpus.evaluation.labelled_logs import LabelledLog
-from gpualert_common.judge import Judge
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.spec import Ending
 
 Change = Callable[[LabelledLog], bytes]
@@ -65,7 +65,7 @@ def _classify_changed(change: Change | None, log: LabelledLog) -> Classification
 def _classify(entry: CorpusEntry, content: bytes) -> Classification:
     ending = Ending(0.0)
     ending.code = entry.exit_code
-    judge = Judge()
+    judge = RunClassifier()
     judge.feed_stream(io.BytesIO(content), f"{entry.name}.log")
     verdict = judge.conclude(ending, {})
     return Classification(verdict["cause"], verdict["paper_class"], verdict["confidence"])

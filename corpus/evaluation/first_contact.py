@@ -22,7 +22,7 @@ from corpus.evaluation.evaluation import predict_causes
 from corpus.evaluation.labelled_logs import LabelledLog, load_logs
 from gpualert_common._version import __version__
 from gpualert_common.errors import UsageError
-from gpualert_common.rulefiles import rules_directory
+from gpualert_common.rule_files import rules_directory
 
 FILE = "first_contact.jsonl"
 _DIGEST_CHARS = 16
