@@ -198,7 +198,7 @@ def test_the_kept_figures_are_true(results: EvaluationResults) -> None:
     assert kept.splits == results.splits
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_the_kept_robustness_is_true(logs: list[LabelledLog]) -> None:
     """No change costs more than its limit, and the table in results.json is up to date.
 
