@@ -22,12 +22,11 @@ from gpualert_common.record import (
     refuse_strangers,
     spare_of,
 )
+from gpualert_common.spec import RunSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from gpualert_common.spec import RunSpec
 
 _PROBE_BYTES = 64 << 10
 """Written and removed where space cannot be reserved: more than a filesystem keeps inline."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
+from types import FrameType
 
 from gpualert_common.launch import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType
     from typing import Any
 
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -8,10 +8,7 @@ import subprocess
 
 from gpualert_common.errors import UsageError
 from gpualert_common.processes.marker import run_marker
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gpualert_common.spec import RunSpec
+from gpualert_common.spec import RunSpec
 
 _EXEC_ERRORS = (
     errno.ENOENT,

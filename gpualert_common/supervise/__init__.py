@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch import libc, log_pipe, spawn
@@ -13,7 +14,8 @@ from gpualert_common.launch.signals import Inbox
 from gpualert_common.processes.children import list_children
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.spec import Ending
+from gpualert_common.record import Record
+from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
 from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
@@ -21,11 +23,8 @@ from gpualert_common.supervise.supervisor import MAX_INTERRUPTIONS, Supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
-    from gpualert_common.record import Record
-    from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
 
 __all__ = ["RecorderHooks", "SupervisedRun", "supervise"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpualert_common.processes.pidfd import await_exit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from subprocess import Popen
 
 START_AFTER_S = 1.0

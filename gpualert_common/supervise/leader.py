@@ -8,12 +8,11 @@ import time
 from gpualert_common.launch import libc
 from gpualert_common.processes.pidfd import is_ready, open_pidfd
 from gpualert_common.processes.procfs import read_stat
+from gpualert_common.spec import Ending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from gpualert_common.spec import Ending
 
 
 class Leader:

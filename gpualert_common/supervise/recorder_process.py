@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import os
 import select
+from collections.abc import Callable
 
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.supervise.recorder import VERDICT_DEADLINE_S, Recorder
@@ -12,7 +13,6 @@ from gpualert_common.supervise.recorder_link import RecorderLink, connect_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 EXIT_DEADLINE_S = 0.5

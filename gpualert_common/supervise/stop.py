@@ -22,10 +22,8 @@ from __future__ import annotations
 import signal
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gpualert_common.processes.pidfd import Process
-    from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.processes.pidfd import Process
+from gpualert_common.processes.tree import ProcessTree
 
 LAST_CALL_S = 2.0
 KILLING_S = 5.0

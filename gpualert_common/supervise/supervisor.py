@@ -9,26 +9,24 @@ import os
 import select
 import signal
 import time
+from collections.abc import Mapping, Sequence
 
-from gpualert_common.launch.signals import STOPS
+from gpualert_common.launch.signals import STOPS, Inbox
 from gpualert_common.processes.children import reap_adopted
 from gpualert_common.processes.pidfd import await_exit, is_ready
 from gpualert_common.processes.procfs import read_name
-from gpualert_common.spec import Ending, is_seconds
+from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.spec import Ending, RunSpec, is_seconds
 from gpualert_common.supervise.leader import Leader
 from gpualert_common.supervise.recorder import ended, note
+from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gpualert_common.launch.signals import Inbox
-    from gpualert_common.processes.tree import ProcessTree
-    from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
-    from gpualert_common.supervise.recorder_process import RecorderProcess
 
 _TICK_S = 1.0
 _BLIND_S = 0.02
