@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.spec import Ending, RunSpec
-    from gpualert_common.supervise import Supervised
+    from gpualert_common.supervise import SupervisedRun
 
 _STDOUT, _STDERR = 1, 2
 _START_S = 2.0
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     os._exit(supervised.ending.shell_code)
 
 
-def _alert(spec: RunSpec, supervised: Supervised, *, quiet: bool) -> None:
+def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
     """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
     try:
         alerts = tell(spec, supervised.record.path, supervised.sender)

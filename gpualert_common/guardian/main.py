@@ -162,7 +162,7 @@ def _guard(message: dict[str, Any]) -> None:
             warn=lambda: tell_early(spec, prepared.record.path),
         )
 
-    done = supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)
+    done = supervise(spec, plan, own_process=True, before_launch=before_launch, policy=guard)
     attend(done.record, spec.secrets, watch_fd)
 
 

@@ -24,7 +24,7 @@ def settle(logs: Sequence[LogFile], record: Record) -> Iterator[tuple[str, dict[
         dropped = record.read_number(count_file(log.name))
         if dropped:
             yield "log_dropped", {"log": log.name, "size_bytes": dropped}
-        if log.removed:
+        if log.is_removed:
             try:
                 yield "log_rescued", _copy_back(log, record)
             except OSError as error:

@@ -163,7 +163,7 @@ class Recorder:
     def _follow(self) -> None:
         poll = select.poll()
         poll.register(self._link.read_fd, select.POLLIN)
-        while self._ended is None and not self._link.closed:
+        while self._ended is None and not self._link.is_closed:
             poll.poll(TICK_S * 1000)
             self._read_link()
             self._link.flush()
@@ -174,7 +174,7 @@ class Recorder:
             if self._write_warnings():
                 self._plan.warn()
             for beside in self._beside:
-                problem = beside.see_to(self._age_s)
+                problem = beside.update(self._age_s)
                 if problem:
                     self._note("not_started", what=beside.name, problem=problem)
 
@@ -210,10 +210,10 @@ class Recorder:
 
     def _look_at_logs(self) -> None:
         for log in self._logs:
-            change = log.tampering()
+            change = log.detect_tampering()
             if change is not None:
                 self._note(**change)
-            if log.disk_full:
+            if log.is_disk_full:
                 self._note_full_disk()
         self._add_to_index()
 
@@ -256,7 +256,7 @@ class Recorder:
         self._record_exit(ending)
         self._link.send({"kind": "recorded"})
         for beside in self._beside:
-            beside.end(LAST_LOOK_S if ending.code != 0 else 0.0)
+            beside.stop(LAST_LOOK_S if ending.code != 0 else 0.0)
         if ending.code != 0:
             self._look_at_logs()
         self._settle_logs()
@@ -270,7 +270,7 @@ class Recorder:
             self._leave_for_history(ending)
         sender = self._plan.sender_for(self.verdict)
         self._link.send({"kind": "done", "sender": sender})
-        if self._link.unheard:  # the supervisor went without us, and knew of no end to tell
+        if self._link.has_no_reader:  # the supervisor went without us, and knew of no end to tell
             self._plan.late()
         self._release_reserve()
         if remembered:
