@@ -11,7 +11,6 @@ from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.channel_config import alerts_of, is_any_left
 from gpualert_common.processes.marker import run_marker
-from gpualert_common.processes.program import start_program
 from gpualert_common.spec import EARLY, RunSpec
 from gpualert_common.supervise import RecorderHooks, supervise
 
@@ -235,6 +234,8 @@ def beside(prepared: PreparedRun) -> dict[str, Callable[[], Popen[bytes]]]:
 
     One surveys the working directory where an alert could carry a file, one observes the machine.
     """
+    from gpualert_common.processes.program import start_program
+
     record, launch_record = prepared.record, prepared.launch_record
     found: dict[str, Callable[[], Popen[bytes]]] = {}
     if launch_record["alerts"] is not None:
