@@ -234,22 +234,21 @@ def beside(prepared: PreparedRun) -> dict[str, Callable[[], Popen[bytes]]]:
 
     One surveys the working directory where an alert could carry a file, one observes the machine.
     """
-    from gpualert_common.processes.program import start_program
-
     record, launch_record = prepared.record, prepared.launch_record
     found: dict[str, Callable[[], Popen[bytes]]] = {}
     if launch_record["alerts"] is not None:
-        found["survey"] = lambda: start_program(
-            "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
-        )
+        found["survey"] = lambda: _start_helper("artifacts.snapshot_program", record)
     if launch_record["observe"]:
-        found["observer"] = lambda: start_program(
-            "gpualert_common.telemetry.sampler",
-            record.path,
-            run_marker(record.run_id),
-            helper_of=record.run_id,
-        )
+        marker = run_marker(record.run_id)
+        found["observer"] = lambda: _start_helper("telemetry.sampler", record, marker)
     return found
+
+
+def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:
+    from gpualert_common.processes.program import start_program
+
+    module = f"gpualert_common.{program}"
+    return start_program(module, record.path, *arguments, helper_of=record.run_id)
 
 
 def _quiet_plan(spec: RunSpec, prepared: PreparedRun) -> RecorderHooks:
