@@ -114,7 +114,7 @@ def public_classes(module: Module) -> Iterator[str]:
 
 
 def defined_names(module: Module) -> Iterator[str]:
-    """Yield the names that a module defines: its own, of its classes, methods, fields, functions."""
+    """Yield the names that a module defines: its own, its classes, their members, its functions."""
     yield module.name.rpartition(".")[2]
     for node in module.tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
