@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpualert_common import config, store
+from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.judge import Judge
+from gpualert_common.model import Verdict
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
 from gpualert_common.spec import SCHEMA, Ending
 
@@ -35,7 +37,7 @@ def record_run(
     run_id: str | None = None,
     state_dir: str | None = None,
     log: bytes = b"",
-    verdict: Mapping[str, Any] | None = None,
+    verdict: Verdict | None = None,
     **facts: Any,
 ) -> Record:
     """The record of a run that has ended as ``ending`` says; one that is there already stands.
@@ -71,7 +73,7 @@ def _record_at(
     path: str,
     ending: Ending,
     log: bytes,
-    verdict: Mapping[str, Any] | None,
+    verdict: Verdict | None,
     facts: Mapping[str, Any],
 ) -> Record:
     runs, run_id = os.path.split(path)
@@ -96,7 +98,7 @@ def _record_at(
             judge = Judge(spec)
             judge.feed(LOG, log, 0)
             verdict = judge.conclude(ending, {"log_path": os.path.join(path, LOG)})
-        record.write_json(VERDICT, dict(verdict))
+        record.write_json(VERDICT, encode(verdict))
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
         os.rename(record.path, path)  # whole, or not there at all
     except BaseException as error:

@@ -35,7 +35,7 @@ def judge(entry: Entry, log: bytes) -> Judged:
     judge = Judge()
     judge.feed_stream(io.BytesIO(log), f"{entry.name}.log")
     verdict = judge.conclude(ending, {})
-    return Judged(entry, verdict["cause"], verdict["paper_class"], verdict["confidence"])
+    return Judged(entry, verdict.cause, verdict.paper_class, verdict.confidence)
 
 
 def read_log(corpus: str | os.PathLike[str], entry: Entry) -> bytes:

@@ -20,7 +20,7 @@ from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.succession import Succession
 from gpualert_common.guardian.view import LogView
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import proc
 from gpualert_common.supervise.patience import Patience
@@ -312,7 +312,7 @@ class RunHandle:
         ending = record.ending
         if ending is None:
             raise GuardianError(f"{record.path}: its guardian died before its end; {problem}")
-        return RunResult(record, ending, record.read_json(VERDICT))
+        return RunResult(record, ending, record.verdict)
 
     def _finish_lost(self) -> None:
         """Its guardian died: end what lives of the run, and complete the record."""

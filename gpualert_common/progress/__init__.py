@@ -17,7 +17,6 @@ from gpualert_common.progress.model import (
     Start,
 )
 from gpualert_common.progress.reader import ProgressReader
-from gpualert_common.progress.serial import from_json, to_json
 from gpualert_common.progress.starts import Beginning, beginning_of
 from gpualert_common.progress.training import Training
 from gpualert_common.progress.words import describe
@@ -40,10 +39,8 @@ __all__ = [
     "Training",
     "beginning_of",
     "describe",
-    "from_json",
     "merge",
     "read_index",
     "stepped",
     "timed",
-    "to_json",
 ]

@@ -17,7 +17,7 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "spec"}),
-    frozenset({"options", "toml_table"}),
+    frozenset({"codec", "options", "toml_table"}),
     frozenset({"rulefiles"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"observe", "progress", "store"}),
