@@ -18,6 +18,7 @@ from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.judge import Judge
 from gpualert_common.model import Verdict
+from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
 from gpualert_common.spec import SCHEMA, Ending
 
@@ -84,7 +85,7 @@ def _record_at(
             "run_id": run_id,
             "command": [],
             "logs": [LOG],
-            "host": os.uname().nodename,
+            "host": host_name(),
             "created_at": ending.started_at,
             "supervised": False,
             "rules": own_rules(),
