@@ -9,10 +9,10 @@ import sys
 from dataclasses import replace
 
 from gpualert_common import config, report
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
-from gpualert_common.judge import Judge
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Unmasked, markdown, terminal
@@ -28,7 +28,7 @@ def classify(options: argparse.Namespace) -> int:
     own = config.load({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    judge = Judge({"rules": own})
+    judge = RunClassifier({"rules": own})
     for log in options.logs:
         _read(judge, log)
     verdict = judge.conclude(ending, {})
@@ -54,7 +54,7 @@ def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
-def _read(judge: Judge, log: str) -> None:
+def _read(judge: RunClassifier, log: str) -> None:
     if log == "-":
         judge.feed_stream(sys.stdin.buffer, "stdin")
         return

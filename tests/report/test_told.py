@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import DamagedFileError
-from gpualert_common.judge import Judge
 from gpualert_common.model import (
     Claim,
     LogLocation,
@@ -60,7 +60,7 @@ LOGS = {
 
 def verdict_of(log: str, code: int) -> Verdict:
     """What is said of this log and this status."""
-    judge = Judge()
+    judge = RunClassifier()
     judge.feed("output.log", log.encode(), 0)
     ending = Ending(0.0)
     ending.code = code
