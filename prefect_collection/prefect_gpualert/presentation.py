@@ -54,8 +54,8 @@ def _row(claim: Claim, masks: Masks) -> Row:
     return {
         "claim": cell(claim.claim),
         "source": cell(claim.source),
-        "file": cell(claim.where and claim.where.file),
-        "line": claim.where and claim.where.line,
+        "file": cell(claim.where.file) if claim.where else None,
+        "line": claim.where.line if claim.where else None,
         "rank": claim.rank,
         "excerpt": cell(claim.excerpt),
     }
