@@ -57,7 +57,7 @@ _MOST_PREFIXES = 6
 _RANKS = frozenset({"torch", "tee", "mpi", "srun", "named", "determined"})
 
 
-class Line(NamedTuple):
+class PrefixedLine(NamedTuple):
     """A line without prefixes and escape sequences.
 
     ``rank`` is the rank a prefix named, ``stream`` what tells lines of one process from those of
@@ -71,7 +71,7 @@ class Line(NamedTuple):
     stamped: bool = False
 
 
-def normalise(piece: bytes) -> Line:
+def normalise(piece: bytes) -> PrefixedLine:
     """*piece* (escape sequences already gone) as text without its prefixes.
 
     Bytes that are not UTF-8 are replaced; NULs are dropped.  One space after a prefix goes with
@@ -93,4 +93,4 @@ def normalise(piece: bytes) -> Line:
             if kind in _RANKS and rank is None:
                 rank = int(match[kind])
         text = text[match.end() :]
-    return Line(text.rstrip(), rank, stream.rstrip(), stamped)
+    return PrefixedLine(text.rstrip(), rank, stream.rstrip(), stamped)
