@@ -23,8 +23,7 @@ from gpualert_common.supervise.supervisor import MAX_INTERRUPTIONS, Supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gpualert_common.model import Verdict
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
 
 __all__ = ["RecorderHooks", "SupervisedRun", "supervise"]
@@ -39,7 +38,7 @@ class SupervisedRun:
     __slots__ = ("ending", "record", "sender", "verdict")
 
     def __init__(
-        self, record: Record, ending: Ending, verdict: dict[str, Any] | None, sender: str
+        self, record: Record, ending: Ending, verdict: Verdict | None, sender: str
     ) -> None:
         self.record = record
         self.ending = ending

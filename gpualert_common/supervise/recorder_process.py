@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.model import Verdict
+
 EXIT_DEADLINE_S = 0.5
 """A disk that has not taken the exit record by then is stalled; the status does not wait for it."""
 _MAX_STARTS = 3
@@ -69,7 +71,7 @@ class RecorderProcess:
         return -1 if self._link is None or self._link.is_closed else self._link.read_fd
 
     @property
-    def verdict(self) -> dict[str, Any] | None:
+    def verdict(self) -> Verdict | None:
         """The verdict of a recorder in this process, once it is done."""
         return self._recorder.verdict if self._recorder is not None else None
 
