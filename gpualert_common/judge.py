@@ -59,10 +59,10 @@ class Judge:
         if self._seen is not None:
             self._seen.recall()
 
-    def look(self) -> list[dict[str, Any]]:
-        """Take in what was seen beside the logs of a run that goes on since the last time.
+    def update(self) -> list[dict[str, Any]]:
+        """Read new telemetry of a live run; return the events to append to the record.
 
-        What is to be written down of it as events of the record: warnings that come and go.
+        The events are warnings that were raised and withdrawn.
         """
         if self._seen is None or self._is_blind:
             return []

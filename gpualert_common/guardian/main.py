@@ -23,13 +23,13 @@ if __name__ == "__main__":
 import json
 import signal
 
-from gpualert_common.api import beside, judge_for, tell_early, tell_late
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.alert_wait import attend, watch
 from gpualert_common.guardian.keys import point
 from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
+from gpualert_common.run_hooks import RunHooks
 from gpualert_common.spec import RunSpec, is_number
-from gpualert_common.supervise import RecorderHooks, proc, supervise
+from gpualert_common.supervise import proc, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,16 +155,13 @@ def _guard(message: dict[str, Any]) -> None:
             raise _NobodyThereError
         _let_go_of_pipes(log)
 
-    def plan(prepared: Prepared) -> RecorderHooks:
-        return RecorderHooks(
-            lambda: judge_for(prepared),
-            looks=guard is not None,
-            beside=beside(prepared),
-            late=lambda: tell_late(spec, prepared.record.path),
-            warn=lambda: tell_early(spec, prepared.record.path),
-        )
-
-    done = supervise(spec, plan, own_process=True, before_launch=before_launch, guard=guard)
+    done = supervise(
+        spec,
+        lambda prepared: RunHooks(spec, prepared),
+        own_process=True,
+        before_launch=before_launch,
+        guard=guard,
+    )
     attend(done.record, spec.secrets, watch_fd)
 
 

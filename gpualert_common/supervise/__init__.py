@@ -11,7 +11,8 @@ from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.prepare import Prepared, prepare
 from gpualert_common.supervise.proc import own_children
-from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
+from gpualert_common.supervise.recorder import Recorder
+from gpualert_common.supervise.recorder_messages import end_message
 from gpualert_common.supervise.scribe_handle import ScribeHandle
 from gpualert_common.supervise.signals import Inbox
 from gpualert_common.supervise.stop import Stop
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
+    from gpualert_common.supervise.recorder_hooks import RecorderHooks
 
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""
 
-__all__ = ["RecorderHooks", "Supervised", "supervise"]
+__all__ = ["Supervised", "supervise"]
 
 
 class Supervised:
@@ -52,7 +54,7 @@ class Supervised:
 
 def supervise(
     spec: RunSpec,
-    plan: Callable[[Prepared], RecorderHooks],
+    hooks: Callable[[Prepared], RecorderHooks],
     *,
     own_process: bool,
     before_launch: Callable[[Prepared], None] = lambda _prepared: None,
@@ -82,7 +84,14 @@ def supervise(
         record.discard()
         raise
     scribe = ScribeHandle(
-        lambda link: Recorder(record, prepared.launch_record, prepared.logs, plan(prepared), link),
+        lambda link: Recorder(
+            record,
+            prepared.launch_record,
+            prepared.logs,
+            hooks(prepared),
+            link,
+            reports_leases=guard is not None,
+        ),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
     )
@@ -118,7 +127,7 @@ def _launch_and_watch(
     except spawn.NotStartedError as error:
         os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
         ending = _not_started(error)
-        scribe.finish(ended(ending, []))
+        scribe.finish(end_message(ending, []))
         return ending
     except OSError as error:
         record.discard()
@@ -180,7 +189,7 @@ def _end_unwatched(record: Record, scribe: ScribeHandle, error: BaseException) -
             for pid in children:
                 _reap(pid)
             ending.ended_at = time.time()
-            scribe.finish(ended(ending, []))
+            scribe.finish(end_message(ending, []))
         except BaseException:  # noqa: BLE001 - the child must not outlive its caller
             continue
 

@@ -12,7 +12,7 @@ import time
 
 from gpualert_common.spec import Ending, is_seconds
 from gpualert_common.supervise import libc, proc
-from gpualert_common.supervise.recorder import ended, note
+from gpualert_common.supervise.recorder_messages import end_message, event_message
 from gpualert_common.supervise.signals import STOPS
 from gpualert_common.supervise.stop import Stop
 
@@ -148,7 +148,7 @@ class Watch:
         )
 
     def _tell(self, event: str, **fields: Any) -> None:
-        self._scribe.tell(note(event, **fields))
+        self._scribe.tell(event_message(event, **fields))
 
     # -- the child -------------------------------------------------------------------------
 
@@ -336,7 +336,7 @@ class Watch:
         if self._inbox is not None:
             self._inbox.take()
             self._scribe.impatient_fd = self._inbox.fd
-        self._scribe.finish(ended(self.ending, self.survivors))
+        self._scribe.finish(end_message(self.ending, self.survivors))
 
     def _living(self) -> list[dict[str, Any]]:
         try:

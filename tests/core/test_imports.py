@@ -25,6 +25,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
     frozenset({"seen"}),
     frozenset({"judge", "notify"}),
+    frozenset({"run_hooks"}),
     frozenset({"api", "corpus", "recover", "unsupervised"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),

@@ -1,0 +1,120 @@
+"""Classifier, helper processes and alerts of a supervised run, as the recorder needs them.
+
+The same for ``run()``, the program and the guardian.  Nothing heavy is imported before the recorder
+asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gpualert_common.notify.channel_config import is_any_left
+from gpualert_common.spec import EARLY
+from gpualert_common.supervise.terminal_output import TerminalOutput
+from gpualert_common.supervise.tree import BESIDE, mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from subprocess import Popen
+    from typing import Any
+
+    from gpualert_common.record import Record
+    from gpualert_common.spec import RunSpec
+    from gpualert_common.supervise.live_classifier import LogClassifier
+    from gpualert_common.supervise.prepare import Prepared
+
+OWN, LEFT = "own", "left"
+"""Which alerts a sender has to send: those of this run, or only those that other runs left."""
+
+
+class RunHooks:
+    """The recorder's hooks of one run; without a ``terminal`` nothing is shown."""
+
+    def __init__(
+        self, spec: RunSpec, prepared: Prepared, terminal: TerminalOutput | None = None
+    ) -> None:
+        self._spec = spec
+        self._prepared = prepared
+        self._record = prepared.record
+        self.terminal = TerminalOutput() if terminal is None else terminal
+
+    def make_classifier(self) -> LogClassifier:
+        """Return the classifier of the run's logs, imported now."""
+        from gpualert_common.judge import Judge
+
+        return Judge(self._prepared.launch_record, self._record)
+
+    def helper_processes(self) -> dict[str, Callable[[], Popen[bytes]]]:
+        """Return a function that starts each helper process.
+
+        One surveys the working directory, where an alert could carry a file; one samples the
+        machine.
+        """
+        launch_record, record = self._prepared.launch_record, self._record
+        found: dict[str, Callable[[], Popen[bytes]]] = {}
+        if launch_record["alerts"] is not None:
+            found["survey"] = lambda: _start("collect", record)
+        if launch_record["observe"]:
+            found["observer"] = lambda: _start("observe", record, mark(record.run_id))
+        return found
+
+    def needed_sender(self, verdict: Mapping[str, Any] | None) -> str:
+        """Return which alerts a sender has to send at this end: OWN, LEFT, or empty for none."""
+        alerts = self._spec.alerts
+        if alerts is not None:
+            is_well = verdict is not None and verdict["cause"] == "none"
+            if not is_well or alerts["on"] == "always" or self._has_warned(verdict):
+                return OWN
+        return LEFT if is_any_left(self._record.path) else ""
+
+    def _has_warned(self, verdict: Mapping[str, Any] | None) -> bool:
+        """True where people got a warning, and must learn how the run ended."""
+        if self._spec.alerts is None or not self._spec.alerts.get("warn") or verdict is None:
+            return False
+        return any(one["kind"].startswith(EARLY) for one in verdict["warnings"])
+
+    def send_alerts_detached(self) -> None:
+        """Send the run's alerts without waiting for them."""
+        if self._spec.alerts is not None:
+            from gpualert_common.notify.sender_launch import dispatch
+
+            dispatch(self._record.path, secrets=self._spec.secrets, deadline_s=0.0)
+
+    def send_warnings(self) -> None:
+        """Send the warnings raised so far, where the run wants them; returns at once."""
+        if self._spec.alerts is not None and self._spec.alerts.get("warn"):
+            from gpualert_common.notify.sender_launch import send_warnings
+
+            send_warnings(self._record.path, self._spec.secrets)
+
+
+def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
+    """Send the alerts of a run that has ended; return the fields of each within their deadline.
+
+    ``sender`` is as :meth:`RunHooks.needed_sender` returned it.  Nobody waits for the alerts that
+    other runs left behind.
+    """
+    from gpualert_common.notify.sender_launch import dispatch
+
+    if sender != OWN or spec.alerts is None:
+        return dispatch(record_path, own=False, deadline_s=0.0)
+    return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
+
+
+def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
+    """Execute the ``process.py`` of a room, out of reach of the keyboard's signals."""
+    import subprocess
+    import sys
+
+    nothing = subprocess.DEVNULL
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
+    return subprocess.Popen(
+        [sys.executable or "python3", "-I", file, record.path, *arguments],
+        env={**os.environ, BESIDE: mark(record.run_id)},
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
+        cwd="/",
+        start_new_session=True,
+    )
