@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gpualert_common.notify.channel_config import is_any_left
+from gpualert_common.notify.undelivered import has_undelivered
 from gpualert_common.spec import EARLY
 from gpualert_common.supervise.terminal_output import TerminalOutput
 from gpualert_common.supervise.tree import BESIDE, mark
@@ -66,7 +66,7 @@ class RunHooks:
             is_well = verdict is not None and verdict["cause"] == "none"
             if not is_well or alerts["on"] == "always" or self._has_warned(verdict):
                 return OWN
-        return LEFT if is_any_left(self._record.path) else ""
+        return LEFT if has_undelivered(self._record.path) else ""
 
     def _has_warned(self, verdict: Mapping[str, Any] | None) -> bool:
         """True where people got a warning, and must learn how the run ended."""

@@ -61,9 +61,9 @@ def _alert(spec: RunSpec, supervised: Supervised, *, quiet: bool) -> None:
     try:
         alerts = send_alerts(spec, supervised.record.path, supervised.sender)
         if not quiet and alerts:
-            from gpualert_common.notify.status_text import told
+            from gpualert_common.notify.status_text import format_status
 
-            words = "".join(f"gpualert: alert {told(fields)}\n" for fields in alerts)
+            words = "".join(f"gpualert: alert {format_status(fields)}\n" for fields in alerts)
             os.write(_STDERR, words.encode("utf-8", "replace"))
     except Exception:  # noqa: BLE001 - the boundary: no fault of an alert reaches the status
         pass

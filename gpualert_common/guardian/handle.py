@@ -14,7 +14,7 @@ from gpualert_common import store
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError, SupersededError
 from gpualert_common.guardian import launch, result
-from gpualert_common.guardian.alert_wait import AlertWaiter, deadline_of
+from gpualert_common.guardian.alert_waiter import AlertWaiter, alert_deadline
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.lease import LeaseRenewer
@@ -367,7 +367,7 @@ class RunHandle:
         ``secrets``.  Waits no longer than the run's ``notify_deadline`` and ``within_s``, and
         raises only what others throw in, or ``check``, which is called many times a second.
         """
-        deadline = deadline_of(self.record, within_s)
+        deadline = alert_deadline(self.record, within_s)
         return AlertWaiter(self.record, secrets).wait(deadline, check)
 
     def handover(self, within_s: float) -> None:

@@ -14,10 +14,10 @@ from gpualert_common import errors
 from gpualert_common.errors import GuardianError, NoDurableLogError
 from gpualert_common.guardian import main
 from gpualert_common.guardian.attempt import Attempt, fingerprint
+from gpualert_common.guardian.follower import describe_follower
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise import proc
 
 _LAST_WORDS = 2000
 
@@ -55,7 +55,7 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
     settled = settle(spec, attempt)
     message = {
         "spec": settled,
-        "follower": follower(),
+        "follower": describe_follower(),
         "sys_path": [entry for entry in sys.path if os.path.isabs(entry)],
         "key_folder": key.path if key is not None else None,
         "lock_fd": key.fd if key is not None else -1,
@@ -116,17 +116,6 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
         }
     fields["inherit"] = False
     return fields
-
-
-def follower() -> dict[str, Any]:
-    """This process, as a guardian of the same host can recognise it."""
-    status = proc.read_stat(os.getpid())
-    return {
-        "pid": os.getpid(),
-        "start_ticks": status.start_ticks if status is not None else 0,
-        "boot": proc.boot_id(),
-        "pids": proc.pid_namespace(),
-    }
 
 
 def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str, Any]:

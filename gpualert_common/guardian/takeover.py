@@ -11,8 +11,9 @@ from typing import Any
 from gpualert_common import recover as recovery
 from gpualert_common.errors import GPUAlertError, GuardianError, RecordError
 from gpualert_common.guardian.attempt import Attempt, Predecessor, TakeoverAction, decide
+from gpualert_common.guardian.follower import describe_follower
 from gpualert_common.guardian.keys import Key
-from gpualert_common.guardian.launch import follower, settle
+from gpualert_common.guardian.launch import settle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.run_location import fence_s
 from gpualert_common.record import EXIT, SPEC, SUCCESSOR, Record, make_directory
@@ -181,7 +182,7 @@ class Takeover:
                 fingerprint=self._fingerprint,
                 adopt_within_s=self._attempt.adopt_within_s,
                 lease_s=self._attempt.lease_s,
-                follower=follower(),
+                follower=describe_follower(),
             )
             deadline = time.monotonic() + _ANSWER_S
             while time.monotonic() < deadline and (record.held or far):

@@ -11,9 +11,9 @@ from typing import Any
 from gpualert_common import collect
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Attachment, Bundle
+from gpualert_common.notify.alert_facts import alerts_in, read_lenient
 from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.schedule import alerts_in, readable
 from gpualert_common.record import OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Alert, alert_of, render, render_warning, speaker, warning_of
@@ -69,7 +69,7 @@ def compose_warning(
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
     """The least that people must hear."""
     spec = record.spec
-    verdict = readable(record, VERDICT) or {}
+    verdict = read_lenient(record, VERDICT) or {}
     lines = [
         f"{spec.get('name') or record.run_id}: {verdict.get('disposition', 'ended')}",
         str(verdict.get("headline") or "no verdict could be made"),
@@ -96,7 +96,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
         record,
         bundle,
         redactor=redactor,
-        outcome=readable(record, OUTCOME),
+        outcome=read_lenient(record, OUTCOME),
         log_lines=collect.log_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)

@@ -215,7 +215,7 @@ def test_callback_without_the_secret(lab: Lab) -> None:
         handle.wait()
         handle.outcome("up_for_retry", final=False, next_within_s=4.0)
         handle.await_alerts()
-    send(handle.record, others=[alerts()["channels"][0]], now=True)
+    send(handle.record, extra_channels=[alerts()["channels"][0]], send_now=True)
     assert states(handle.record) == {"given": "held", "mailbox": "sent"}
     until(lambda: states(handle.record)["given"] == "sent", "the guardian to send its own")
 

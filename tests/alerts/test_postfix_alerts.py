@@ -92,8 +92,8 @@ def test_attempts_and_callbacks_add_nothing(lab: Lab) -> None:
                 handle.outcome("failed" if last else "up_for_retry", final=last)
                 handle.await_alerts()
             if last:
-                send(handle.record, now=True)
-                send(handle.record, others=[channel(server)], now=True)
+                send(handle.record, send_now=True)
+                send(handle.record, extra_channels=[channel(server)], send_now=True)
             assert states(handle.record) == {"mail": "sent" if last else "held"}
         (mail,) = server.mails()
         assert "attempt 2" in mail["Subject"]

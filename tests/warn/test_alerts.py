@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.judge import Judge
-from gpualert_common.notify.schedule import bring_warnings_up_to_date
+from gpualert_common.notify.reconciliation import queue_warnings
 from gpualert_common.observe.source import Event
 from gpualert_common.record import SPEC, Record, describe
 from gpualert_common.spec import RunSpec, message_id
@@ -158,7 +158,7 @@ def test_fault_and_silence(lab: Lab) -> None:
         record.append_event(**event)
     by_kind = {event["kind"]: event["part_of"] for event in events}
     assert by_kind == {"xid": None, "gpu_idle": "xid", "log_silent": "xid"}
-    assert [entry.about for entry in bring_warnings_up_to_date(record)] == ["early_xid"]
+    assert [entry.about for entry in queue_warnings(record)] == ["early_xid"]
     assert not Judge(record.spec, record).update()
 
 
