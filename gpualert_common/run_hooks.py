@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from gpualert_common.notify.undelivered import has_undelivered
+from gpualert_common.processes.marker import HELPER_OF, run_marker
 from gpualert_common.spec import EARLY
 from gpualert_common.supervise.terminal_output import TerminalOutput
-from gpualert_common.supervise.tree import BESIDE, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class RunHooks:
         if launch_record["alerts"] is not None:
             found["survey"] = lambda: _start("collect", record)
         if launch_record["observe"]:
-            found["observer"] = lambda: _start("observe", record, mark(record.run_id))
+            found["observer"] = lambda: _start("observe", record, run_marker(record.run_id))
         return found
 
     def needed_sender(self, verdict: Mapping[str, Any] | None) -> str:
@@ -111,7 +111,7 @@ def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
     file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
     return subprocess.Popen(
         [sys.executable or "python3", "-I", file, record.path, *arguments],
-        env={**os.environ, BESIDE: mark(record.run_id)},
+        env={**os.environ, HELPER_OF: run_marker(record.run_id)},
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,

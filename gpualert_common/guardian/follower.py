@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from gpualert_common.processes.host import boot_id, pid_namespace
+from gpualert_common.processes.pidfd import open_pidfd
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.spec import is_number
-from gpualert_common.supervise import proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,12 +18,12 @@ _MOST_PID = 1 << 22
 
 def describe_follower() -> dict[str, Any]:
     """Return a description of this process that its guardian can check."""
-    status = proc.read_stat(os.getpid())
+    status = read_stat(os.getpid())
     return {
         "pid": os.getpid(),
         "start_ticks": status.start_ticks if status is not None else 0,
-        "boot": proc.boot_id(),
-        "pids": proc.pid_namespace(),
+        "boot": boot_id(),
+        "pids": pid_namespace(),
     }
 
 
@@ -33,14 +35,14 @@ def open_follower(follower: object) -> tuple[int, int]:
     """
     if not isinstance(follower, dict):
         return 0, -1
-    here = (proc.boot_id(), proc.pid_namespace())
+    here = (boot_id(), pid_namespace())
     pid = follower.get("pid")
     if (follower.get("boot"), follower.get("pids")) != here or not is_number(pid):
         return 0, -1
     if not 0 < pid < _MOST_PID:
         return 0, -1
-    fd = proc.open_pidfd(pid)
-    status = proc.read_stat(pid)
+    fd = open_pidfd(pid)
+    status = read_stat(pid)
     if fd >= 0 and (status is None or status.start_ticks != follower.get("start_ticks")):
         os.close(fd)
         fd = _open_ended_pipe()  # it has ended, and its number may be another process's

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpualert_common.guardian.follower import open_follower
-from gpualert_common.supervise import proc
+from gpualert_common.processes.pidfd import is_ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class GuardianPolicy:
 
     def handle_leases(self, leases: Mapping[str, int] | None, now: float) -> Events:
         """Return the events that follow from the leases in the record; None: it was removed."""
-        is_alive = self.follower_fd >= 0 and not proc.is_ready(self.follower_fd)
+        is_alive = self.follower_fd >= 0 and not is_ready(self.follower_fd)
         if leases is None:
             self._ownership.observe_missing_record(now, alive=is_alive)
             return []

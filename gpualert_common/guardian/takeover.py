@@ -16,10 +16,11 @@ from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import settle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.run_location import fence_s
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import EXIT, SPEC, SUCCESSOR, Record, make_directory
 from gpualert_common.spec import SCHEMA, Ending, RunSpec
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark
 
 _POLL_S = 0.1
 _ANSWER_S = 5.0
@@ -222,7 +223,9 @@ class Takeover:
         while _is_marked(name):
             self._say(f"run {name} has no record any more; ending what lives of it")
             self._count_ending(name)
-            Stop(Tree(None, mark(name)), SIGTERM, self._spec.grace_s, time.monotonic()).complete()
+            Stop(
+                ProcessTree(None, run_marker(name)), SIGTERM, self._spec.grace_s, time.monotonic()
+            ).complete()
 
     def _outwait(self, path: str) -> None:
         """Wait until a run that nothing here can see has ended, as its host promised."""
@@ -297,7 +300,7 @@ def _leaves_remains(record: Record, state: str) -> bool:
 
 
 def _is_marked(run_id: str) -> bool:
-    members = Tree(None, mark(run_id)).members()
+    members = ProcessTree(None, run_marker(run_id)).members()
     for process in members:
         process.close()
     return bool(members)

@@ -7,16 +7,17 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.processes.children import list_children
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.prepare import Prepared, prepare
-from gpualert_common.supervise.proc import own_children
 from gpualert_common.supervise.recorder import Recorder
 from gpualert_common.supervise.recorder_messages import end_message
 from gpualert_common.supervise.scribe_handle import ScribeHandle
 from gpualert_common.supervise.signals import Inbox
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark
 from gpualert_common.supervise.watch import Watch
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ def _launch_and_watch(
     env = spawn.environment(spec, record.run_id)
     copiers: list[int] = []
     outputs = _outputs(spec, prepared, copiers)
-    others = copiers if inbox is None else own_children()
+    others = copiers if inbox is None else list_children()
     adopts = inbox is not None and libc.become_subreaper()  # what it starts may be orphaned at once
     try:
         child = spawn.spawn(spec, env, outputs[0], outputs[-1], own_process=inbox is not None)
@@ -143,7 +144,7 @@ def _launch_and_watch(
         prepared.log_fds = []
     if inbox is not None:
         inbox.arm()
-    tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=others)
+    tree = ProcessTree(child.pid, run_marker(record.run_id), adopts=adopts, exclude=others)
     watch = Watch(child, spec, tree, scribe, inbox, guard, copiers)
     watch.run()
     return watch.ending
@@ -180,7 +181,7 @@ def _end_unwatched(record: Record, scribe: ScribeHandle, error: BaseException) -
         if scribe.finished:
             return
         try:
-            tree = Tree(None, mark(record.run_id))
+            tree = ProcessTree(None, run_marker(record.run_id))
             ending = Ending(time.time())
             ending.signal = int(signal.SIGTERM)
             ending.sender = {"command": type(error).__name__, "pid": os.getpid()}

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 
-from gpualert_common.supervise.patience import Patience
+from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class LiveClassifier:
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
-        self._reading: Patience | None = None
+        self._reading: LoadScaledDeadline | None = None
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: dict[str, Any] | None = None
@@ -93,12 +93,12 @@ class LiveClassifier:
     ) -> dict[str, Any] | None:
         """Return the verdict, or None with ``problem`` set when it is not ready in time."""
         self._end = ending, facts
-        self._reading = Patience(deadline_s * _READING_SHARE)
+        self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
-        patience = Patience(deadline_s)
-        while self._thread.is_alive() and (left_s := patience.left_s()):
+        deadline = LoadScaledDeadline(deadline_s)
+        while self._thread.is_alive() and (left_s := deadline.left_s()):
             self._thread.join(left_s)
         if self._thread.is_alive():
             # An interpreter that exits while the thread is inside of RE2 aborts.

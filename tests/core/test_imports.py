@@ -16,9 +16,10 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "causes", "errors", "model", "spec"}),
+    frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
     frozenset({"options", "toml_table"}),
     frozenset({"rulefiles"}),
+    frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"observe", "progress", "store"}),
     frozenset({"history"}),

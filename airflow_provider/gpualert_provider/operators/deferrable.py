@@ -25,6 +25,7 @@ from gpualert_common import config
 from gpualert_common.errors import GPUAlertError, RecordError, SupersededError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
+from gpualert_common.processes.host import host_name
 from gpualert_common.recover import elsewhere
 from gpualert_provider import deferred
 from gpualert_provider.workplace import Workplace
@@ -165,7 +166,7 @@ class DeferrableOperator(BashOperator):
         if left is None:
             if failed is not None:
                 failed(context)  # raises
-            raise AirflowFailException(_not_shared(event, f"{os.uname().nodename}: {problem}"))
+            raise AirflowFailException(_not_shared(event, f"{host_name()}: {problem}"))
         record, owner, _number = left
         agreed = (record.spec.get("custody") or {}).get("fingerprint")
         attempt = replace(attempt, owner=owner, fingerprint=agreed)
