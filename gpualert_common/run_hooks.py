@@ -41,9 +41,9 @@ class RunHooks:
 
     def make_classifier(self) -> LogClassifier:
         """Return the classifier of the run's logs, imported now."""
-        from gpualert_common.judge import Judge
+        from gpualert_common.classifier import RunClassifier
 
-        return Judge(self._prepared.launch_record, self._record)
+        return RunClassifier(self._prepared.launch_record, self._record)
 
     def helper_processes(self) -> dict[str, Callable[[], Popen[bytes]]]:
         """Return a function that starts each helper process.
