@@ -54,9 +54,11 @@ class RunHooks:
         launch_record, record = self._prepared.launch_record, self._record
         found: dict[str, Callable[[], Popen[bytes]]] = {}
         if launch_record["alerts"] is not None:
-            found["survey"] = lambda: _start("collect", record)
+            found["survey"] = lambda: _start("artifacts/snapshot_program.py", record)
         if launch_record["observe"]:
-            found["observer"] = lambda: _start("observe", record, run_marker(record.run_id))
+            found["observer"] = lambda: _start(
+                "telemetry/sampler.py", record, run_marker(record.run_id)
+            )
         return found
 
     def needed_sender(self, verdict: Mapping[str, Any] | None) -> str:
@@ -102,13 +104,13 @@ def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, 
     return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
 
 
-def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Execute the ``process.py`` of a room, out of reach of the keyboard's signals."""
+def _start(program: str, record: Record, *arguments: str) -> Popen[bytes]:
+    """Execute a program of ours, out of reach of the keyboard's signals."""
     import subprocess
     import sys
 
     nothing = subprocess.DEVNULL
-    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
     return subprocess.Popen(
         [sys.executable or "python3", "-I", file, record.path, *arguments],
         env={**os.environ, HELPER_OF: run_marker(record.run_id)},
