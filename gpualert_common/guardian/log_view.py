@@ -66,7 +66,7 @@ class LogView:
         """Give back the descriptor."""
         os.close(self._fd)
 
-    def look(self, *, last: bool = False) -> list[str]:
+    def take_lines(self, *, last: bool = False) -> list[str]:
         """The lines to show now; with ``last`` also those that were held back for the end."""
         now = time.monotonic()
         rate = RATE_LINES_S if self._shown < FAST_LINES else SLOW_RATE_LINES_S

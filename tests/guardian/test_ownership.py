@@ -11,7 +11,7 @@ from gpualert_common.guardian.attempt import (
     Attempt,
     Predecessor,
     TakeoverAction,
-    decide,
+    choose_action,
     fingerprint,
 )
 from gpualert_common.guardian.ownership import (
@@ -216,34 +216,34 @@ def test_each_state_can_be_stopped() -> None:
 
 DECISIONS: list[tuple[Predecessor, TakeoverAction]] = [
     (Predecessor("ended"), TakeoverAction.CLAIM),
-    (Predecessor("ended", claimed=True), TakeoverAction.LAUNCH),
-    (Predecessor("ended", stopped=True), TakeoverAction.LAUNCH),
-    (Predecessor("ended", known=False), TakeoverAction.LAUNCH),
-    (Predecessor("ended", same=False), TakeoverAction.LAUNCH),
+    (Predecessor("ended", is_claimed=True), TakeoverAction.LAUNCH),
+    (Predecessor("ended", is_stopped=True), TakeoverAction.LAUNCH),
+    (Predecessor("ended", has_status=False), TakeoverAction.LAUNCH),
+    (Predecessor("ended", is_same=False), TakeoverAction.LAUNCH),
     (Predecessor("orphaned", number=1), TakeoverAction.ADOPT),
     (Predecessor("orphaned", number=9), TakeoverAction.ADOPT),
-    (Predecessor("orphaned", same=False), TakeoverAction.STOP),
+    (Predecessor("orphaned", is_same=False), TakeoverAction.STOP),
     (Predecessor("running", number=1), TakeoverAction.ADOPT),
     (Predecessor("running", number=2), TakeoverAction.WAIT),
     (Predecessor("running", number=3), TakeoverAction.WAIT),
-    (Predecessor("running", number=1, same=False), TakeoverAction.STOP),
-    (Predecessor("running", number=2, same=False), TakeoverAction.WAIT),
+    (Predecessor("running", number=1, is_same=False), TakeoverAction.STOP),
+    (Predecessor("running", number=2, is_same=False), TakeoverAction.WAIT),
     (Predecessor("starting"), TakeoverAction.WAIT),
     (Predecessor("stopping", number=1), TakeoverAction.WAIT),
-    (Predecessor("stopping", same=False), TakeoverAction.WAIT),
+    (Predecessor("stopping", is_same=False), TakeoverAction.WAIT),
     (Predecessor("lost"), TakeoverAction.LAUNCH),
-    (Predecessor("lost", remains=True), TakeoverAction.END_REMAINS),
-    (Predecessor("running", number=1, far=True, silent=True), TakeoverAction.FENCE),
-    (Predecessor("stopping", far=True, silent=True), TakeoverAction.FENCE),
-    (Predecessor("running", number=1, far=True), TakeoverAction.ADOPT),
-    (Predecessor("ended", far=True, silent=True), TakeoverAction.CLAIM),
+    (Predecessor("lost", has_remains=True), TakeoverAction.END_REMAINS),
+    (Predecessor("running", number=1, is_far=True, is_silent=True), TakeoverAction.FENCE),
+    (Predecessor("stopping", is_far=True, is_silent=True), TakeoverAction.FENCE),
+    (Predecessor("running", number=1, is_far=True), TakeoverAction.ADOPT),
+    (Predecessor("ended", is_far=True, is_silent=True), TakeoverAction.CLAIM),
 ]
 
 
 @pytest.mark.parametrize(("before", "step"), DECISIONS, ids=str)
 def test_decisions(before: Predecessor, step: TakeoverAction) -> None:
     """The next step of attempt 2 about the run before it."""
-    assert decide(before, 2) is step
+    assert choose_action(before, 2) is step
 
 
 @pytest.mark.parametrize(

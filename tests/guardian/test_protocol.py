@@ -1,8 +1,8 @@
 """Every interleaving of a small world: attempts, guardians and a child, with faults anywhere.
 
-The decisions are the real ones (:class:`Ownership`, :func:`decide`).  Processes and files are
-modelled as small as possible: an action is all that one party does between two looks at the disk.
-No party has to act, so the model includes parties that are frozen, slow or cut off for a while.
+The decisions are the real ones (:class:`Ownership`, :func:`choose_action`).  Processes and files
+are modelled as small as possible: an action is all that one party does between two looks at the
+disk.  No party has to act, so the model includes parties that are frozen, slow or cut off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import attempt
-from gpualert_common.guardian.attempt import Predecessor, TakeoverAction, decide
+from gpualert_common.guardian.attempt import Predecessor, TakeoverAction, choose_action
 from gpualert_common.guardian.ownership import MOST_GAP_S, Ownership, OwnershipTerms
 
 LEASE_S = 3.0
@@ -200,10 +200,10 @@ def _predecessor(run: Run) -> Predecessor:
     return Predecessor(
         state,
         number=run.adopted_by[-1] + 1 if run.adopted_by else run.number,
-        known=run.ended == "known",
-        claimed=run.claimed_by is not None,
-        stopped=run.stopping,
-        remains=state == "lost" and run.child,
+        has_status=run.ended == "known",
+        is_claimed=run.claimed_by is not None,
+        is_stopped=run.stopping,
+        has_remains=state == "lost" and run.child,
     )
 
 
@@ -214,7 +214,7 @@ def _decide(world: World, index: int) -> None:
         return
     run = world.runs[-1]
     face.run = len(world.runs) - 1
-    match decide(_predecessor(run), face.number):
+    match choose_action(_predecessor(run), face.number):
         case TakeoverAction.LAUNCH:
             if run.guardian == "dead":
                 run.ended = run.ended or "unknown"
@@ -439,7 +439,7 @@ def test_three_attempts(faults: int, stops: int, adopt_within_s: float) -> None:
 
 def _broken(state: str, step: TakeoverAction) -> Callable[[Predecessor, int], TakeoverAction]:
     def broken(before: Predecessor, number: int) -> TakeoverAction:
-        return step if before.state == state else attempt.decide(before, number)
+        return step if before.state == state else attempt.choose_action(before, number)
 
     return broken
 
@@ -447,7 +447,7 @@ def _broken(state: str, step: TakeoverAction) -> Callable[[Predecessor, int], Ta
 @pytest.mark.parametrize("state", ["starting", "running", "orphaned", "stopping", "lost"])
 def test_a_hasty_launch_is_found(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An attempt that launches beside a run in that state breaks a promise, and is seen to."""
-    monkeypatch.setitem(globals(), "decide", _broken(state, TakeoverAction.LAUNCH))
+    monkeypatch.setitem(globals(), "choose_action", _broken(state, TakeoverAction.LAUNCH))
     faces = [Face(number=1), Face(number=2)]
     with pytest.raises(AssertionError, match=r"two trainings|goes on"):
         explore(World(faces, 4.0, faults=1, stops=1))
