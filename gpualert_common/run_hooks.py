@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
+    from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.live_classifier import LogClassifier
-    from gpualert_common.supervise.prepare import Prepared
 
 OWN, LEFT = "own", "left"
 """Which alerts a sender has to send: those of this run, or only those that other runs left."""
@@ -32,7 +32,7 @@ class RunHooks:
     """The recorder's hooks of one run; without a ``terminal`` nothing is shown."""
 
     def __init__(
-        self, spec: RunSpec, prepared: Prepared, terminal: TerminalOutput | None = None
+        self, spec: RunSpec, prepared: PreparedRun, terminal: TerminalOutput | None = None
     ) -> None:
         self._spec = spec
         self._prepared = prepared

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import Supervised
-    from gpualert_common.supervise.prepare import Prepared
     from gpualert_common.supervise.terminal_output import ClosingText
 
 _STDOUT, _STDERR = 1, 2
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         return _detach(spec, quiet=quiet)
     offsets = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
-    def hooks(prepared: Prepared) -> RunHooks:
+    def hooks(prepared: PreparedRun) -> RunHooks:
         terminal = TerminalOutput(
             _forwards(spec),
             greeting="" if quiet else _greeting(prepared),
@@ -108,12 +108,12 @@ def _forwards(spec: RunSpec) -> dict[str, int]:
     return {name: fd for name, fd in targets.items() if not is_discard(fd)}
 
 
-def _greeting(prepared: Prepared) -> str:
+def _greeting(prepared: PreparedRun) -> str:
     tried = "".join(f"gpualert: no log at {place}: {what}\n" for place, what in prepared.tried)
     return tried + (f"gpualert: the record is {prepared.record.path}\n" if tried else "")
 
 
-def _closing_text(prepared: Prepared) -> ClosingText:
+def _closing_text(prepared: PreparedRun) -> ClosingText:
     def format_end(verdict: dict[str, Any] | None, ending: Ending) -> str:
         from gpualert_common import report
 

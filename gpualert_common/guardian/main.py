@@ -37,7 +37,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.supervise.prepare import Prepared
+    from gpualert_common.launch.preparation import PreparedRun
+
 
 GO = b"go\n"
 LOG = "guardian.log"
@@ -68,7 +69,7 @@ def _supervise(message: dict[str, Any]) -> None:
     spec = RunSpec(**message["spec"])
     alerts_fd = -1
 
-    def before_launch(prepared: Prepared) -> None:
+    def before_launch(prepared: PreparedRun) -> None:
         nonlocal alerts_fd
         alerts_fd = lock_alerts(prepared.record)
         log = prepared.record.create_log(LOG)

@@ -104,9 +104,9 @@ class RunFollower:
 
     def _find_notable(self, lines: bytes) -> list[int]:
         """Return the starts of *lines* that are shown in any case; loads the rules at need."""
-        from gpualert_common.classifier import telling_lines
+        from gpualert_common.classifier import find_notable_lines
 
-        return telling_lines(lines, self.record.spec.get("rules"))
+        return find_notable_lines(lines, self.record.spec.get("rules"))
 
     def _goes_on(self) -> bool:
         """False when the run has ended or lost its guardian."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.spec import Ending
-    from gpualert_common.supervise.logfile import LogFile
 
     class LogClassifier(Protocol):
         """Turns logs and an ending into a verdict; each method may raise or hang."""

@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.record import Record
-    from gpualert_common.supervise.logfile import LogFile
 
 _INDEX_LEAST_S = 1.0
 _INDEX_SHARE = 1 / 1000

@@ -2,7 +2,7 @@
 
 The supervisor must not wait for any of these, so the recorder does: a forked process under the CLI
 (a process in a disk's uninterruptible sleep cannot be reaped, and would take the exit status with
-it), a thread inside a caller's process.  Both speak over a :class:`~.link.Link`:
+it), a thread inside a caller's process.  Both speak over a :class:`~.recorder_link.RecorderLink`:
 
 =====================  ======================================================
 to the recorder        event (to be appended), ended (with the ending)
@@ -19,7 +19,7 @@ import time
 
 from gpualert_common.record import VERDICT
 from gpualert_common.spec import Ending
-from gpualert_common.supervise.beside import Beside
+from gpualert_common.supervise.helper_process import HelperProcess
 from gpualert_common.supervise.live_classifier import LiveClassifier
 from gpualert_common.supervise.record_writer import RecordWriter
 
@@ -27,10 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.record import Record
-    from gpualert_common.supervise.link import Link
-    from gpualert_common.supervise.logfile import LogFile
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
+    from gpualert_common.supervise.recorder_link import RecorderLink
 
 TICK_S = 0.25
 VERDICT_DEADLINE_S = 5.0
@@ -54,7 +54,7 @@ class Recorder:
         launch_record: dict[str, Any],
         logs: list[LogFile],
         hooks: RecorderHooks,
-        link: Link,
+        link: RecorderLink,
         *,
         reports_leases: bool = False,
     ) -> None:
@@ -67,7 +67,9 @@ class Recorder:
         self._terminal = hooks.terminal
         self._writer = RecordWriter(record, launch_record, logs)
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
-        self._helpers = [Beside(name, start) for name, start in hooks.helper_processes().items()]
+        self._helpers = [
+            HelperProcess(name, start) for name, start in hooks.helper_processes().items()
+        ]
         self._end: dict[str, Any] | None = None
         self._beat_due = 0.0
         self.verdict: dict[str, Any] | None = None

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.spec import Ending
-    from gpualert_common.supervise.logfile import LogFile
 
     ClosingText = Callable[[dict[str, Any] | None, Ending], str]
 
