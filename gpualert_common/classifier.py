@@ -163,7 +163,7 @@ class RunClassifier:
 
 
 def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
-    """One that goes on where a scribe before us may have ended."""
+    """One that goes on where a recorder before us may have ended."""
     pid = (record.event("launched") or {}).get("pid")
     return Lookout(launch_record, record.events(), pid, rules)
 

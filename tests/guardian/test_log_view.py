@@ -126,7 +126,7 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
     lines[20_000] = b"RuntimeError: CUDA error: an illegal memory access was encountered"
     lines[20_001] = b"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
     with viewing(log) as found:
-        found._telling = lambda text: find_notable_lines(text, None)
+        found._find_notable = lambda text: find_notable_lines(text, None)
         append(log, b"\n".join(lines) + b"\n")
         seen = found.take_lines() + found.take_lines(last=True)
     shown, left_out, _bytes = told_of(seen)
@@ -139,12 +139,12 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
 def test_telling_lines_are_bounded(log: Path) -> None:
     """A program that warns in every step is cut like any other."""
     with viewing(log) as found:
-        found._telling = lambda text: find_notable_lines(text, None)
+        found._find_notable = lambda text: find_notable_lines(text, None)
         append(log, b"WARNING: again\n" * 20_000)
         seen = found.take_lines() + found.take_lines(last=True)
     shown, left_out, _bytes = told_of(seen)
     assert len(shown) + left_out == 20_000
-    assert len(shown) == log_view.BURST_LINES + log_view.TELLING_BURST_LINES + LAST_LINES
+    assert len(shown) == log_view.BURST_LINES + log_view.NOTABLE_BURST_LINES + LAST_LINES
 
 
 def test_a_jump_is_counted(log: Path) -> None:
