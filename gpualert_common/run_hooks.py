@@ -6,10 +6,9 @@ asks for it.
 
 from __future__ import annotations
 
-import os
-
 from gpualert_common.notify.undelivered import has_undelivered
-from gpualert_common.processes.marker import HELPER_OF, run_marker
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.program import start_program
 from gpualert_common.spec import EARLY
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.launch.preparation import PreparedRun
-    from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.live_classifier import LogClassifier
 
@@ -54,10 +52,15 @@ class RunHooks:
         launch_record, record = self._prepared.launch_record, self._record
         found: dict[str, Callable[[], Popen[bytes]]] = {}
         if launch_record["alerts"] is not None:
-            found["survey"] = lambda: _start("artifacts/snapshot_program.py", record)
+            found["survey"] = lambda: start_program(
+                "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
+            )
         if launch_record["observe"]:
-            found["observer"] = lambda: _start(
-                "telemetry/sampler.py", record, run_marker(record.run_id)
+            found["observer"] = lambda: start_program(
+                "gpualert_common.telemetry.sampler",
+                record.path,
+                run_marker(record.run_id),
+                helper_of=record.run_id,
             )
         return found
 
@@ -102,21 +105,3 @@ def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, 
     if sender != OWN or spec.alerts is None:
         return dispatch(record_path, own=False, deadline_s=0.0)
     return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
-
-
-def _start(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Execute a program of ours, out of reach of the keyboard's signals."""
-    import subprocess
-    import sys
-
-    nothing = subprocess.DEVNULL
-    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
-    return subprocess.Popen(
-        [sys.executable or "python3", "-I", file, record.path, *arguments],
-        env={**os.environ, HELPER_OF: run_marker(record.run_id)},
-        stdin=nothing,
-        stdout=nothing,
-        stderr=nothing,
-        cwd="/",
-        start_new_session=True,
-    )

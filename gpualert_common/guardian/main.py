@@ -1,7 +1,7 @@
 """The guardian: the supervisor of one run in a small process of its own.
 
-Executed as a file, ``python -I .../guardian/main.py``, by an attempt that talks to it over pipes
-that are its stdin and stdout:
+A program (:mod:`gpualert_common.processes.program`), started by an attempt that talks to it over
+pipes that are its stdin and stdout:
 
 1. one line of JSON in: the run and its owner;
 2. the guardian leaves the attempt's session, prepares record and log, and answers with one line:
@@ -13,14 +13,8 @@ When the run has ended, the guardian delivers its alerts.
 
 from __future__ import annotations
 
-import os
-import sys
-
-if __name__ == "__main__":
-    _here = os.path.abspath(__file__)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
-
 import json
+import os
 import signal
 import time
 
@@ -29,6 +23,7 @@ from gpualert_common.guardian.alert_delivery import deliver_after_run, lock_aler
 from gpualert_common.guardian.keys import point
 from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
 from gpualert_common.guardian.policy import GuardianPolicy
+from gpualert_common.processes.bootstrap import extend_import_path
 from gpualert_common.run_hooks import RunHooks
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import supervise
@@ -65,7 +60,7 @@ def main() -> None:
 
 
 def _supervise(message: dict[str, Any]) -> None:
-    sys.path += [entry for entry in message["sys_path"] if entry not in sys.path]
+    extend_import_path(message["sys_path"])
     spec = RunSpec(**message["spec"])
     alerts_fd = -1
 
@@ -134,7 +129,3 @@ def _release_pipes(log: int) -> None:
         os.dup2(source, target)
     os.close(nothing)
     os.close(log)
-
-
-if __name__ == "__main__":
-    main()
