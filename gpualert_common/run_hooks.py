@@ -14,11 +14,12 @@ from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from subprocess import Popen
     from typing import Any
 
     from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.live_classifier import LogClassifier
 
@@ -64,20 +65,20 @@ class RunHooks:
             )
         return found
 
-    def needed_sender(self, verdict: Mapping[str, Any] | None) -> str:
+    def needed_sender(self, verdict: Verdict | None) -> str:
         """Return which alerts a sender has to send at this end: OWN, LEFT, or empty for none."""
         alerts = self._spec.alerts
         if alerts is not None:
-            is_well = verdict is not None and verdict["cause"] == "none"
+            is_well = verdict is not None and verdict.cause == "none"
             if not is_well or alerts["on"] == "always" or self._has_warned(verdict):
                 return OWN
         return LEFT if has_undelivered(self._record.path) else ""
 
-    def _has_warned(self, verdict: Mapping[str, Any] | None) -> bool:
+    def _has_warned(self, verdict: Verdict | None) -> bool:
         """True where people got a warning, and must learn how the run ended."""
         if self._spec.alerts is None or not self._spec.alerts.get("warn") or verdict is None:
             return False
-        return any(one["kind"].startswith(EARLY) for one in verdict["warnings"])
+        return any(one.kind.startswith(EARLY) for one in verdict.warnings)
 
     def send_alerts_detached(self) -> None:
         """Send the run's alerts without waiting for them."""

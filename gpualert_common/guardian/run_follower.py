@@ -15,7 +15,7 @@ from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.log_view import LogView
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.processes.pidfd import is_ready
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.record import Record
 
 POLL_S = 0.25
 _POLL_SHARE = 0.1
@@ -168,4 +168,4 @@ class RunFollower:
         ending = record.ending
         if ending is None:
             raise GuardianError(f"{record.path}: its guardian died before its end; {problem}")
-        return RunResult(record, ending, record.read_json(VERDICT))
+        return RunResult(record, ending, record.verdict)

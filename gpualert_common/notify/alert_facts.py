@@ -5,12 +5,14 @@ from __future__ import annotations
 from gpualert_common.errors import RecordError
 from gpualert_common.notify.channel_config import is_channel
 from gpualert_common.notify.schedule import AlertFacts
-from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
+from gpualert_common.record import OUTCOME, SUCCESSOR, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from gpualert_common.model import Verdict
 
 WARNING = "warning_raised"
 """Event of the record: a warning about the live run was raised."""
@@ -36,9 +38,9 @@ def read_facts(record: Record) -> AlertFacts:
     if wanted == "failure" and warnings_of(record):
         wanted = "always"  # people who were warned have to learn how the run ended
     ending = record.ending
-    verdict = None if ending is None else read_lenient(record, VERDICT)
+    verdict = None if ending is None else read_verdict(record)
     if verdict is not None:  # a log without a failure is no good end where nobody knows the status
-        is_well = verdict.get("cause") == "none" and verdict.get("disposition") != "unknown"
+        is_well = verdict.cause == "none" and verdict.disposition != "unknown"
     else:  # the classifier failed: only the status counts
         is_well = ending is not None and ending.exit_code == 0 and ending.signal is None
     agreed = spec.get("custody")
@@ -74,6 +76,14 @@ def has_ended(record: Record) -> bool:
         return record.ending is not None
     except RecordError:
         return True
+
+
+def read_verdict(record: Record) -> Verdict | None:
+    """Return the verdict of a record; None where there is none, or it is unreadable."""
+    try:
+        return record.verdict
+    except RecordError:
+        return None
 
 
 def read_lenient(record: Record, name: str) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from gpualert_common.launch.log_file import LogFile
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
 
     class LogClassifier(Protocol):
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
         def feed(self, log: str, data: bytes, offset: int) -> None:
             """Read ``data``, found at ``offset`` of that log."""
 
-        def conclude(self, ending: Ending, facts: dict[str, Any]) -> dict[str, Any]:
-            """Return the verdict as its JSON object."""
+        def conclude(self, ending: Ending, facts: dict[str, Any]) -> Verdict:
+            """Return the verdict."""
 
 
 CHUNK_BYTES = 128 << 10
@@ -79,7 +80,7 @@ class LiveClassifier:
         self._reading: LoadScaledDeadline | None = None
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._verdict: dict[str, Any] | None = None
+        self._verdict: Verdict | None = None
         self.problem: BaseException | None = None
         self.events: deque[dict[str, Any]] = deque()
         """Events that the recorder takes from here and appends; those with ``news`` are urgent."""
@@ -88,9 +89,7 @@ class LiveClassifier:
         """Start to follow the logs."""
         self._thread.start()
 
-    def conclude(
-        self, ending: Ending, facts: dict[str, Any], deadline_s: float
-    ) -> dict[str, Any] | None:
+    def conclude(self, ending: Ending, facts: dict[str, Any], deadline_s: float) -> Verdict | None:
         """Return the verdict, or None with ``problem`` set when it is not ready in time."""
         self._end = ending, facts
         self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)

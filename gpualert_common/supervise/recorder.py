@@ -17,6 +17,7 @@ import os
 import select
 import time
 
+from gpualert_common.codec import encode
 from gpualert_common.record import VERDICT
 from gpualert_common.spec import Ending
 from gpualert_common.supervise.helper_process import HelperProcess
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.launch.log_file import LogFile
+    from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
     from gpualert_common.supervise.recorder_link import RecorderLink
@@ -72,7 +74,7 @@ class Recorder:
         ]
         self._end: dict[str, Any] | None = None
         self._beat_due = 0.0
-        self.verdict: dict[str, Any] | None = None
+        self.verdict: Verdict | None = None
 
     def run(self) -> None:
         """Follow the run to its end.  Never raises."""
@@ -186,7 +188,7 @@ class Recorder:
         if is_remembered:
             self._update_history()
 
-    def _conclude(self, ending: Ending, survivors: list[dict[str, Any]]) -> dict[str, Any] | None:
+    def _conclude(self, ending: Ending, survivors: list[dict[str, Any]]) -> Verdict | None:
         facts = {
             "survivors": survivors,
             "log_disk_full": self._writer.is_disk_full or bool(self._writer.dropped_bytes),
@@ -202,7 +204,7 @@ class Recorder:
             lines = traceback.format_exception(error, limit=-3) if error else []
             self._writer.append_event("classifier_failed", problem="".join(lines))
             return None
-        self._writer.store(VERDICT, verdict)
+        self._writer.store(VERDICT, encode(verdict))
         return verdict
 
     def _drain_terminal(self) -> None:

@@ -6,8 +6,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from subprocess import Popen
-    from typing import Any, Protocol
+    from typing import Protocol
 
+    from gpualert_common.model import Verdict
     from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
             The recorder starts them once the run has lasted a moment, and ends them with the run.
             """
 
-        def needed_sender(self, verdict: dict[str, Any] | None) -> str:
+        def needed_sender(self, verdict: Verdict | None) -> str:
             """Return which alerts a sender has to send after this verdict; empty for none."""
 
         def send_alerts_detached(self) -> None:

@@ -10,12 +10,12 @@ from gpualert_common.supervise.forwarder import Forwarder
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from gpualert_common.launch.log_file import LogFile
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
 
-    ClosingText = Callable[[dict[str, Any] | None, Ending], str]
+    ClosingText = Callable[[Verdict | None, Ending], str]
 
 READER_STALL_S = 10.0
 """A reader that takes nothing for so long after the end of the run is given up."""
@@ -80,7 +80,7 @@ class TerminalOutput:
         """Errors that ended the copying of a log."""
         return [str(one.problem) for one in self._forwarders if one.problem is not None]
 
-    def print_closing(self, verdict: dict[str, Any] | None, ending: Ending) -> None:
+    def print_closing(self, verdict: Verdict | None, ending: Ending) -> None:
         """Print the message about the end of the run, on a line of its own."""
         if self._closing_text is None:
             return
