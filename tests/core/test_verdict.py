@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.classify import Reading, RuleSet, Scanner, load_rules
+from gpualert_common.classify import LogReading, RuleSet, Scanner, load_rules
 from gpualert_common.diagnose import conclude, from_json, to_json
 from gpualert_common.errors import RecordError, RuleError
 from gpualert_common.model import Attribution, Disposition, ExitFacts, Retry, Verdict
@@ -21,7 +21,7 @@ OOM = (
 )
 
 
-def reading(log: str) -> Reading:
+def reading(log: str) -> LogReading:
     """The reading of *log*."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(log.encode(), 0)
@@ -29,7 +29,7 @@ def reading(log: str) -> Reading:
 
 
 def verdict_on(
-    readings: list[Reading], facts: ExitFacts, *, rules: RuleSet = RULES, running: bool = False
+    readings: list[LogReading], facts: ExitFacts, *, rules: RuleSet = RULES, running: bool = False
 ) -> Verdict:
     """The verdict on what was read and an ending."""
     return conclude(
