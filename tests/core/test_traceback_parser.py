@@ -80,7 +80,7 @@ def held_chars(thing: object, seen: set[int]) -> int:
 def parts_of(thing: object) -> Iterator[object]:
     """Yield the objects that *thing* refers to."""
     if isinstance(thing, dict):
-        yield from thing.items()
+        yield from (*thing.keys(), *thing.values())
     elif isinstance(thing, list | tuple | set | frozenset) or type(thing).__name__ == "deque":
         yield from thing  # type: ignore[misc]
     elif type(thing).__module__.startswith("gpualert_common"):
