@@ -10,7 +10,8 @@ import os
 from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.channel_config import alerts_of, is_any_left
-from gpualert_common.processes.marker import HELPER_OF, run_marker
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.program import start_program
 from gpualert_common.spec import EARLY, RunSpec
 from gpualert_common.supervise import RecorderHooks, supervise
 
@@ -35,30 +36,22 @@ class RunResult:
     """A run that has ended.
 
     ``exit_code`` is the child's status (-n: killed by signal n), 124 after our time limit, 126 or
-    127 when it could not be executed, None when the status was lost.  ``log_path`` is the log, or
-    stderr's where the streams are apart.  ``record`` stays readable.
+    127 when it could not be executed, None when the status was lost.  ``verdict`` is the cause of
+    that end, None when the classifier failed or the disk was too slow for it.  ``log_path`` is the
+    log, or stderr's where the streams are apart.  ``record`` stays readable.
     """
 
-    __slots__ = ("_verdict", "exit_code", "record")
+    __slots__ = ("exit_code", "record", "verdict")
 
-    def __init__(self, record: Record, ending: Ending, verdict: dict[str, Any] | None) -> None:
+    def __init__(self, record: Record, ending: Ending, verdict: Verdict | None) -> None:
         self.record = record
         self.exit_code = ending.exit_code
-        self._verdict = verdict
+        self.verdict = verdict
 
     @property
     def log_path(self) -> str:
         """Path of the log in the record."""
         return self.record.log_path(self.record.logs[-1])
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Why it ended so; None when the classifier failed or the disk was too slow for it."""
-        if self._verdict is None:
-            return None
-        from gpualert_common.diagnose import from_json
-
-        return from_json(self._verdict)
 
 
 def run(
@@ -175,19 +168,19 @@ def make_spec(
     )
 
 
-def sender_for(spec: RunSpec, record_path: str, verdict: Mapping[str, Any] | None) -> str:
+def sender_for(spec: RunSpec, record_path: str, verdict: Verdict | None) -> str:
     """What a sender is needed for at this end: OWN, LEFT (by other runs), or nothing."""
     if spec.alerts is not None:
-        well = verdict is not None and verdict["cause"] == "none" and not _warned(spec, verdict)
+        well = verdict is not None and verdict.cause == "none" and not _warned(spec, verdict)
         if not well or spec.alerts["on"] == "always":
             return OWN
     return LEFT if is_any_left(record_path) else ""
 
 
-def _warned(spec: RunSpec, verdict: Mapping[str, Any]) -> bool:
+def _warned(spec: RunSpec, verdict: Verdict) -> bool:
     """True where people heard of trouble, and must hear what became of it."""
     warns = spec.alerts is not None and spec.alerts.get("warn")
-    return bool(warns) and any(one["kind"].startswith(EARLY) for one in verdict["warnings"])
+    return bool(warns) and any(one.kind.startswith(EARLY) for one in verdict.warnings)
 
 
 def tell_early(spec: RunSpec, record_path: str) -> None:
@@ -237,30 +230,17 @@ def beside(prepared: PreparedRun) -> dict[str, Callable[[], Popen[bytes]]]:
     record, launch_record = prepared.record, prepared.launch_record
     found: dict[str, Callable[[], Popen[bytes]]] = {}
     if launch_record["alerts"] is not None:
-        found["survey"] = lambda: _start("artifacts/snapshot_program.py", record)
+        found["survey"] = lambda: start_program(
+            "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
+        )
     if launch_record["observe"]:
-        found["observer"] = lambda: _start(
-            "telemetry/sampler.py", record, run_marker(record.run_id)
+        found["observer"] = lambda: start_program(
+            "gpualert_common.telemetry.sampler",
+            record.path,
+            run_marker(record.run_id),
+            helper_of=record.run_id,
         )
     return found
-
-
-def _start(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Execute a program of ours, apart from whatever ends us by the keyboard."""
-    import subprocess
-    import sys
-
-    nothing = subprocess.DEVNULL
-    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
-    return subprocess.Popen(
-        [sys.executable or "python3", "-I", file, record.path, *arguments],
-        env={**os.environ, HELPER_OF: run_marker(record.run_id)},
-        stdin=nothing,
-        stdout=nothing,
-        stderr=nothing,
-        cwd="/",
-        start_new_session=True,
-    )
 
 
 def _quiet_plan(spec: RunSpec, prepared: PreparedRun) -> RecorderHooks:
