@@ -16,7 +16,8 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending, RunSpec
-from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
+from gpualert_common.supervise.recorder import Recorder
+from gpualert_common.supervise.recorder_messages import end_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.supervisor import MAX_INTERRUPTIONS, Supervisor
@@ -25,8 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpualert_common.model import Verdict
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
+    from gpualert_common.supervise.recorder_hooks import RecorderHooks
 
-__all__ = ["RecorderHooks", "SupervisedRun", "supervise"]
+__all__ = ["SupervisedRun", "supervise"]
 
 
 class SupervisedRun:
@@ -78,7 +80,14 @@ def supervise(
         record.discard()
         raise
     recorder = RecorderProcess(
-        lambda link: Recorder(record, prepared.launch_record, prepared.logs, hooks(prepared), link),
+        lambda link: Recorder(
+            record,
+            prepared.launch_record,
+            prepared.logs,
+            hooks(prepared),
+            link,
+            reports_leases=policy is not None,
+        ),
         in_process=not own_process,
         after_fork=lambda: inbox.ignore_in_recorder() if inbox is not None else None,
     )
@@ -114,7 +123,7 @@ def _launch(
     except spawn.NotStartedError as error:
         os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
         ending = _not_started(error)
-        recorder.finish(ended(ending, []))
+        recorder.finish(end_message(ending, []))
         return ending
     except OSError as error:
         record.discard()
@@ -176,7 +185,7 @@ def _stop_unsupervised(record: Record, recorder: RecorderProcess, error: BaseExc
             for pid in pids:
                 _reap(pid)
             ending.ended_at = time.time()
-            recorder.finish(ended(ending, []))
+            recorder.finish(end_message(ending, []))
         except BaseException:  # noqa: BLE001 - the child must not outlive its caller
             continue
 

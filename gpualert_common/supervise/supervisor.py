@@ -18,7 +18,7 @@ from gpualert_common.processes.procfs import read_name
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending, RunSpec, is_seconds
 from gpualert_common.supervise.leader import Leader
-from gpualert_common.supervise.recorder import ended, note
+from gpualert_common.supervise.recorder_messages import end_message, event_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
 
@@ -163,7 +163,7 @@ class Supervisor:
         self._record("launched", pid=self._leader.pid, start_ticks=self._leader.start_ticks())
 
     def _record(self, event: str, **fields: Any) -> None:
-        self._recorder.send(note(event, **fields))
+        self._recorder.send(event_message(event, **fields))
 
     def _record_all(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         for event, fields in events:
@@ -181,7 +181,7 @@ class Supervisor:
                 self._handle_request(message["request"])
             elif self._policy is not None:
                 leases = message["leases"]
-                self._record_all(self._policy.looked(leases, time.monotonic()))
+                self._record_all(self._policy.handle_leases(leases, time.monotonic()))
 
     # -- signals and requests --------------------------------------------------------------
 
@@ -215,7 +215,7 @@ class Supervisor:
             self._refuse(request, "unknown kind of request")
         elif not self._leader.has_exited:
             try:
-                self._record_all(self._policy.asked(request))
+                self._record_all(self._policy.answer(request))
             except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
                 self._refuse(request, f"it failed: {error!r}")
 
@@ -224,14 +224,14 @@ class Supervisor:
 
     def _consult(self, policy: OwnershipPolicy) -> None:
         """Report the follower's exit to the policy, and stop the run if the policy says so."""
-        if policy.fd >= 0 and is_ready(policy.fd):
-            self._record_all(policy.follower_died())
-        because = policy.why_end(time.monotonic())
+        if policy.follower_fd >= 0 and is_ready(policy.follower_fd):
+            self._record_all(policy.handle_follower_exit())
+        because = policy.end_reason(time.monotonic())
         if because is not None and self._stop is None:
             sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
             self._request_stop(signal.SIGTERM, sender)
-        if policy.fd != self._follower_fd:
-            self._watch_follower(policy.fd)
+        if policy.follower_fd != self._follower_fd:
+            self._watch_follower(policy.follower_fd)
 
     def _watch_follower(self, fd: int) -> None:
         if self._follower_fd >= 0:
@@ -268,7 +268,7 @@ class Supervisor:
         self._record("stopping", signal=number, sender=sender, grace_s=grace_s)
         self._stop = Stop(self._tree, number, grace_s, time.monotonic())
         if self._policy is not None:
-            self._policy.stopping()
+            self._policy.begin_stop()
 
     def _repeat_stop(self, stop: Stop, number: int, grace_s: float | None) -> None:
         """Send the signal of a further request; shorten the grace if it wants so, or force."""
@@ -299,7 +299,7 @@ class Supervisor:
         if self._inbox is not None:
             self._inbox.take()
             self._recorder.interrupt_fd = self._inbox.fd
-        self._recorder.finish(ended(self.ending, self.survivors))
+        self._recorder.finish(end_message(self.ending, self.survivors))
 
     def _list_members(self) -> list[dict[str, Any]]:
         try:

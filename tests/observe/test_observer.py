@@ -108,11 +108,11 @@ def test_its_end_changes_nothing(observed: Lab, number: int) -> None:
 LATE_TO_SAY = """
 import time
 from gpualert_common.supervise import supervisor
-note = supervisor.note
+event_message = supervisor.event_message
 def late(*words, **fields):
     time.sleep(0.5)
-    return note(*words, **fields)
-supervisor.note = late
+    return event_message(*words, **fields)
+supervisor.event_message = late
 """
 
 
