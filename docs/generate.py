@@ -24,7 +24,7 @@ from typing import Any
 from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
 from gpualert_common.corpus.tables import readme_block
 from gpualert_common.diagnose import compared, early, families, thresholds
-from gpualert_common.notify.targets import class_of, kinds
+from gpualert_common.notify.targets import channel_class, channel_kinds
 from gpualert_common.observe import source
 from gpualert_common.redact.kinds import Kind, load_secrets
 from gpualert_common.redact.samples import expand
@@ -273,7 +273,7 @@ def redaction_page() -> str:
 
 def channel_section(kind: str) -> str:
     """Return the part of the page on one kind of channel, in the words of its own module."""
-    channel = class_of(kind)
+    channel = channel_class(kind)
     rows = "\n".join(
         f"| `{key}` | {channel_note(channel, key)} | {help_text} |"
         for key, (_parse, help_text) in channel.KEYS.items()
@@ -290,7 +290,7 @@ def channel_note(channel: Any, key: str) -> str:
 
 def channels_page() -> str:
     """Return the page of all kinds of channels."""
-    return CHANNELS_HEAD + "\n".join(channel_section(kind) for kind in kinds())
+    return CHANNELS_HEAD + "\n".join(channel_section(kind) for kind in channel_kinds())
 
 
 def told_by(module: str) -> str:
@@ -301,12 +301,12 @@ def told_by(module: str) -> str:
 def evidence_page() -> str:
     """Return the page of all sources, families and thresholds."""
     parts = ["## Sources"]
-    for name in source.names():
-        found = source.class_of(name)
+    for name in source.source_names():
+        found = source.source_class(name)
         parts += [f"### {name}", told_by(found.__module__), f"Decides: {found.decides}."]
     parts += ["## Earlier runs", told_by(compared.__name__)]
     parts += ["## Families", "What each looks for, beside the lines that the log has of it."]
-    for name, judge in families.every().items():
+    for name, judge in families.load_families().items():
         parts += [f"### {name.replace('_', ' ')}", told_by(judge.__module__)]
     rows = "".join(
         f"| `{name}` | {value:g} {value.unit} | {value.reason} | {value.source} |\n"
@@ -321,7 +321,7 @@ def warnings_page() -> str:
     """Return the page of all kinds of warnings, each with its numbers."""
     known = thresholds.every()
     parts = []
-    for name, kind in early.every().items():
+    for name, kind in early.load_kinds().items():
         module = sys.modules[f"{early.__name__}.{name}"]
         used = re.findall(r"thresholds\.([A-Z_]+)", inspect.getsource(module))
         rows = "".join(

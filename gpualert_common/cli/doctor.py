@@ -29,7 +29,7 @@ class Finding:
 
 def doctor(options: argparse.Namespace) -> int:
     """Try each source and print what came of it; always 0."""
-    findings = [_examine(name) for name in source.names()]
+    findings = [_examine(name) for name in source.source_names()]
     if options.json:
         print(json.dumps({"schema": SCHEMA, "sources": [asdict(one) for one in findings]}))
         return 0
@@ -45,7 +45,7 @@ def doctor(options: argparse.Namespace) -> int:
 def _examine(name: str) -> Finding:
     decides = ""
     try:
-        decides = source.class_of(name).decides
+        decides = source.source_class(name).decides
         isolated(lambda: _open(name), DEADLINE_S)
     except UnavailableError as error:
         return Finding(name, False, decides, error.why, error.remedy)
@@ -59,4 +59,4 @@ def _examine(name: str) -> Finding:
 def _open(name: str) -> None:
     """In a process of its own, which ends with it.  What a driver prints goes to stderr."""
     os.dup2(2, 1)
-    source.class_of(name)(None)
+    source.source_class(name)(None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common import config, store
-from gpualert_common.notify.targets import class_of, is_reference, shown
+from gpualert_common.notify.targets import channel_class, is_reference, shown
 from gpualert_common.spec import SCHEMA
 
 _MASKED = "****"
@@ -37,7 +37,7 @@ def show(options: argparse.Namespace) -> int:
 def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
     """A channel's settings without its secrets; of one that cannot be had, everything is one."""
     try:
-        secret = tuple(class_of(str(table["kind"])).SECRET)
+        secret = tuple(channel_class(str(table["kind"])).SECRET)
     except (Exception, SystemExit):  # noqa: BLE001 - a module of the user's own may do anything
         secret = tuple(key for key in table if key != "kind")
     return {

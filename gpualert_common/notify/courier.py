@@ -19,7 +19,7 @@ from gpualert_common.notify.isolate import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
 from gpualert_common.notify.secrets import resolve
-from gpualert_common.notify.targets import MAILBOX, checked, class_of, place_of
+from gpualert_common.notify.targets import MAILBOX, channel_class, checked, place_of
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.spec import ENDED
@@ -115,7 +115,7 @@ def open_channel(
     if channel["kind"] == MAILBOX:
         settings.setdefault("path", os.path.join(place_of(record.path), MAILBOX))
     with _masking(secrets):
-        found = class_of(channel["kind"])
+        found = channel_class(channel["kind"])
         opened: Channel = found(checked(found, settings, f"channel {channel['name']}"))
     return opened, secrets
 

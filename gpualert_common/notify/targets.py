@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 
 from gpualert_common.errors import ConfigError
+from gpualert_common.plugins import load_plugin, plugin_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,22 +129,18 @@ def channel_of(
     return _checked(None, written, f"notify: {shown(target)}")
 
 
-def class_of(kind: str) -> Any:
-    """The channel class of that kind: a file beside this one, or ``package.module`` of anybody's.
+def channel_class(kind: str) -> Any:
+    """Return the channel class of *kind*: one that is shipped, or the user's ``package.module``.
 
-    Whatever importing that raises gets out.
+    Every exception of the import passes through.
     """
-    from importlib import import_module
-
-    name = kind if "." in kind else f"{_CHANNELS}.{kind}"
-    return import_module(name).Channel
+    package, _, module = (kind if "." in kind else f"{_CHANNELS}.{kind}").rpartition(".")
+    return load_plugin(package, module).Channel
 
 
-def kinds() -> list[str]:
-    """Every kind that comes with us."""
-    folder = os.path.join(os.path.dirname(__file__), "channels")
-    found = (name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    return sorted(name for name in found if not name.startswith("_"))
+def channel_kinds() -> list[str]:
+    """Return the kinds of all channels that gpualert ships."""
+    return plugin_names(_CHANNELS)
 
 
 def checked(channel: Any, settings: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -204,13 +201,13 @@ def shown(target: str) -> str:
 
 def _checked(name: str | None, table: dict[str, Any], where: str) -> dict[str, Any]:
     kind = table.pop("kind", None)
-    if not isinstance(kind, str) or (kind not in kinds() and "." not in kind):
-        known = ", ".join(kinds())
+    if not isinstance(kind, str) or (kind not in channel_kinds() and "." not in kind):
+        known = ", ".join(channel_kinds())
         raise ConfigError(f"{where}: kind: {kind!r} is none of {known}, nor a module of yours")
     if "." in kind:  # somebody else's code: it is imported where it cannot hurt the run
         settings, secret = table, tuple(table)
     else:
-        found = class_of(kind)
+        found = channel_class(kind)
         settings, secret = checked(found, table, where), found.SECRET
     settings = {key: _found_from_anywhere(value) for key, value in settings.items()}
     return {"name": name or _named(kind, settings, secret), "kind": kind, "settings": settings}
@@ -248,7 +245,7 @@ def withhold(channel: dict[str, Any]) -> dict[str, str]:
     if not settings:
         return {}
     # Of a stranger's channel nothing is known before it is imported: all of it is kept secret.
-    secret = settings if "." in channel["kind"] else class_of(channel["kind"]).SECRET
+    secret = settings if "." in channel["kind"] else channel_class(channel["kind"]).SECRET
     given = {key: settings[key] for key in secret if key in settings}
     given = {key: value for key, value in given.items() if not is_reference(value)}
     channel["settings"] = {**settings, **dict.fromkeys(given, WITHHELD)}

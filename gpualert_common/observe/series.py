@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpualert_common.observe.source import Event, Subject, UnavailableError, class_of
+from gpualert_common.observe.source import Event, Subject, UnavailableError, source_class
 from gpualert_common.observe.telemetry import TELEMETRY, decode
 from gpualert_common.record import Record
 
@@ -180,7 +180,7 @@ class Telemetry:
 def look_once(name: str, subject: Subject) -> tuple[Availability, list[Happening]]:
     """What a source has to tell of a run at this moment, its numbers left out."""
     try:
-        opened = class_of(name)(subject)
+        opened = source_class(name)(subject)
     except UnavailableError as error:
         return Availability(name, available=False, why=error.why, remedy=error.remedy), []
     try:

@@ -24,7 +24,7 @@ from gpualert_common.classify.prefixes import normalise
 from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.bars import bar_in
 from gpualert_common.progress.conclusion import conclude
-from gpualert_common.progress.formats._interface import Line, parsers
+from gpualert_common.progress.formats._interface import Line, load_parsers
 from gpualert_common.progress.model import Progress
 from gpualert_common.progress.ranks import Heads, by_rank, said
 from gpualert_common.progress.stream import Interests, Stream
@@ -201,7 +201,7 @@ def _interests() -> Interests:
 @cache
 def _finder(kinds: frozenset[_Kind]) -> Any:
     """What finds a line of *kinds*; the group that matched is the kind."""
-    hints = [parser.hints for parser in parsers().values()]
+    hints = [parser.hints for parser in load_parsers().values()]
     words = {
         _Kind.RARE: [_NOT_FINITE, *(hint.rare for hint in hints if hint.rare)],
         _Kind.BAR: [_BAR],

@@ -18,7 +18,7 @@ from gpualert_common.progress.formats._interface import (
     Shaped,
     Span,
     Tally,
-    parsers,
+    load_parsers,
 )
 from gpualert_common.progress.model import Checkpoint, Ending, Marker, Point
 from gpualert_common.progress.track import Track
@@ -47,12 +47,12 @@ class Interests:
     """Which formats want to see a line."""
 
     def __init__(self) -> None:
-        self.names = tuple(parsers())
-        self._of_bars = {i for i, name in enumerate(self.names) if parsers()[name].hints.bars}
+        self.names = tuple(load_parsers())
+        self._of_bars = {i for i, name in enumerate(self.names) if load_parsers()[name].hints.bars}
         self._set = re2.Set.SearchSet(_bytes_options())
         self._owners: list[int] = []
         for index, name in enumerate(self.names):
-            hints = parsers()[name].hints
+            hints = load_parsers()[name].hints
             for hint in filter(None, (hints.steps, hints.rare)):
                 self._set.Add(hint)
                 self._owners.append(index)
@@ -106,10 +106,12 @@ class Stream:
         told = False
         for index in self._interests.of(line):
             name = self._interests.names[index]
-            if (told and parsers()[name].accompanies) or (name == GENERIC and self._is_settled):
+            if (told and load_parsers()[name].accompanies) or (
+                name == GENERIC and self._is_settled
+            ):
                 continue
             if name not in self._parsers:
-                self._parsers[name] = parsers()[name]()
+                self._parsers[name] = load_parsers()[name]()
             for finding in self._findings(name, line):
                 told = True
                 self._take(name, finding)
@@ -212,7 +214,7 @@ class Stream:
     def _track(self, name: str, shape: str) -> Track:
         key = (name, shape)
         if key not in self.tracks:
-            self.tracks[key] = Track(by_epoch=parsers()[name].by_epoch)
+            self.tracks[key] = Track(by_epoch=load_parsers()[name].by_epoch)
         return self.tracks[key]
 
     def _count(self, more: Tally) -> None:

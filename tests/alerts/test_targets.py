@@ -9,7 +9,7 @@ import pytest
 
 from gpualert_common import config
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import alerts_of, kinds
+from gpualert_common.notify.targets import alerts_of, channel_kinds
 from tests.alerts.alerting import write_config
 from tests.supervised import Lab, shell
 
@@ -203,7 +203,7 @@ def test_nobody(lab: Lab, settings: dict[str, str]) -> None:
 
 def test_kinds_are_files() -> None:
     """A kind is a file in the folder of channels; there is no list of them."""
-    assert kinds() == ["apprise", "command", "mailbox", "smtp"]
+    assert channel_kinds() == ["apprise", "command", "mailbox", "smtp"]
 
 
 def test_config_show_masks_secrets(configured: Lab) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.notify.targets import kinds
+from gpualert_common.notify.targets import channel_kinds
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "spec"}),
-    frozenset({"options", "toml_table"}),
+    frozenset({"options", "plugins", "toml_table"}),
     frozenset({"rulefiles"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"observe", "progress", "store"}),
@@ -78,7 +78,7 @@ def light_modules() -> list[str]:
     supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
     plain = [f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "config")]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
-    channels = [f"gpualert_common.notify.channels.{kind}" for kind in kinds()]
+    channels = [f"gpualert_common.notify.channels.{kind}" for kind in channel_kinds()]
     plain += ["gpualert_common.api", "gpualert_common.notify.targets", *channels]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]
 

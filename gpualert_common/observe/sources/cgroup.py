@@ -115,7 +115,7 @@ class Cgroup(Source):
         return values
 
 
-SOURCE = Cgroup
+SOURCE: type[Source] = Cgroup
 
 
 def _is_live(pid: int) -> bool:

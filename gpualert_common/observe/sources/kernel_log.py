@@ -136,7 +136,7 @@ class KernelLog(Source):
             yield Event(message.what, message.of, message.text, fields, at)
 
 
-SOURCE = KernelLog
+SOURCE: type[Source] = KernelLog
 
 
 def _open(path: str) -> int:

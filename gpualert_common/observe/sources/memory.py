@@ -46,7 +46,7 @@ class Memory(Source):
             yield Sample("cgroup", {"memory_left_bytes": left[0], "memory_left_of_bytes": left[1]})
 
 
-SOURCE = Memory
+SOURCE: type[Source] = Memory
 
 
 def _left(group: Group) -> Iterator[tuple[int, int]]:

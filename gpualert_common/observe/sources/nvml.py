@@ -218,4 +218,4 @@ def _refused(index: int, error: Any) -> Event:
     return Event(what, f"gpu:{index}", f"GPU {index} cannot be opened: {error}", fields)
 
 
-SOURCE = Nvml
+SOURCE: type[Source] = Nvml

@@ -152,7 +152,7 @@ class Processes(Source):
                 yield Event("rank_process", name, f"{name} is process {one.pid}", identity(one))
 
 
-SOURCE = Processes
+SOURCE: type[Source] = Processes
 
 
 def _values(one: Stat) -> dict[str, float]:

@@ -17,7 +17,7 @@ _RESUMES = latin1_regex(
 )
 
 
-class PARSER(Parser):
+class AxolotlParser(Parser):
     """What it says around the Trainer."""
 
     built_on = "transformers"
@@ -31,3 +31,6 @@ class PARSER(Parser):
             yield line.marker(Start.RESUMED, int(found[1]) if found[1] else None)
         elif b"ompleted!" in line.text:
             yield line.ending(Closing.FINISHED)
+
+
+PARSER: type[Parser] = AxolotlParser

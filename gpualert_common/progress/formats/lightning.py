@@ -33,7 +33,7 @@ _STOPS = latin1_regex(rb"^Monitored metric (.*) Signaling Trainer to stop")
 _OWN = (b"GPU available: ", b"`Trainer", b"Total estimated model params size")
 
 
-class PARSER(Parser):
+class LightningParser(Parser):
     """Holds the point of a step back until the bar moves on."""
 
     hints = Hints(
@@ -138,3 +138,6 @@ class PARSER(Parser):
             yield line.ending(Closing.DIVERGED if not_finite else Closing.EARLY_STOP)
         elif text.startswith(b"Detected KeyboardInterrupt"):
             yield line.ending(Closing.INTERRUPTED)
+
+
+PARSER: type[Parser] = LightningParser

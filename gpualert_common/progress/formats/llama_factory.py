@@ -21,7 +21,7 @@ _RESUMES = latin1_regex(
 )
 
 
-class PARSER(Parser):
+class LlamaFactoryParser(Parser):
     """Its log file, and what it says before the Trainer starts."""
 
     built_on = "transformers"
@@ -57,3 +57,6 @@ class PARSER(Parser):
                     throughput=said.get(b"throughput"),
                     throughput_unit="tokens/s" if b"throughput" in said else None,
                 )
+
+
+PARSER: type[Parser] = LlamaFactoryParser

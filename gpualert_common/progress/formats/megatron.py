@@ -35,7 +35,7 @@ _ENDED = latin1_regex(
 )
 
 
-class PARSER(Parser):
+class MegatronParser(Parser):
     """One line has all there is."""
 
     hints = Hints(
@@ -110,3 +110,6 @@ def _fields(text: bytes) -> dict[bytes, float]:
         if figure is not None:
             found[name] = figure
     return found
+
+
+PARSER: type[Parser] = MegatronParser

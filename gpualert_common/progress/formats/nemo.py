@@ -23,7 +23,7 @@ _RESUMES = latin1_regex(rb"^Resuming from (\S+)")
 _NOTHING = b"There were no checkpoints found in checkpoint_dir"
 
 
-class PARSER(Parser):
+class NemoParser(Parser):
     """Both generations."""
 
     hints = Hints(
@@ -75,3 +75,6 @@ class PARSER(Parser):
         if evaluation is not None and repr(evaluation) != repr(self._evaluated):
             self._evaluated = evaluation
             yield line.point(phase=Phase.EVAL, step=at, epoch=epoch, loss=evaluation)
+
+
+PARSER: type[Parser] = NemoParser

@@ -29,7 +29,7 @@ _SAVING = b"Saving the checkpoint (or staging if async is enabled)."
 _FRESH = b"No checkpoint was provided, this is a fresh start"
 
 
-class PARSER(Parser):
+class TorchTitanParser(Parser):
     """Knows the last step, which the lines about checkpoints do not tell."""
 
     hints = Hints(
@@ -75,3 +75,6 @@ class PARSER(Parser):
             yield line.marker(Start.FRESH)
         elif text.endswith(b"Training completed"):
             yield line.ending(Closing.FINISHED)
+
+
+PARSER: type[Parser] = TorchTitanParser

@@ -17,7 +17,7 @@ _EPOCHS = latin1_regex(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
 _STEPS = latin1_regex(rb"\| Total steps = ([\d,]+)")
 
 
-class PARSER(Parser):
+class UnslothParser(Parser):
     """Its banner."""
 
     built_on = "transformers"
@@ -30,3 +30,6 @@ class PARSER(Parser):
             yield Span(total_epochs=whole(found[1]))
         if found := _STEPS.search(line.text):
             yield Span(total_steps=whole(found[1]))
+
+
+PARSER: type[Parser] = UnslothParser
