@@ -13,10 +13,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import store
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.judge import Judge
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, Ending
 
 LOG = "output.log"
@@ -61,7 +62,7 @@ def record_run(
 def own_rules() -> str | None:
     """The user's own rules, as configured; none where the configuration cannot be read."""
     try:
-        found: str | None = config.load({})["rules"].value
+        found: str | None = load_settings()["rules"].value
     except ConfigError:
         return None
     return found

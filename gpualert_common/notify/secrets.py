@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common import config
 from gpualert_common.errors import ConfigError, MissingSecretError
 from gpualert_common.notify.targets import WITHHELD, is_reference
+from gpualert_common.settings import load_settings
 
 _MOST_BYTES = 64 << 10
 
@@ -38,7 +38,7 @@ def resolve(
 def _configured(channel: str, key: str) -> Any:
     """The secret as the channel of that name has it in the configuration now."""
     try:
-        value = config.load({})["channels"].value.get(channel, {}).get(key)
+        value = load_settings()["channels"].value.get(channel, {}).get(key)
     except ConfigError:
         value = None
     if value is None:

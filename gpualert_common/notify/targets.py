@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gpualert_common.config import Setting
+    from gpualert_common.settings import Setting
 
 NONE = "none"
 MAILBOX = "mailbox"

@@ -10,10 +10,10 @@ from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
-from gpualert_common.config import Setting
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.targets import channel_of, shown, withhold
 from gpualert_common.notify.words import UNDELIVERED, told
+from gpualert_common.settings import Setting
 from prefect_gpualert.blocks import ChatChannel, MailChannel, name_of, reveal
 
 _OURS = "prefect:"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpualert_common import config
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.targets import alerts_of, channel_kinds
+from gpualert_common.settings import load_settings
 from tests.alerts.alerting import write_config
 from tests.supervised import Lab, shell
 
@@ -26,7 +26,7 @@ to = "a@example.org, b@example.org"
 
 def channels(notify: object, **settings: object) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The channels that these targets name, and their secrets."""
-    loaded = config.load({"notify": notify, **settings}, given_as="argument")
+    loaded = load_settings({"notify": notify, **settings}, given_as="argument")
     told, secrets = alerts_of(loaded)
     return ([] if told is None else told["channels"]), secrets
 

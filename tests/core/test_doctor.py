@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 DOCTOR = """
 import argparse, sys
-from gpualert_common.cli.doctor import doctor
+from gpualert_common.cli.commands.doctor import execute as doctor
 {break_it}
 sys.exit(doctor(argparse.Namespace(json="--json" in sys.argv)))
 """
@@ -67,7 +67,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     """A source that does not open in time is given up and told; all others are told as well."""
     os.mkfifo(lab.home / "memory")  # whoever opens it to read waits for a writer
     broken = (
-        "from gpualert_common.cli import doctor as module\n"
+        "from gpualert_common.cli.commands import doctor as module\n"
         "module.DEADLINE_S = 0.5\n"
         "from gpualert_common.observe.sources import pressure\n"
         f"pressure.HOST = {str(lab.home)!r}"

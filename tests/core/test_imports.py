@@ -19,7 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "spec"}),
     frozenset({"options", "plugins", "toml_table"}),
     frozenset({"rulefiles"}),
-    frozenset({"classify", "config", "record", "redact"}),
+    frozenset({"classify", "record", "redact", "settings"}),
     frozenset({"observe", "progress", "store"}),
     frozenset({"history"}),
     frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
@@ -76,8 +76,10 @@ def room(name: str) -> str | None:
 def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
     supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
-    plain = [f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "config")]
-    program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
+    plain = [
+        f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "settings")
+    ]
+    program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.commands.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in channel_kinds()]
     plain += ["gpualert_common.api", "gpualert_common.notify.targets", *channels]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]

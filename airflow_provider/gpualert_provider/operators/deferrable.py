@@ -21,11 +21,11 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.providers.standard.operators.bash import BashOperator
 
-from gpualert_common import config
 from gpualert_common.errors import GPUAlertError, RecordError, SupersededError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.recover import elsewhere
+from gpualert_common.settings import load_settings
 from gpualert_provider import deferred
 from gpualert_provider.workplace import Workplace
 
@@ -156,7 +156,7 @@ class DeferrableOperator(BashOperator):
     ) -> RunHandle:
         """The run that this attempt left, its lease kept from now on."""
         attempt = self._attempt("")
-        state_dir = config.load({}, given_as="argument")["state_dir"].value
+        state_dir = load_settings()["state_dir"].value
         try:
             left = deferred.find(event.get("record"), attempt.key, attempt.number, state_dir)
             problem = "no run of this attempt is known there"

@@ -1,4 +1,4 @@
-"""``gpualert doctor``: which evidence sources work on this machine, and what the others lack."""
+"""Show which evidence sources work here, and what the others lack."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 
+from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.isolate import NoAnswerError, isolated
 from gpualert_common.observe import source
 from gpualert_common.observe.source import UnavailableError
@@ -27,8 +28,13 @@ class Finding:
     remedy: str = ""
 
 
-def doctor(options: argparse.Namespace) -> int:
-    """Try each source and print what came of it; always 0."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the form of the output."""
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Try each source and print the result; the exit status is always 0."""
     findings = [_examine(name) for name in source.source_names()]
     if options.json:
         print(json.dumps({"schema": SCHEMA, "sources": [asdict(one) for one in findings]}))

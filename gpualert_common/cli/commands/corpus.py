@@ -1,4 +1,4 @@
-"""``gpualert corpus``: how well the classifier does on labelled logs."""
+"""Score the classifier on labelled logs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,50 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from gpualert_common.cli.arguments import add_json
 from gpualert_common.errors import UsageError
 
 _EXTRA = ("matplotlib", "numpy")
 
 
-def corpus(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``evaluate`` and ``first-contact``."""
+    actions = parser.add_subparsers(dest="corpus_action", metavar="ACTION", required=True)
+    evaluate = actions.add_parser(
+        "evaluate",
+        help="classify every log and compare with its label",
+        description="Classify every log of a corpus as `gpualert classify` would, and compare "
+        "what is named with the labels. Near-copies together count as one log.",
+    )
+    evaluate.add_argument(
+        "--split",
+        choices=("all", "dev", "test"),
+        default="all",
+        help="all origins, those that rules may be tuned to (dev), or the frozen ones (test)",
+    )
+    evaluate.add_argument(
+        "--robustness",
+        action="store_true",
+        help="each log again with prefixes, noise, cuts and cascades (takes minutes)",
+    )
+    evaluate.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write results.json, confusion.svg and evaluation.html into this directory",
+    )
+    contact = actions.add_parser(
+        "first-contact",
+        help="classify logs of origins for the first time, and keep the score",
+        description="Classify the logs of origins that were never classified before, and add "
+        "the scores to first_contact.jsonl in the corpus. Of frozen origins only counts are told.",
+    )
+    contact.add_argument("origins", nargs="+", metavar="ORIGIN", help="a folder below logs/")
+    for action in (evaluate, contact):
+        action.add_argument("--corpus", default="corpus", metavar="DIR", help="default: ./corpus")
+        add_json(action)
+
+
+def execute(options: argparse.Namespace) -> int:
     """Evaluate, or record a first contact.
 
     Raises :class:`UsageError` where a library of the extra is not installed.

@@ -1,4 +1,4 @@
-"""``gpualert config``: each setting and where it came from."""
+"""Show the settings."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import store
+from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.targets import channel_class, is_reference, shown
+from gpualert_common.settings import OPTIONS, load_settings
 from gpualert_common.spec import SCHEMA
 
 _MASKED = "****"
 
 
-def show(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the action ``show``."""
+    actions = parser.add_subparsers(dest="config_action", metavar="ACTION", required=True)
+    add_json(actions.add_parser("show", help="show each setting and its origin"))
+
+
+def execute(options: argparse.Namespace) -> int:
     """Print every setting; secrets are masked."""
-    settings = config.load({})
+    settings = load_settings()
     if settings["state_dir"].value is None:
         settings["state_dir"].value = store.places()[0]
     channels = settings["channels"].value
@@ -30,7 +38,7 @@ def show(options: argparse.Namespace) -> int:
         print(json.dumps({"schema": SCHEMA, "settings": fields}))
         return 0
     for name, setting in settings.items():
-        print(f"{name:15} {_text(setting.value):12} {setting.origin:24} {config.KEYS[name].help}")
+        print(f"{name:15} {_text(setting.value):12} {setting.origin:24} {OPTIONS[name].help}")
     return 0
 
 
