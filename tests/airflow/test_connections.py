@@ -14,7 +14,7 @@ from gpualert_provider.hooks import gpualert as hooks
 from gpualert_provider.hooks.gpualert import GPUAlertHook
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import alerts_of
+from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.settings import load_settings
 from tests.airflow.conftest import Trials
 from tests.alerts.alerting import states

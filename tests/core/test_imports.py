@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.notify.targets import channel_kinds
+from gpualert_common.notify.channel_config import channel_kinds
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "causes", "errors", "model", "spec"}),
+    frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
     frozenset({"options", "plugins", "toml_table"}),
     frozenset({"rulefiles"}),
+    frozenset({"processes"}),
     frozenset({"classify", "record", "redact", "settings"}),
     frozenset({"observe", "progress", "store"}),
     frozenset({"history"}),
@@ -76,12 +77,11 @@ def room(name: str) -> str | None:
 def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
     supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
-    plain = [
-        f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "settings")
-    ]
+    rooms = ("errors", "spec", "record", "store", "settings")
+    plain = [f"gpualert_common.{name}" for name in rooms]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.commands.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in channel_kinds()]
-    plain += ["gpualert_common.api", "gpualert_common.notify.targets", *channels]
+    plain += ["gpualert_common.api", "gpualert_common.notify.channel_config", *channels]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]
 
 

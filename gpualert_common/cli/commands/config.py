@@ -9,7 +9,7 @@ from typing import Any
 
 from gpualert_common import store
 from gpualert_common.cli.arguments import add_json
-from gpualert_common.notify.targets import channel_class, is_reference, shown
+from gpualert_common.notify.channel_config import channel_class, is_reference, shown
 from gpualert_common.settings import OPTIONS, load_settings
 from gpualert_common.spec import SCHEMA
 

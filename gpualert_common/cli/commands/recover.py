@@ -12,9 +12,9 @@ from gpualert_common import store
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.targets import is_left
-from gpualert_common.notify.words import told
+from gpualert_common.notify.channel_config import is_left
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.notify.status_text import told
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 

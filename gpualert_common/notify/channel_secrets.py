@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.errors import ConfigError, MissingSecretError
-from gpualert_common.notify.targets import WITHHELD, is_reference
+from gpualert_common.notify.channel_config import WITHHELD, is_reference
 from gpualert_common.settings import load_settings
 
 _MOST_BYTES = 64 << 10

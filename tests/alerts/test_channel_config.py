@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import alerts_of, channel_kinds
+from gpualert_common.notify.channel_config import alerts_of, channel_kinds
 from gpualert_common.settings import load_settings
 from tests.alerts.alerting import write_config
 from tests.supervised import Lab, shell
