@@ -15,7 +15,7 @@ from gpualert_common.settings import Setting, load_settings
 from prefect_gpualert import alerts
 from prefect_gpualert.attempts import current_attempt
 from prefect_gpualert.contexts import current
-from prefect_gpualert.following import Logger, Show, Training
+from prefect_gpualert.training import Logger, Show, Training
 
 
 def settings_of(given: dict[str, Any]) -> dict[str, Setting]:

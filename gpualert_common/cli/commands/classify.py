@@ -9,10 +9,10 @@ import sys
 from typing import Any
 
 from gpualert_common import report
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.cli.arguments import add_options, add_output_forms
 from gpualert_common.errors import UsageError
-from gpualert_common.judge import Judge
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Unmasked, markdown, terminal
 from gpualert_common.settings import load_settings
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
     own = load_settings({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    judge = Judge({"rules": own})
+    judge = RunClassifier({"rules": own})
     for log in options.logs:
         _read(judge, log)
     verdict = judge.conclude(ending, {})
@@ -70,7 +70,7 @@ def _told_by(verdict: dict[str, Any], logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
-def _read(judge: Judge, log: str) -> None:
+def _read(judge: RunClassifier, log: str) -> None:
     if log == "-":
         judge.feed_stream(sys.stdin.buffer, "stdin")
         return

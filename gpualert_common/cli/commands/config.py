@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common import store
+from gpualert_common import record_locations
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.channel_config import channel_class, is_reference, shown
 from gpualert_common.settings import OPTIONS, load_settings
@@ -26,7 +26,7 @@ def execute(options: argparse.Namespace) -> int:
     """Print every setting; secrets are masked."""
     settings = load_settings()
     if settings["state_dir"].value is None:
-        settings["state_dir"].value = store.places()[0]
+        settings["state_dir"].value = record_locations.places()[0]
     channels = settings["channels"].value
     settings["channels"].value = {name: _masked(table) for name, table in channels.items()}
     settings["notify"].value = [_shown(target) for target in settings["notify"].value]

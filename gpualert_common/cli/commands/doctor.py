@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.isolation import NoAnswerError, isolated
-from gpualert_common.observe import source
-from gpualert_common.observe.source import UnavailableError
 from gpualert_common.spec import SCHEMA
+from gpualert_common.telemetry import source
+from gpualert_common.telemetry.source import SourceUnavailableError
 
 DEADLINE_S = 5.0
 """A driver that has not answered by then hangs; one that wakes up first needs two."""
@@ -53,7 +53,7 @@ def _examine(name: str) -> Finding:
     try:
         decides = source.source_class(name).decides
         isolated(lambda: _open(name), DEADLINE_S)
-    except UnavailableError as error:
+    except SourceUnavailableError as error:
         return Finding(name, False, decides, error.why, error.remedy)
     except NoAnswerError as error:
         return Finding(name, False, decides, str(error), "")

@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
+from gpualert_common import record_locations
 from gpualert_common import recover as recovery
-from gpualert_common import store
 from gpualert_common.cli.arguments import add_run
 from gpualert_common.cli.records import state_dir
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the log from its start until the run has ended; Ctrl-C stops only the printing."""
-    record = store.find(options.run, state_dir(options))
+    record = record_locations.find(options.run, state_dir(options))
     fds = [record.open_log(name) for name in record.logs]
     offsets = [0] * len(fds)
     try:

@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
+from gpualert_common import record_locations
 from gpualert_common import recover as recovery
-from gpualert_common import store
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError
@@ -36,9 +36,9 @@ def execute(options: argparse.Namespace) -> int:
     failed = False
     deadline_s = load_settings()["notify_deadline"].value
     found = (
-        store.records(state_dir(options))
+        record_locations.records(state_dir(options))
         if options.run is None
-        else [store.find(options.run, state_dir(options))]
+        else [record_locations.find(options.run, state_dir(options))]
     )
     for record in found:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
 from gpualert_common.cli.arguments import add_json, add_options
 from gpualert_common.errors import RuleError, UsageError
-from gpualert_common.redact.check import check_secrets
+from gpualert_common.redact.secret_checks import check_secrets
 from gpualert_common.settings import load_settings
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpualert_common import store
+from gpualert_common import record_locations
 from gpualert_common.cli.arguments import add_json, add_state_dir
 from gpualert_common.cli.records import printable, state_dir, summarize, time_of
 from gpualert_common.errors import GPUAlertError
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """List the runs, oldest first."""
     rows = []
-    for record in store.records(state_dir(options)):
+    for record in record_locations.records(state_dir(options)):
         try:
             rows.append(summarize(record))
         except GPUAlertError as error:

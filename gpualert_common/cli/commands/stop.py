@@ -8,8 +8,8 @@ import json
 import os
 import time
 
+from gpualert_common import record_locations
 from gpualert_common import recover as recovery
-from gpualert_common import store
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import UsageError
@@ -56,13 +56,15 @@ def execute(options: argparse.Namespace) -> int:
 def _live_run(options: argparse.Namespace) -> Record:
     """The run that is meant; without a name the only one that lives, or else the last."""
     if options.run is not None:
-        return store.find(options.run, state_dir(options))
+        return record_locations.find(options.run, state_dir(options))
     live = [
-        record.run_id for record in store.records(state_dir(options)) if recovery.is_live(record)
+        record.run_id
+        for record in record_locations.records(state_dir(options))
+        if recovery.is_live(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
-    return store.find(live[0] if live else "last", state_dir(options))
+    return record_locations.find(live[0] if live else "last", state_dir(options))
 
 
 def _ask_to_stop(record: Record, grace_s: float) -> None:

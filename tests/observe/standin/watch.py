@@ -14,7 +14,7 @@ from tests.supervised import DEADLINE_S, python
 
 _PROGRAM = """
 import json, sys, time
-from gpualert_common.observe.source import Event, UnavailableError, source_class
+from gpualert_common.telemetry.source import SourceEvent, UnavailableError, source_class
 
 def say(what):
     print(json.dumps(what), flush=True)
