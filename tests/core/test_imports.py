@@ -17,16 +17,16 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"options", "plugins", "toml_table"}),
-    frozenset({"rulefiles"}),
+    frozenset({"command_options", "plugins", "toml_table"}),
+    frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "record", "redact", "settings"}),
-    frozenset({"observe", "progress", "store"}),
+    frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history"}),
-    frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
-    frozenset({"seen"}),
-    frozenset({"judge", "notify"}),
-    frozenset({"api", "corpus", "recover", "unsupervised"}),
+    frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
+    frozenset({"run_evidence"}),
+    frozenset({"classifier", "notify"}),
+    frozenset({"api", "corpus", "external_run", "recover"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
@@ -77,8 +77,8 @@ def room(name: str) -> str | None:
 def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
     supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
-    rooms = ("errors", "spec", "record", "store", "settings")
-    plain = [f"gpualert_common.{name}" for name in rooms]
+    names = ("errors", "spec", "record", "record_locations", "settings")
+    plain = [f"gpualert_common.{name}" for name in names]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.commands.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in channel_kinds()]
     plain += ["gpualert_common.api", "gpualert_common.notify.channel_config", *channels]
