@@ -244,10 +244,10 @@ def configuration_page() -> str:
 
 def option_row(option: Option) -> str:
     """Return an option's row: where it may be given, its default and its meaning."""
-    places = [f"{place}" for place in option.faces if place != Face.CLI]
+    places = [face for face in option.faces if face != Face.CLI]
     flag = f"`{option.flag}`" if Face.CLI in option.faces else "-"
     variable = f"`{option.variable}`" if option.faces else "-"
-    meaning = f"{option.help[0].upper()}{option.help[1:]}. {option.details}".strip()
+    meaning = f"{option.sentence} {option.details}".strip()
     return (
         f"| `{option.name}` | {flag} | {variable} | `{option.default_text}` "
         f"| {', '.join(places) or '-'} | {meaning} |\n"

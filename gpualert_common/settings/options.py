@@ -96,6 +96,11 @@ class Option:
         return f"--{'no-' if self.default is True else ''}{self.name.replace('_', '-')}"
 
     @property
+    def sentence(self) -> str:
+        """The help as a sentence."""
+        return f"{self.help[0].upper()}{self.help[1:]}."
+
+    @property
     def default_text(self) -> str:
         """The default as a user writes it, "none" where there is none."""
         if isinstance(self.default, bool):

@@ -36,7 +36,7 @@ _LABELS = {"stderr.log": "stderr"}
 def _option(name: str) -> Any:
     """Return the field of an option, described as its declaration does."""
     option = OPTIONS[name]
-    return Field(default=None, title=name.replace("_", " ").title(), description=option.help)
+    return Field(default=None, title=name.replace("_", " ").title(), description=option.sentence)
 
 
 class TrainingOperation(JobBlock[list[str]]):

@@ -141,7 +141,7 @@ def test_secret_in_person(lab: Lab, target: object) -> None:
         (["smtp://mail.example.org/?to=nobody"], "to: "),
         ([{"kind": "smpt"}], "kind: 'smpt' is none of apprise, command, mailbox, smtp"),
         ([{"host": "x"}], "kind: None is none of"),
-        ([3], "holds something that is no name or address"),
+        ([3], "has an entry that is neither a name nor an address"),
         (3, "3 is not a list"),
     ],
     ids=str,
@@ -181,7 +181,7 @@ def test_error_shows_no_token(lab: Lab) -> None:
         ("channels = 3\n", b"channels are tables"),
         ("notify = ['ops']\n[channels.ops]\nkind = 'smtp'\nhots = 'x'\n", b"hots: unknown key"),
         ("notify_on = 'sometimes'\n", b"'sometimes' is not one of failure, always, never"),
-        ("notify_deadline = 'none'\n", b"a deadline is needed"),
+        ("notify_deadline = 'none'\n", b"a deadline is required"),
     ],
     ids=["no kind", "no table", "unknown key", "no such choice", "no deadline"],
 )
