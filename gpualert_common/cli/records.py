@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
 
 
@@ -25,7 +25,7 @@ def summarize(record: Record) -> dict[str, Any]:
     """Return the fields of a run in a list.  Raises RecordError."""
     spec = record.spec
     ending = record.ending
-    verdict = record.read_json(VERDICT) or {}
+    verdict = record.verdict
     launched = record.event("launched")
     return {
         "run_id": record.run_id,
@@ -38,9 +38,9 @@ def summarize(record: Record) -> dict[str, Any]:
         "started_at": ending.started_at if ending else spec.get("created_at"),
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,
-        "disposition": verdict.get("disposition"),
-        "cause": verdict.get("cause"),
-        "headline": verdict.get("headline"),
+        "disposition": verdict and str(verdict.disposition),
+        "cause": verdict and verdict.cause,
+        "headline": verdict and verdict.headline,
     }
 
 

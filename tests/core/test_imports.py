@@ -17,7 +17,7 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"command_options", "plugins", "regex", "toml_table"}),
+    frozenset({"codec", "command_options", "plugins", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "record", "redact", "settings"}),

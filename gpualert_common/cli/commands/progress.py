@@ -13,6 +13,7 @@ from gpualert_common import record_locations
 from gpualert_common.classify import CHUNK_BYTES
 from gpualert_common.cli.arguments import add_json, add_state_dir
 from gpualert_common.cli.records import content_of, state_dir
+from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
     Progress,
@@ -22,7 +23,6 @@ from gpualert_common.progress import (
     merge,
     read_index,
     timed,
-    to_json,
 )
 from gpualert_common.record import INDEX, Record
 
@@ -43,7 +43,7 @@ def execute(options: argparse.Namespace) -> int:
     found = _read(options)
     if options.json:
         start, because = beginning_of(found)
-        value = {**to_json(found), "beginning": {"start": str(start), "because": list(because)}}
+        value = {**encode(found), "beginning": {"start": str(start), "because": list(because)}}
         print(json.dumps(value, ensure_ascii=False))
     else:
         columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
