@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.plugins import load_plugins
 from gpualert_common.progress.bars import Bar
 from gpualert_common.progress.model import (
@@ -43,7 +43,7 @@ class ProgressLine:
     raw: bytes
     bar: Bar | None
     file: str
-    place: Place
+    place: LinePosition
 
     @property
     def excerpt(self) -> str:
