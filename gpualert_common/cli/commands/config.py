@@ -9,7 +9,8 @@ from typing import Any
 
 from gpualert_common import record_locations
 from gpualert_common.cli.arguments import add_json
-from gpualert_common.notify.channel_config import channel_class, is_reference, shown
+from gpualert_common.notify.channel_config import channel_class
+from gpualert_common.notify.targets import format_target, is_reference
 from gpualert_common.settings import OPTIONS, load_settings
 from gpualert_common.spec import SCHEMA
 
@@ -57,7 +58,7 @@ def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(target: str | Mapping[str, Any]) -> str | dict[str, Any]:
     if not isinstance(target, str):
         return _masked(target)
-    return shown(target) if "://" in target else target
+    return format_target(target) if "://" in target else target
 
 
 def _text(value: object) -> str:
