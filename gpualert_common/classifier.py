@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpualert_common.classify import (
     CHUNK_BYTES,
-    Reading,
+    LogReading,
     RuleSet,
     Scanner,
     load_rules,
     notable_lines,
     prepare,
 )
-from gpualert_common.diagnose import conclude, to_json
+from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.evidence import Observed
 from gpualert_common.diagnose.lookout import Lookout
 from gpualert_common.diagnose.warned import Warned
 from gpualert_common.errors import RuleError
-from gpualert_common.model import ExitFacts, Verdict
+from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Record
 from gpualert_common.run_evidence import RunEvidence
@@ -44,11 +45,11 @@ class RunClassifier:
         self._seen = None if record is None else RunEvidence(self._launch_record, record)
         own = self._launch_record.get("rules")
         self._rules, broken = _live_rules(own, _state_of(own))
-        self._faults = [("broken_rule", f"left out: {error}") for error in broken]
+        self._faults = [VerdictWarning("broken_rule", f"left out: {error}") for error in broken]
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
-        self._readings: list[Reading] = []
+        self._readings: list[LogReading] = []
         self._lookout: Lookout | None = None
         self._is_blind = False
 
@@ -59,10 +60,10 @@ class RunClassifier:
         if self._seen is not None:
             self._seen.recall()
 
-    def look(self) -> list[dict[str, Any]]:
-        """Take in what was seen beside the logs of a run that goes on since the last time.
+    def update(self) -> list[dict[str, Any]]:
+        """Read new telemetry of a live run; return the events to append to the record.
 
-        What is to be written down of it as events of the record: warnings that come and go.
+        The events are warnings that were raised and withdrawn.
         """
         if self._seen is None or self._is_blind:
             return []
@@ -116,8 +117,8 @@ class RunClassifier:
             self.feed(name, data, offset)
             offset += len(data)
 
-    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> dict[str, Any]:
-        """The verdict as its JSON object; of a run that goes on when there is no ending."""
+    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> Verdict:
+        """Return the verdict; without an ending, that of a run in progress."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
         verdict = conclude(
@@ -131,12 +132,9 @@ class RunClassifier:
             running=ending is None,
             observed=self._observed(ending),
         )
-        fields = to_json(verdict)
-        fields["warnings"] += [{"kind": kind, "text": text} for kind, text in self._faults]
-        fields["warnings"] += self._warned(verdict)
-        return fields
+        return replace(verdict, warnings=(*verdict.warnings, *self._faults, *self._warned(verdict)))
 
-    def _warned(self, verdict: Verdict) -> list[dict[str, str]]:
+    def _warned(self, verdict: Verdict) -> list[VerdictWarning]:
         """What was warned of while it went on, by what we saw, else by the record's events."""
         if self._seen is None:
             return []
@@ -146,24 +144,25 @@ class RunClassifier:
             return Warned(self._seen.record.events()).told(verdict)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             text = f"what was warned of is not known: {type(error).__name__}: {error}"
-            return [{"kind": "warnings_lost", "text": text}]
+            return [VerdictWarning("warnings_lost", text)]
 
     def _observed(self, ending: Ending | None) -> Observed:
         """What was seen beside the words of the logs; a fault in it costs that, and no verdict."""
         progress = self._training.finish()
         if self._training.problem:
-            self._faults.append(("progress_unread", self._training.problem))
+            self._faults.append(VerdictWarning("progress_unread", self._training.problem))
         if self._seen is None:
             return Observed(Telemetry(), progress=progress)
         try:
             return self._seen.observed(ending, progress)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
-            self._faults.append(("not_observed", f"{type(error).__name__}: {error}"))
+            problem = f"{type(error).__name__}: {error}"
+            self._faults.append(VerdictWarning("not_observed", problem))
             return Observed(self._seen.telemetry, progress=progress)
 
 
 def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
-    """One that goes on where a scribe before us may have ended."""
+    """One that goes on where a recorder before us may have ended."""
     pid = (record.event("launched") or {}).get("pid")
     return Lookout(launch_record, record.events(), pid, rules)
 

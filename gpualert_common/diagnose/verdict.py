@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
@@ -23,10 +23,14 @@ from gpualert_common.model import (
     Claim,
     Disposition,
     ExitFacts,
+    LogLocation,
     Retry,
     Role,
+    RuledOutFamily,
+    SecondaryCause,
+    SourceStatus,
     Verdict,
-    Where,
+    VerdictWarning,
 )
 from gpualert_common.spec import message_id
 
@@ -46,7 +50,7 @@ def conclude(
     attempt: int,
     host: str | None,
     log_path: str | None,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
@@ -97,8 +101,8 @@ def conclude(
         implies=first_filled(words.implies, known) or "",
         cannot_decide=(*all_filled(words.cannot_decide, known), *decision.cannot_decide),
         do=all_filled(words.do, known),
-        ruled_out=tuple({"family": f, "because": why} for f, why in resolution.ruled_out),
-        secondary=tuple({"cause": c, "because": why} for c, why in resolution.secondary),
+        ruled_out=tuple(RuledOutFamily(family, why) for family, why in resolution.ruled_out),
+        secondary=tuple(SecondaryCause(cause, why) for cause, why in resolution.secondary),
         warnings=_warnings(resolution, rule, facts, readings, decision.warnings),
         sources=(*_sources(facts, readings, running=running), *_observers(observed)),
         measured=numbers,
@@ -176,7 +180,7 @@ def _signal(facts: ExitFacts, resolution: Resolution) -> str | None:
 def _claims(
     resolution: Resolution,
     facts: ExitFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     seen: Sequence[Claim],
 ) -> tuple[Claim, ...]:
     claims = [Claim(resolution.status.said, "exit_status"), *seen[:_MOST_SEEN]]
@@ -199,7 +203,7 @@ def _claims(
     return tuple(_placed(claim, readings) for claim in claims[:_MOST_CLAIMS])
 
 
-def _placed(claim: Claim, readings: Sequence[Reading]) -> Claim:
+def _placed(claim: Claim, readings: Sequence[LogReading]) -> Claim:
     """Without its line, which was not counted, where something before it was not read."""
     where = claim.where
     gaps = [
@@ -214,7 +218,7 @@ def _placed(claim: Claim, readings: Sequence[Reading]) -> Claim:
 
 
 def _exception_claim(found: Traceback, rank: int | None) -> Claim:
-    where = Where(found.file, found.end.line, found.end.offset)
+    where = LogLocation(found.file, found.end.line, found.end.offset)
     at = ""
     frame = found.place_in_program
     if frame is not None:
@@ -232,11 +236,11 @@ _ROLE_WORDS = {
 }
 
 
-def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
+def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
     count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
     times = f", {count} times" if count > 1 else ""
     what = one.pattern.name.replace("_", " ")
-    where = Where(one.file, one.place.line, one.place.offset)
+    where = LogLocation(one.file, one.place.line, one.place.offset)
     return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)
 
 
@@ -244,9 +248,9 @@ def _warnings(
     resolution: Resolution,
     rule: Rule,
     facts: ExitFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     seen: Sequence[tuple[str, str]],
-) -> tuple[dict[str, str], ...]:
+) -> tuple[VerdictWarning, ...]:
     found = list(seen)
     told_by_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
     ends_well = rule.fault_class == "training"  # such a program knows of no failure
@@ -260,39 +264,39 @@ def _warnings(
         lost = sum(end - start for start, end in reading.unscanned)
         if lost:
             found.append(("unscanned", f"{lost} bytes of {reading.file} were not read"))
-    return tuple({"kind": kind, "text": text} for kind, text in found)
+    return tuple(VerdictWarning(kind, text) for kind, text in found)
 
 
-def _observers(observed: Observed | None) -> tuple[dict[str, Any], ...]:
-    """What else could be looked at, and why not where it could not."""
+def _observers(observed: Observed | None) -> tuple[SourceStatus, ...]:
+    """Return the status of each source beside log and exit status."""
     if observed is None:
         return ()
     return tuple(
-        {"name": name, "available": True}
+        SourceStatus(name, available=True)
         if source.available
-        else {"name": name, "available": False, "why": source.why, "remedy": source.remedy}
+        else SourceStatus(name, available=False, why=source.why, remedy=source.remedy)
         for name, source in observed.telemetry.sources.items()
     )
 
 
 def _sources(
-    facts: ExitFacts, readings: Sequence[Reading], *, running: bool
-) -> tuple[dict[str, Any], ...]:
-    sources: list[dict[str, Any]] = [
-        {
-            "name": "log",
-            "available": True,
-            "file": reading.file,
-            "bytes_read": reading.size - sum(end - start for start, end in reading.unscanned),
-            "unscanned": [list(span) for span in reading.unscanned],
-        }
+    facts: ExitFacts, readings: Sequence[LogReading], *, running: bool
+) -> tuple[SourceStatus, ...]:
+    sources = [
+        SourceStatus(
+            "log",
+            available=True,
+            file=reading.file,
+            bytes_read=reading.size - sum(end - start for start, end in reading.unscanned),
+            unscanned=tuple((start, end) for start, end in reading.unscanned),
+        )
         for reading in readings
     ]
     if not readings:
-        sources.append({"name": "log", "available": False, "why": "no log was read"})
+        sources.append(SourceStatus("log", available=False, why="no log was read"))
     if facts.code is not None or not facts.started:
-        sources.append({"name": "exit_status", "available": True})
+        sources.append(SourceStatus("exit_status", available=True))
     else:
         why = "the run has not ended" if running else "nobody was there to read it"
-        sources.append({"name": "exit_status", "available": False, "why": why})
+        sources.append(SourceStatus("exit_status", available=False, why=why))
     return tuple(sources)

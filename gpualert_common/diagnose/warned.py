@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpualert_common.codec import encode_part
 from gpualert_common.diagnose import early
 from gpualert_common.diagnose.early import FINE, Sign
-from gpualert_common.diagnose.serial import claim_to_json
-from gpualert_common.model import Disposition, Verdict
+from gpualert_common.model import Disposition, Verdict, VerdictWarning
 from gpualert_common.spec import EARLY
 
 RAISED, RECOVERED = "warning_raised", "warning_recovered"
@@ -89,7 +89,7 @@ class Warned:
         return {
             **_event(RAISED, kind, state, now),
             "news": part_of is None,
-            "shows": [claim_to_json(claim) for claim in sign.shows],
+            "shows": [encode_part(claim) for claim in sign.shows],
             "do": list(found.DO),
         }
 
@@ -113,10 +113,10 @@ class Warned:
 
     # -- in a verdict ----------------------------------------------------------------------
 
-    def told(self, verdict: Verdict) -> list[dict[str, str]]:
-        """Each as a warning of the verdict, with those that were part of it."""
+    def told(self, verdict: Verdict) -> list[VerdictWarning]:
+        """Return each as a warning of the verdict, with those that were part of it."""
         return [
-            {"kind": f"{EARLY}{kind}", "text": "; then ".join(self._texts(kind, verdict))}
+            VerdictWarning(f"{EARLY}{kind}", "; then ".join(self._texts(kind, verdict)))
             for kind, state in self._states.items()
             if state.part_of not in self._states
         ]

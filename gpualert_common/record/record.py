@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import RunSpec
 
 SPEC = "spec.json"
@@ -115,6 +116,20 @@ class Record(Control):
         return None if fields is None else Ending.from_json(fields)
 
     @property
+    def verdict(self) -> Verdict | None:
+        """The cause of the run's end; None while there is no verdict.
+
+        Raises DamagedFileError, which names the file and the key, for one that is damaged.
+        """
+        fields = self.read_json(VERDICT)
+        if fields is None:
+            return None
+        from gpualert_common.codec import decode
+        from gpualert_common.model import Verdict  # there is none before the launch
+
+        return decode(Verdict, fields, os.path.join(self.path, VERDICT))
+
+    @property
     def state(self) -> str:
         """starting, running, orphaned (it runs, and whoever followed it is gone), stopping,
         ended, or lost (no supervisor and no known end).
@@ -131,7 +146,9 @@ class Record(Control):
         state = "starting"
         for value in self.events():
             event = value.get("event", "")
-            if event != "launched" or state == "starting":  # told again when a scribe was replaced
+            if (
+                event != "launched" or state == "starting"
+            ):  # told again when a recorder was replaced
                 state = _STATE_AFTER.get(event, state)
         return state
 

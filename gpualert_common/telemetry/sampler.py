@@ -1,19 +1,13 @@
-"""The process that looks at the machine while a run goes on, and writes down what it sees.
+"""The program that samples the machine during a run and writes the telemetry.
 
-Executed as a file, ``python -I .../telemetry/sampler.py RECORD MARK``, with ``MARK`` the variable
-that every process of the run carries.  It ends with the run's leader, and goes on when the
-supervisor dies.  A source that hangs, as a driver may, holds up nobody else: each has a thread.
+Started with the path of the record and the run's marker (:mod:`gpualert_common.processes.program`).
+It ends with the run's leader, and goes on when the supervisor dies.  A source that hangs, as a
+driver may, delays no other one: each has a thread.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-
-if __name__ == "__main__":
-    _here = os.path.abspath(__file__)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
-
 import select
 import threading
 import time
@@ -114,7 +108,7 @@ def observe(record: Record, mark: str) -> None:
         return
     with suppress(OSError):  # without locks two may look, which is better than none
         if record.try_lock(LOCK) < 0:  # for as long as this process lives
-            return  # the one that a scribe started which has died
+            return  # the one that a recorder started which has died
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:
@@ -160,7 +154,7 @@ def _look(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
 
 
 def _leader_of(record: Record) -> int | None:
-    """The leader of the run; the scribe may not have said yet which process that is."""
+    """The leader of the run; the recorder may not have said yet which process that is."""
     deadline = time.monotonic() + _LAUNCHED_WITHIN_S
     while time.monotonic() < deadline:
         launched = record.event("launched")
@@ -170,16 +164,12 @@ def _leader_of(record: Record) -> int | None:
     return None
 
 
-def main() -> None:
-    """Look to the end; exits, never returns: a thread that hangs keeps no process."""
+def main(record_path: str, marker: str) -> None:
+    """Sample until the run ends; exits, never returns: a thread that hangs keeps no process."""
     try:
         os.nice(NICENESS)
         os.chdir("/")
-        observe(Record.open(sys.argv[1]), sys.argv[2])
+        observe(Record.open(record_path), marker)
     except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
         os._exit(1)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,7 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"command_options", "regex", "toml_table"}),
+    frozenset({"codec", "command_options", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
@@ -26,6 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
     frozenset({"run_evidence"}),
     frozenset({"classifier", "notify"}),
+    frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),

@@ -21,7 +21,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.families._losses import level, trainings_of
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Point, Progress
 
 FAMILY = "E1"
@@ -114,7 +114,7 @@ def _found(
 
 def claim_of(point: Point) -> Claim:
     """What one line of a training's progress says."""
-    where = Where(point.file, point.line, point.offset)
+    where = LogLocation(point.file, point.line, point.offset)
     told = {"step": point.step, "epoch": point.epoch, "loss": point.loss}
     said = ", ".join(f"{name} {value:g}" for name, value in told.items() if value is not None)
     return Claim(said, "progress", where)

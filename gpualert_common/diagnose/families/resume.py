@@ -23,7 +23,7 @@ from gpualert_common.classify.resuming import loads_a_base
 from gpualert_common.command_options import evaluates, options_of, words_of
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Progress, Start, beginning_of
 
 FAMILY = "E2"
@@ -110,10 +110,10 @@ def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     said_so = [marker for marker in progress.markers if marker.says is Start.RESUMED]
     sure = wanted.sure and (bool(denied) or not said_so) and _trains(progress)
     segment = progress.segments[0]
-    where = Where(segment.file, segment.line, segment.offset)
+    where = LogLocation(segment.file, segment.line, segment.offset)
     claims = [Claim(wanted.why, wanted.source), Claim(beginning.because[0], "progress", where)]
     claims += [
-        Claim(marker.text, "log", Where(marker.file, marker.line, marker.offset))
+        Claim(marker.text, "log", LogLocation(marker.file, marker.line, marker.offset))
         for marker in denied[:1]
     ]
     yield Finding(

@@ -13,7 +13,7 @@ from gpualert_common.diagnose.compared import HISTORY, slower
 from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.measured import saves_of
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import CheckpointAction, Progress
 
 FAMILY = "D2"
@@ -60,4 +60,4 @@ def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, object]) -> 
 
 def _claim(progress: Progress, said: str) -> Claim:
     first = next(one for one in progress.checkpoints if one.action is CheckpointAction.SAVED)
-    return Claim(said, "progress", Where(first.file, first.line, first.offset))
+    return Claim(said, "progress", LogLocation(first.file, first.line, first.offset))
