@@ -20,7 +20,7 @@ from posixpath import basename
 from typing import Any
 
 from gpualert_common.classify.resuming import loads_a_base
-from gpualert_common.command_options import evaluates, options_of, words_of
+from gpualert_common.command_options import is_evaluation, parse_options, split_command
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, LogLocation
@@ -135,9 +135,9 @@ def _wanted(evidence: Evidence, progress: Progress) -> _Wanted | None:
     named: Mapping[str, bool] = found.get("named", {})
     before: Sequence[Mapping[str, Any]] = found.get("before", ())
     left = str(before[0].get("path")) if before else ""
-    if evaluates(evidence.command):
+    if is_evaluation(evidence.command):
         return None
-    words = words_of(evidence.command)
+    words = split_command(evidence.command)
     asked, restarts = _asked(evidence.command), _restarts(evidence)
     anew = _is_begun_anew(words, "" if asked is None else asked.path)
     if asked is not None and asked.path and "://" not in asked.path:
@@ -171,7 +171,7 @@ def _is_begun_anew(words: Sequence[str], path: str) -> bool:
 
 def _loaded(evidence: Evidence, progress: Progress, named: Mapping[str, bool]) -> _Wanted | None:
     """What an option names that loads a checkpoint, be it to go on or to begin with."""
-    options = options_of(evidence.command)
+    options = parse_options(evidence.command)
     loads = [(name, path) for name, path in options if _may_load(name) and not _is_word(path)]
     for name, path in loads[:1]:
         of_framework = _LOADS_IN.get(progress.framework or "") == name
@@ -200,7 +200,7 @@ class _Asked:
 
 def _asked(command: Sequence[str]) -> _Asked | None:
     """The option of the command that asks to go on, if one does."""
-    for name, value in options_of(command):
+    for name, value in parse_options(command):
         words = set(name.split("_"))
         asks = words & _RESUME and words <= _ASKS and value.lower() not in _NO
         if asks or (name == "init_from" and value == "resume"):

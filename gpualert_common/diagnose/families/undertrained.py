@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpualert_common.command_options import evaluates
+from gpualert_common.command_options import is_evaluation
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import HISTORY, seconds, usual
 from gpualert_common.diagnose.evidence import Evidence, seen
@@ -38,7 +38,7 @@ _NONE = frozenset(("none",))
 def judge(evidence: Evidence) -> Iterator[Finding]:
     """What the number of steps says of a run that ended well."""
     progress = evidence.progress
-    if progress is None or not evidence.completed or evaluates(evidence.command):
+    if progress is None or not evidence.completed or is_evaluation(evidence.command):
         return
     before = usual(evidence)
     if progress.framework is not None:
