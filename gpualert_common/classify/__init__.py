@@ -4,7 +4,7 @@ from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.program import prepare
 from gpualert_common.classify.raised import Frame, Traceback
-from gpualert_common.classify.resolve import Resolution, resolve
+from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
 from gpualert_common.classify.scan import CHUNK_BYTES, Reading, Scanner, scan_file
 from gpualert_common.rulefiles import rules_directory

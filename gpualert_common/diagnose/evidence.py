@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.classify.resolve import Resolution
+from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.measured import Measured, measured
 from gpualert_common.model import Claim, Disposition, ExitFacts

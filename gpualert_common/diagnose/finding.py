@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
-from gpualert_common.classify.resolve import Resolution
+from gpualert_common.classify.resolution import Resolution
 from gpualert_common.model import Claim
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.classify.resolve import Resolution, resolve
+from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.diagnose import early
 from gpualert_common.diagnose.early import Sign

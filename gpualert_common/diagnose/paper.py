@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpualert_common.classify.resolve import Resolution
+from gpualert_common.classify.resolution import Resolution
 
 _SAME: Final = frozenset(
     {

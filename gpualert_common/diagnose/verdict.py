@@ -8,10 +8,10 @@ from typing import Any
 
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.raised import Traceback
-from gpualert_common.classify.resolve import Resolution, resolve
+from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
 from gpualert_common.classify.scan import Reading
-from gpualert_common.classify.status import signal_name
+from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.diagnose import families
 from gpualert_common.diagnose.evidence import Evidence, Observed
 from gpualert_common.diagnose.finding import Decision, decide
@@ -148,7 +148,7 @@ def _known(resolution: Resolution, facts: ExitFacts) -> dict[str, Any]:
         "disposition": resolution.disposition.value,
         "exit_code": facts.code,
         "rank": resolution.rank,
-        "status": resolution.status.said,
+        "status": resolution.status.claim,
         "start_error": facts.start_error[1] if facts.start_error else None,
         "because": (facts.sender or {}).get("because"),
         **resolution.details,
@@ -168,7 +168,7 @@ def _family(rule: Rule, decision: Decision, *, trained: bool) -> str | None:
 def _signal(facts: ExitFacts, resolution: Resolution) -> str | None:
     if facts.code is not None and facts.code < 0:
         return signal_name(-facts.code)
-    if resolution.status.signal is not None and resolution.status.probable:
+    if resolution.status.signal is not None and resolution.status.is_inferred:
         return signal_name(resolution.status.signal)
     return None
 
@@ -179,7 +179,7 @@ def _claims(
     readings: Sequence[Reading],
     seen: Sequence[Claim],
 ) -> tuple[Claim, ...]:
-    claims = [Claim(resolution.status.said, "exit_status"), *seen[:_MOST_SEEN]]
+    claims = [Claim(resolution.status.claim, "exit_status"), *seen[:_MOST_SEEN]]
     found = resolution.traceback
     if found is not None:
         claims.append(_exception_claim(found, resolution.rank))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.classify.resolve import resolve
+from gpualert_common.classify.resolution import resolve
 from gpualert_common.classify.rules import load_rules
 from gpualert_common.diagnose import early
 from gpualert_common.diagnose.early import Sign

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from posixpath import basename
 from typing import Any
 
-from gpualert_common.classify.resuming import loads_a_base
+from gpualert_common.classify.resume_lines import is_loading_base_model
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, Where
@@ -68,7 +68,7 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
     asked, restarts = _asked(evidence.command), _restarts(evidence)
     why = Claim("it was loading what it was to go on from", "log")
     if not resolution.resuming:
-        if resolution.traceback is not None and loads_a_base(resolution.traceback):
+        if resolution.traceback is not None and is_loading_base_model(resolution.traceback):
             return
         if asked is not None and asked.may_name(resolution.details.get("path")):
             why = Claim(f"the command asks to resume: {asked}", "command")

@@ -423,7 +423,8 @@ def test_oversize_request() -> None:
     """An allocation larger than the card is told apart from a full card, with its numbers."""
     found = judged(RAISE + OOM, 1).details
     assert found["kind"] == "oversize"
-    assert (found["requested_bytes"] >> 30, found["device_total_bytes"] >> 30) == (91, 79)
+    sizes = [found["requested_bytes"], found["device_total_bytes"]]
+    assert [size >> 30 for size in sizes if isinstance(size, int)] == [91, 79]
     assert found["gpu"] == 0
 
 
@@ -526,7 +527,7 @@ def test_full_disk_of_the_log() -> None:
 
 def test_signal_behind_a_shell_is_only_probable() -> None:
     """128+n is believed less than the signal itself."""
-    assert judged("", 139).status.probable
+    assert judged("", 139).status.is_inferred
     assert judged("", 139).confidence < judged("", -11).confidence
 
 
