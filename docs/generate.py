@@ -24,7 +24,7 @@ from typing import Any
 from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
 from gpualert_common.corpus.tables import readme_block
 from gpualert_common.diagnose import compared, early, families, thresholds
-from gpualert_common.notify.targets import class_of, kinds
+from gpualert_common.notify.channel_config import class_of, kinds
 from gpualert_common.observe import source
 from gpualert_common.redact.kinds import Kind, load_secrets
 from gpualert_common.redact.samples import expand

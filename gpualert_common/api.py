@@ -9,10 +9,10 @@ import os
 
 from gpualert_common import config
 from gpualert_common.errors import UsageError
-from gpualert_common.notify.targets import alerts_of, is_any_left
+from gpualert_common.notify.channel_config import alerts_of, is_any_left
+from gpualert_common.processes.marker import HELPER_OF, run_marker
 from gpualert_common.spec import EARLY, RunSpec
-from gpualert_common.supervise import ScribePlan, supervise
-from gpualert_common.supervise.tree import BESIDE, mark
+from gpualert_common.supervise import RecorderHooks, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.spec import Ending
-    from gpualert_common.supervise.analyst import Evidence
+    from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.prepare import Prepared
 
 
@@ -197,7 +197,7 @@ def tell_early(spec: RunSpec, record_path: str) -> None:
     """
     if spec.alerts is None or not spec.alerts.get("warn"):
         return
-    from gpualert_common.notify.dispatch import send_warnings
+    from gpualert_common.notify.sender_launch import send_warnings
 
     send_warnings(record_path, spec.secrets)
 
@@ -207,7 +207,7 @@ def tell(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
 
     For what other runs left behind nobody waits.
     """
-    from gpualert_common.notify.dispatch import dispatch
+    from gpualert_common.notify.sender_launch import dispatch
 
     if sender != OWN or spec.alerts is None:
         return dispatch(record_path, own=False, deadline_s=0.0)
@@ -216,13 +216,13 @@ def tell(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
 
 def tell_late(spec: RunSpec, record_path: str) -> None:
     """The same by a scribe that was held up for so long that its supervisor has gone."""
-    from gpualert_common.notify.dispatch import dispatch
+    from gpualert_common.notify.sender_launch import dispatch
 
     if spec.alerts is not None:
         dispatch(record_path, secrets=spec.secrets, deadline_s=0.0)
 
 
-def judge_for(prepared: Prepared) -> Evidence:
+def judge_for(prepared: Prepared) -> LogClassifier:
     """The classifier for a run, imported when it is first needed."""
     from gpualert_common.judge import Judge
 
@@ -239,7 +239,7 @@ def beside(prepared: Prepared) -> dict[str, Callable[[], Popen[bytes]]]:
     if launch_record["alerts"] is not None:
         found["survey"] = lambda: _start("collect", record)
     if launch_record["observe"]:
-        found["observer"] = lambda: _start("observe", record, mark(record.run_id))
+        found["observer"] = lambda: _start("observe", record, run_marker(record.run_id))
     return found
 
 
@@ -252,7 +252,7 @@ def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
     file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
     return subprocess.Popen(
         [sys.executable or "python3", "-I", file, record.path, *arguments],
-        env={**os.environ, BESIDE: mark(record.run_id)},
+        env={**os.environ, HELPER_OF: run_marker(record.run_id)},
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,
@@ -261,9 +261,9 @@ def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
     )
 
 
-def _quiet_plan(spec: RunSpec, prepared: Prepared) -> ScribePlan:
+def _quiet_plan(spec: RunSpec, prepared: Prepared) -> RecorderHooks:
     path = prepared.record.path
-    return ScribePlan(
+    return RecorderHooks(
         lambda: judge_for(prepared),
         beside=beside(prepared),
         sender_for=lambda verdict: sender_for(spec, path, verdict),

@@ -8,9 +8,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from gpualert_common.shells import names_shell
+
 MOST_CHARS = 16 << 10
 """A longer word is a program, or data, and is taken as it stands."""
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 SCRIPT_FLAG = re.compile(r"-[a-z]*c")
 _EVALUATION = r"(?:test|evaluat|eval|validat|predict|infer|generat|export)"
 _EVALUATING_SCRIPT = re.compile(rf"(?i)(?:\w*_)?{_EVALUATION}\w*\.py")
@@ -29,7 +30,7 @@ def words_of(command: Sequence[str]) -> list[str]:
         else:
             words.append(word)
         is_script = is_shell and bool(SCRIPT_FLAG.fullmatch(word))
-        is_shell = is_shell or os.path.basename(word) in SHELLS
+        is_shell = is_shell or names_shell(word)
     return words
 
 

@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.errors import RecordError
+from gpualert_common.processes.host import boot_id, host_name, pid_namespace
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.procfs import read_stat
+from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record
 from gpualert_common.spec import Ending
-from gpualert_common.supervise.proc import boot_id, pid_namespace, read_stat
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark
 
 LIVE_BYTES = 64 << 20
 """Some three seconds' reading."""
@@ -40,7 +42,7 @@ def is_live(record: Record) -> bool:
         return False
 
 
-def tree_of(record: Record) -> Tree:
+def tree_of(record: Record) -> ProcessTree:
     """The processes of a run, from what its record says of its leader."""
     launched = record.event("launched") or {}
     pid = launched.get("pid")
@@ -50,7 +52,7 @@ def tree_of(record: Record) -> Tree:
         and status.start_ticks == launched.get("start_ticks")
         and record.spec.get("boot_id") == boot_id()
     )
-    return Tree(pid if same else None, mark(record.run_id))
+    return ProcessTree(pid if same else None, run_marker(record.run_id))
 
 
 def elsewhere(record: Record) -> str:
@@ -63,7 +65,7 @@ def elsewhere(record: Record) -> str:
 
 def place_of(spec: Mapping[str, Any]) -> str:
     """As :func:`elsewhere`, for the fields of a launch record."""
-    if spec.get("host") != os.uname().nodename:
+    if spec.get("host") != host_name():
         return f"host {spec.get('host')}"
     across_hosts = (spec.get("custody") or {}).get("across_hosts")
     if across_hosts and spec.get("boot_id") != boot_id():

@@ -67,8 +67,8 @@ class RunSpec:
     and what does not fit on the disk is dropped and counted).  ``inherit`` lets stdin and other
     inherited descriptors through to the child.  ``sync`` False leaves out every fsync.
     ``custody`` is what a guardian was told of who may follow the run, None without one.
-    ``alerts`` says who is told of the end (:func:`gpualert_common.notify.targets.alerts_of`), and
-    ``secrets`` holds what the channels need beyond it; the record never gets to see that.
+    ``alerts`` says who is notified (:func:`gpualert_common.notify.channel_config.alerts_of`).
+    ``secrets`` holds the channels' secrets; they are never written to the record.
     ``rules`` is a directory (or file) of the user's own rules for causes.  ``observe`` has the
     machine looked at while the run goes on.
     """

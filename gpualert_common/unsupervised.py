@@ -16,6 +16,7 @@ from typing import Any
 from gpualert_common import config, store
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.judge import Judge
+from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
 from gpualert_common.spec import SCHEMA, Ending
 
@@ -82,7 +83,7 @@ def _record_at(
             "run_id": run_id,
             "command": [],
             "logs": [LOG],
-            "host": os.uname().nodename,
+            "host": host_name(),
             "created_at": ending.started_at,
             "supervised": False,
             "rules": own_rules(),

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import is_reference
-from gpualert_common.notify.words import UNDELIVERED, told
+from gpualert_common.notify.channel_config import is_reference
+from gpualert_common.notify.status_text import UNDELIVERED, told
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import conf
 
-from gpualert_common.guardian.whereabouts import Whereabouts
+from gpualert_common.guardian.run_location import RunLocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ def remember(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
         value = {
             "run_id": record.run_id,
             "log_path": handle.log_path,
-            **Whereabouts.of(record).to_json(),
+            **RunLocation.of(record).to_json(),
             "ended": record.ending is not None,
         }
         store.set(KEY, value)
@@ -44,7 +44,7 @@ def remember(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
         log.warning("Airflow's task state store does not keep the run: %s", error)
 
 
-def recall(context: Mapping[str, Any], log: Log) -> Whereabouts | None:
+def recall(context: Mapping[str, Any], log: Log) -> RunLocation | None:
     """Where the run of the attempt before this one is; None when it has ended, or is not kept."""
     store = _store(context)
     if store is None:
@@ -56,7 +56,7 @@ def recall(context: Mapping[str, Any], log: Log) -> Whereabouts | None:
         return None
     if not isinstance(value, dict) or value.get("ended") is True:
         return None
-    return Whereabouts.from_json(value)
+    return RunLocation.from_json(value)
 
 
 def _store(context: Mapping[str, Any]) -> Any:

@@ -14,9 +14,9 @@ from gpualert_common import config, store
 from gpualert_common import recover as recovery
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.targets import is_left
-from gpualert_common.notify.words import told
+from gpualert_common.notify.channel_config import is_left
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.notify.status_text import told
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S

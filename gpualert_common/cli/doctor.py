@@ -7,7 +7,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 
-from gpualert_common.notify.isolate import NoAnswerError, isolated
+from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.observe import source
 from gpualert_common.observe.source import UnavailableError
 from gpualert_common.spec import SCHEMA

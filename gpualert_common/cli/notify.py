@@ -12,11 +12,11 @@ from typing import Any
 from gpualert_common import config, store
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
-from gpualert_common.notify import courier
+from gpualert_common.notify import delivery
+from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.compose import compose
 from gpualert_common.notify.entry import PENDING
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.notify.targets import alerts_of
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.unsupervised import record_run
@@ -43,7 +43,7 @@ def _test(options: argparse.Namespace) -> int:
             entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
             row = {"channel": channel["name"], "kind": channel["kind"]}
             try:
-                accepted = courier.send_once(record, entry, secrets.get(channel["name"], {}))
+                accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))
                 row |= {"accepted": True, "told": accepted}
             except DeliveryError as error:
                 row |= {"accepted": False, "told": str(error)}
@@ -63,7 +63,7 @@ def _preview(options: argparse.Namespace) -> int:
     alerts, secrets = _alerts(options)
     channel = alerts["channels"][0]
     try:
-        sender, known = courier.open_channel(record, channel, secrets.get(channel["name"], {}))
+        sender, known = delivery.open_channel(record, channel, secrets.get(channel["name"], {}))
     except DeliveryError as error:
         raise UsageError(str(error)) from None
     message, bundle = compose(record, sender.budget, known)

@@ -11,13 +11,13 @@ from typing import Any
 from gpualert_common import config, store
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.decide import SEND
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.due import bring_up_to_date, look
 from gpualert_common.notify.entry import DROPPED, FAILED, HELD, PENDING, UNSENT
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.notify.targets import alerts_of
-from gpualert_common.notify.words import told
+from gpualert_common.notify.schedule import bring_up_to_date, look
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.notify.status_text import told
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 

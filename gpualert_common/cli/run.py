@@ -15,8 +15,8 @@ from gpualert_common.api import (
     tell_early,
     tell_late,
 )
-from gpualert_common.supervise import ScribePlan, supervise
-from gpualert_common.supervise.forward import is_discard
+from gpualert_common.supervise import RecorderHooks, supervise
+from gpualert_common.supervise.forwarder import is_discard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
         return _detach(spec, quiet=quiet)
     shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
-    def plan(prepared: Prepared) -> ScribePlan:
-        return ScribePlan(
+    def plan(prepared: Prepared) -> RecorderHooks:
+        return RecorderHooks(
             lambda: judge_for(prepared),
             beside=beside(prepared),
             sender_for=lambda verdict: sender_for(spec, prepared.record.path, verdict),
@@ -71,7 +71,7 @@ def _alert(spec: RunSpec, supervised: Supervised, *, quiet: bool) -> None:
     try:
         alerts = tell(spec, supervised.record.path, supervised.sender)
         if not quiet and alerts:
-            from gpualert_common.notify.words import told
+            from gpualert_common.notify.status_text import told
 
             words = "".join(f"gpualert: alert {told(fields)}\n" for fields in alerts)
             os.write(_STDERR, words.encode("utf-8", "replace"))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common import config, store
-from gpualert_common.notify.targets import class_of, is_reference, shown
+from gpualert_common.notify.channel_config import class_of, is_reference, shown
 from gpualert_common.spec import SCHEMA
 
 _MASKED = "****"

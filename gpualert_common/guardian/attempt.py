@@ -14,7 +14,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.spec import is_number, is_seconds
 
 if TYPE_CHECKING:
-    from gpualert_common.guardian.whereabouts import Whereabouts
+    from gpualert_common.guardian.run_location import RunLocation
 
 MOST_OWNER_CHARACTERS = 64
 """It becomes part of a file name."""
@@ -56,7 +56,7 @@ class Attempt:
     told_as: int | None = None
     fingerprint: str | None = None
     training: str | None = None
-    before: Whereabouts | None = None
+    before: RunLocation | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Names this attempt at this moment and no other one ever."""
 
@@ -89,7 +89,7 @@ def fingerprint(command: Sequence[str], env: Mapping[str, str] | None, cwd: str 
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Step(StrEnum):
+class TakeoverAction(StrEnum):
     """What an attempt does next about the run before it."""
 
     LAUNCH = "launch"
@@ -122,21 +122,21 @@ class Predecessor:
     silent: bool = False
 
 
-def decide(before: Predecessor, number: int) -> Step:
+def decide(before: Predecessor, number: int) -> TakeoverAction:
     """The next step of attempt ``number``; it holds the key while it takes it."""
     match before.state:
         case "ended" if before.remains:
-            return Step.END_REMAINS
+            return TakeoverAction.END_REMAINS
         case "ended":
             fresh = before.claimed or before.stopped or not before.known or not before.same
-            return Step.LAUNCH if fresh else Step.CLAIM
+            return TakeoverAction.LAUNCH if fresh else TakeoverAction.CLAIM
         case _ if before.far and before.silent:
-            return Step.FENCE
+            return TakeoverAction.FENCE
         case "lost" if not before.far:
-            return Step.END_REMAINS if before.remains else Step.LAUNCH
+            return TakeoverAction.END_REMAINS if before.remains else TakeoverAction.LAUNCH
         case "orphaned":
-            return Step.ADOPT if before.same else Step.STOP
+            return TakeoverAction.ADOPT if before.same else TakeoverAction.STOP
         case "running" if number > before.number:
-            return Step.ADOPT if before.same else Step.STOP
+            return TakeoverAction.ADOPT if before.same else TakeoverAction.STOP
         case _:
-            return Step.WAIT
+            return TakeoverAction.WAIT

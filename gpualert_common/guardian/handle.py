@@ -14,18 +14,19 @@ from gpualert_common import store
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError, SupersededError
 from gpualert_common.guardian import launch, result
-from gpualert_common.guardian.alerts import Awaited, deadline_of
+from gpualert_common.guardian.alert_wait import AlertWaiter, deadline_of
 from gpualert_common.guardian.attempt import Attempt
-from gpualert_common.guardian.keeper import Keeper
 from gpualert_common.guardian.keys import Key
-from gpualert_common.guardian.succession import Succession
-from gpualert_common.guardian.view import LogView
+from gpualert_common.guardian.lease import LeaseRenewer
+from gpualert_common.guardian.log_view import LogView
+from gpualert_common.guardian.takeover import Takeover
+from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.pidfd import is_ready
+from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import VERDICT, Record
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise import proc
-from gpualert_common.supervise.patience import Patience
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark
 
 Meaning = Literal["cancelled", "preempted", "timeout"]
 
@@ -51,7 +52,7 @@ class RunHandle:
     """
 
     def __init__(
-        self, record: Record, origin: str, attempt: Attempt | None, keeper: Keeper | None
+        self, record: Record, origin: str, attempt: Attempt | None, keeper: LeaseRenewer | None
     ) -> None:
         self.record = record
         self.origin = origin
@@ -62,7 +63,7 @@ class RunHandle:
         self._owns = origin == "launched"
         self._is_far = origin != "launched" and bool(recovery.elsewhere(record))
         self._superseded_by: int | None = None
-        self._patience: Patience | None = None
+        self._patience: LoadScaledDeadline | None = None
         self._result: RunResult | None = None
         self.tried: list[tuple[str, str]] = []
         """Places that had no room for the record, as (place, what came back)."""
@@ -122,7 +123,7 @@ class RunHandle:
         key = Key(attempt.key, spec.state_dir)
         try:
             key.take(check)
-            succession = Succession(key, spec, attempt, tell, check)
+            succession = Takeover(key, spec, attempt, tell, check)
             record, origin, keeper = succession.settle()
             if record is None:
                 return cls._launch(spec, attempt, key, made)
@@ -152,7 +153,7 @@ class RunHandle:
         try:
             keeper = None
             if attempt is not None:
-                keeper = Keeper(launched.record, attempt, launched.guardian_pid)
+                keeper = LeaseRenewer(launched.record, attempt, launched.guardian_pid)
             handle = cls(launched.record, "launched", attempt, keeper)
             handle.tried = launched.tried
             made(handle)
@@ -259,7 +260,7 @@ class RunHandle:
             return False
         self._notice_successor()
         if self.record.ending is not None and not self._is_far:
-            self._patience = self._patience or Patience(_VERDICT_S)
+            self._patience = self._patience or LoadScaledDeadline(_VERDICT_S)
             return self.record.held and self._patience.left_s() > 0
         return self.record.held or (self._is_far and self.record.ending is None)
 
@@ -287,7 +288,7 @@ class RunHandle:
         followed_s = time.monotonic() - self._since
         poll_s = min(_POLL_S, max(_LAST_POLL_S, followed_s * _POLL_SHARE))
         poll = select.poll()
-        if fd >= 0 and proc.is_ready(fd):
+        if fd >= 0 and is_ready(fd):
             poll_s = _LAST_POLL_S
         elif fd >= 0:
             poll.register(fd, select.POLLIN)
@@ -341,7 +342,9 @@ class RunHandle:
 
     def end_survivors(self, grace_s: float) -> None:
         """End what a run that has ended left behind; it gets so long to do that itself."""
-        Stop(Tree(None, mark(self.run_id)), SIGTERM, grace_s, time.monotonic()).complete()
+        Stop(
+            ProcessTree(None, run_marker(self.run_id)), SIGTERM, grace_s, time.monotonic()
+        ).complete()
 
     def outcome(self, state: str, *, final: bool, next_within_s: float | None = None) -> bool:
         """Record what the task became: ``final`` when no further attempt will follow.
@@ -368,7 +371,7 @@ class RunHandle:
         raises only what others throw in, or ``check``, which is called many times a second.
         """
         deadline = deadline_of(self.record, within_s)
-        return Awaited(self.record, secrets).wait(deadline, check)
+        return AlertWaiter(self.record, secrets).wait(deadline, check)
 
     def handover(self, within_s: float) -> None:
         """Leave the run alone for so long, for the next attempt to adopt, and close.

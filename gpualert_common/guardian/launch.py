@@ -12,12 +12,13 @@ from typing import Any
 
 from gpualert_common import errors
 from gpualert_common.errors import GuardianError, NoDurableLogError
-from gpualert_common.guardian import process
+from gpualert_common.guardian import main
 from gpualert_common.guardian.attempt import Attempt, fingerprint
 from gpualert_common.guardian.keys import Key
+from gpualert_common.processes.host import boot_id, pid_namespace
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise import proc
 
 _LAST_WORDS = 2000
 
@@ -35,7 +36,7 @@ class Launched:
         """Have the child launched.  Raises GuardianError when the guardian has died."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(process.GO)
+            self._process.stdin.write(main.GO)
             self._process.stdin.flush()
         except BrokenPipeError:
             raise GuardianError(
@@ -60,7 +61,7 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
         "key_folder": key.path if key is not None else None,
         "lock_fd": key.fd if key is not None else -1,
     }
-    command = [sys.executable or "python3", "-I", process.__file__]
+    command = [sys.executable or "python3", "-I", main.__file__]
     try:
         guardian = subprocess.Popen(
             command,
@@ -120,12 +121,12 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
 
 def follower() -> dict[str, Any]:
     """This process, as a guardian of the same host can recognise it."""
-    status = proc.read_stat(os.getpid())
+    status = read_stat(os.getpid())
     return {
         "pid": os.getpid(),
         "start_ticks": status.start_ticks if status is not None else 0,
-        "boot": proc.boot_id(),
-        "pids": proc.pid_namespace(),
+        "boot": boot_id(),
+        "pids": pid_namespace(),
     }
 
 
@@ -155,7 +156,7 @@ def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[s
 def _last_words(guardian: subprocess.Popen[bytes]) -> str:
     assert guardian.stderr is not None
     words = guardian.stderr.read().decode("utf-8", "backslashreplace").strip()
-    return words[-_LAST_WORDS:] or f"{Path(process.__file__).name} said nothing"
+    return words[-_LAST_WORDS:] or f"{Path(main.__file__).name} said nothing"
 
 
 def close_pipes(guardian: subprocess.Popen[bytes]) -> None:

@@ -35,7 +35,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gpualert_common.options import MOST_CHARS, SCRIPT_FLAG, SHELLS, split_script
+from gpualert_common.options import MOST_CHARS, SCRIPT_FLAG, split_script
+from gpualert_common.shells import names_shell
 
 _SEED_OR_PORT = re.compile(r"(?:.+_)?(?:seed|port)|seed_everything")
 _IDS = re.compile(
@@ -122,7 +123,7 @@ def _words(command: Sequence[str]) -> Iterator[str | list[Any]]:
             passing = _MOMENTS
         elif flag is None:
             yield _without(passing, word)
-            is_shell = is_shell or os.path.basename(word) in SHELLS
+            is_shell = is_shell or names_shell(word)
             passing = _DATES if word in _WRITES else _MOMENTS
         elif is_shell and words and SCRIPT_FLAG.fullmatch(word):
             yield word

@@ -9,7 +9,7 @@ message        what a channel is given, and what it may hold
 compose        a message from a record, for what a channel may hold
 secrets        where a channel's secrets are had when they are needed
 isolate        a function in a process of its own, for what may do anything
-courier        the attempts at delivering one alert
+delivery       the attempts at delivering one alert
 deliver        the one path: queue what is due, and send what is queued
 process        the sender, which outlives whoever started it
 dispatch       starts a sender and waits for it, never longer than a deadline

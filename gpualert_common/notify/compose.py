@@ -11,9 +11,9 @@ from typing import Any
 from gpualert_common import collect
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Attachment, Bundle
-from gpualert_common.notify.due import alerts_in, readable
-from gpualert_common.notify.isolate import NoAnswerError, isolated
+from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
+from gpualert_common.notify.schedule import alerts_in, readable
 from gpualert_common.record import OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Alert, alert_of, render, render_warning, speaker, warning_of

@@ -24,7 +24,7 @@ NEXT_ATTEMPT_SLACK_S = 60.0
 _WELL_STATES = ("success", "skipped")
 
 
-class Step:
+class AlertDecision:
     """What to do: ``kind``, until when it holds (seconds since the epoch), and why."""
 
     __slots__ = ("because", "kind", "until")
@@ -44,7 +44,7 @@ def decide(
     custody: Mapping[str, Any] | None,
     outcome: Mapping[str, Any] | None,
     succeeded: bool,
-) -> Step:
+) -> AlertDecision:
     """The step for a run that has ended.
 
     ``wanted`` is which ends are told (None: no channel is), ``well`` that the verdict found nothing
@@ -52,16 +52,18 @@ def decide(
     became (None: not known), ``succeeded`` that a later attempt has begun.
     """
     if wanted in (None, "never"):
-        return Step(SKIP, "nobody is to be told")
+        return AlertDecision(SKIP, "nobody is to be told")
     if custody is not None and outcome is None:
         if succeeded:
-            return Step(SKIP, "a later attempt has begun")
+            return AlertDecision(SKIP, "a later attempt has begun")
         if now < ended_at + OUTCOME_S:
-            return Step(WAIT, "its task may yet say what became of it", ended_at + OUTCOME_S)
+            return AlertDecision(
+                WAIT, "its task may yet say what became of it", ended_at + OUTCOME_S
+            )
     state = None if outcome is None else outcome.get("state")
     is_well = well if state is None else state in _WELL_STATES
     if is_well and wanted != "always":
-        return Step(SKIP, "it ended well")
+        return AlertDecision(SKIP, "it ended well")
     return _when(now, ended_at, custody, outcome, succeeded=succeeded)
 
 
@@ -72,20 +74,20 @@ def _when(
     outcome: Mapping[str, Any] | None,
     *,
     succeeded: bool,
-) -> Step:
+) -> AlertDecision:
     if custody is None:
-        return Step(SEND, "it has ended")
+        return AlertDecision(SEND, "it has ended")
     if outcome is not None:
         final, within_s = bool(outcome.get("final")), outcome.get("next_within_s")
     else:
         final, within_s = bool(custody.get("is_last")), None
     if final:
-        return Step(SEND, "no further attempt follows")
+        return AlertDecision(SEND, "no further attempt follows")
     if succeeded:
-        return Step(SKIP, "a later attempt has begun")
+        return AlertDecision(SKIP, "a later attempt has begun")
     if not is_seconds(within_s):
         within_s = (custody.get("adopt_within_s") or 0.0) + NEXT_ATTEMPT_SLACK_S
     until = ended_at + within_s
     if now < until:
-        return Step(HOLD, "another attempt may follow", until)
-    return Step(SEND, "no further attempt came in time")
+        return AlertDecision(HOLD, "another attempt may follow", until)
+    return AlertDecision(SEND, "no further attempt came in time")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import time
 
-from gpualert_common.notify.targets import WITHHELD
+from gpualert_common.notify.channel_config import WITHHELD
 from gpualert_common.spec import ENDED
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ UNSENT = (PENDING, HELD, FAILED)
 _LOCK_POLL_S = 0.05
 
 
-class Entry:
+class OutboxEntry:
     """``fields`` is its file.  It is changed under its lock only, by whoever sends it or settles
     that it is not to be sent.  ``stored`` is False while it lives in this process alone."""
 

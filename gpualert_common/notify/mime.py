@@ -7,13 +7,13 @@ out, and so is the wrapping.  Every line is ASCII and shorter than 998 octets.
 from __future__ import annotations
 
 import re
-import socket
 from dataclasses import replace
 from email import headerregistry, policy
 from email.message import EmailMessage
 from email.utils import formatdate, parseaddr
 
 from gpualert_common.errors import DeliveryError
+from gpualert_common.processes.host import host_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def as_mail(
 
 def local_address() -> str:
     """Who writes, and to whom, where a mail does not leave the machine."""
-    host = socket.gethostname()
+    host = host_name()
     return f"gpualert@{host if re.fullmatch(r'[A-Za-z0-9.-]+', host) else 'localhost'}"
 
 

@@ -13,8 +13,8 @@ import os
 import time
 
 from gpualert_common.errors import DamagedFileError, RecordError
-from gpualert_common.notify.entry import OPEN, SENT, Entry, is_entry
-from gpualert_common.notify.targets import undelivered
+from gpualert_common.notify.channel_config import undelivered
+from gpualert_common.notify.entry import OPEN, SENT, OutboxEntry, is_entry
 from gpualert_common.record import OUTBOX, Record
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import make_directory, open_directory
@@ -49,7 +49,7 @@ class Outbox:
 
     # -- what is there ---------------------------------------------------------------------
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[OutboxEntry]:
         """Every alert that is on the disk; what cannot be read is left out."""
         try:
             names = sorted(os.listdir(self._path))
@@ -64,11 +64,11 @@ class Outbox:
                 continue  # of a newer release, or on a disk that does not answer
         return [entry for entry in found if entry is not None]
 
-    def warnings(self) -> list[Entry]:
+    def warnings(self) -> list[OutboxEntry]:
         """Those of them that are not about the run's end."""
         return [entry for entry in self.entries() if entry.about != ENDED]
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> OutboxEntry | None:
         """The entry in that file, None when there is none that makes sense.
 
         Raises RecordError where there may be one that we cannot read.
@@ -80,7 +80,7 @@ class Outbox:
             fields = directory.read_json(name)
         except DamagedFileError:
             return None
-        return Entry(self, name, fields) if fields is not None and is_entry(fields) else None
+        return OutboxEntry(self, name, fields) if fields is not None and is_entry(fields) else None
 
     # -- queueing --------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class Outbox:
         *,
         about: str = ENDED,
         **facts: Any,
-    ) -> Entry:
+    ) -> OutboxEntry:
         """The entry for a channel as it stands, or as it would be queued: nothing is written.
 
         ``facts`` are kept in one that is new.  Raises RecordError where there is one that we cannot
@@ -118,9 +118,9 @@ class Outbox:
         if sent is not None:  # where the outbox took no file
             last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
             fields |= {"state": SENT, "attempts": 1, "last": last}
-        return Entry(self, name, fields, stored=False)
+        return OutboxEntry(self, name, fields, stored=False)
 
-    def add(self, entry: Entry) -> Entry:
+    def add(self, entry: OutboxEntry) -> OutboxEntry:
         """Put a draft on the disk; the entry that stands there, which may be somebody else's.
 
         On a disk that does not take it, it lives in this process alone; the record still says that
@@ -183,7 +183,7 @@ class Outbox:
         directory = self._directory
         return directory is not None and directory.is_locked(f".{name}.lock")
 
-    def mark(self, entries: Iterable[Entry]) -> None:
+    def mark(self, entries: Iterable[OutboxEntry]) -> None:
         """Have later runs look at this record, if one of its entries is open."""
         marker = os.path.join(undelivered(self.record.path), self.record.run_id)
         try:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpualert_common.observe.cgroups import Group
-from gpualert_common.observe.procfs import counted_s, fields, read
+from gpualert_common.observe.source import round_counter_s
+from gpualert_common.processes.procfs import parse_numbers, read
 
 _NO_LIMIT_FROM = 1 << 62
 """Version 1 has no word for "no limit", only a number that no machine reaches."""
@@ -56,22 +57,22 @@ def cpu(group: Group) -> dict[str, float]:
     limits: list[float] = []
     periods, throttled_s = 0, 0.0
     for directory in group.levels:
-        stat = fields(read(os.path.join(directory, "cpu.stat")))
+        stat = parse_numbers(read(os.path.join(directory, "cpu.stat")))
         limits += _cores(directory)
         if "nr_throttled" in stat:
             periods += stat["nr_throttled"]
             throttled_s += stat.get("throttled_usec", 0) / 1e6 + stat.get("throttled_time", 0) / 1e9
             found["cpu_throttled_periods_total"] = periods
-            found["cpu_throttled_seconds_total"] = counted_s(throttled_s)
+            found["cpu_throttled_seconds_total"] = round_counter_s(throttled_s)
         if "usage_usec" in stat:
-            found.setdefault("cpu_seconds_total", counted_s(stat["usage_usec"] / 1e6))
+            found.setdefault("cpu_seconds_total", round_counter_s(stat["usage_usec"] / 1e6))
     return {**found, "cpu_limit_cores": min(limits)} if limits else found
 
 
 def cpu_time(group: Group) -> dict[str, float]:
     """What version 1 says of the time that the cgroup used; version 2 says it in ``cpu.stat``."""
     used_ns = _number(group.levels[0], "cpuacct.usage")
-    return {} if used_ns is None else {"cpu_seconds_total": counted_s(used_ns / 1e9)}
+    return {} if used_ns is None else {"cpu_seconds_total": round_counter_s(used_ns / 1e9)}
 
 
 def pids(group: Group) -> dict[str, float]:
@@ -80,7 +81,7 @@ def pids(group: Group) -> dict[str, float]:
     for directory in group.levels:
         current = _number(directory, "pids.current")
         limit = _number(directory, "pids.max")
-        refused = fields(read(os.path.join(directory, "pids.events"))).get("max")
+        refused = parse_numbers(read(os.path.join(directory, "pids.events"))).get("max")
         if current is not None:
             found.setdefault("pids", current)
         if limit is not None:
@@ -91,7 +92,7 @@ def pids(group: Group) -> dict[str, float]:
 
 
 def _memory_v1(directory: str, path: str) -> Memory:
-    control = fields(read(os.path.join(directory, "memory.oom_control")))
+    control = parse_numbers(read(os.path.join(directory, "memory.oom_control")))
     limit = _number(directory, "memory.limit_in_bytes")
     hits = (_number(directory, f"memory.{kind}failcnt") for kind in ("", "memsw."))
     return Memory(
@@ -108,8 +109,8 @@ def _memory_v1(directory: str, path: str) -> Memory:
 
 
 def _memory_v2(directory: str, path: str) -> Memory:
-    events = fields(read(os.path.join(directory, "memory.events")))
-    own = fields(read(os.path.join(directory, "memory.events.local"))) or events
+    events = parse_numbers(read(os.path.join(directory, "memory.events")))
+    own = parse_numbers(read(os.path.join(directory, "memory.events.local"))) or events
     return Memory(
         path=path,
         used=_number(directory, "memory.current"),

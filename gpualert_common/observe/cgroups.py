@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpualert_common.observe.mounts import Mount, mounts
-from gpualert_common.observe.procfs import read
+from gpualert_common.processes.procfs import read
 
 MEMBERSHIP = "/proc/{}/cgroup"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from gpualert_common.observe.procfs import cwd_of, read
+from gpualert_common.processes.procfs import read, read_cwd
 
 PACKAGES = frozenset(
     (
@@ -40,7 +40,7 @@ def _prefixes(pid: int, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         path = program if "/" in program else _in_path(name, given.get("PATH", ""))
         running = _program_of(pid)
         if path:  # links stay: that of an environment stands in it, and points out of it
-            yield os.path.dirname(os.path.dirname(os.path.join(cwd_of(pid), path))), running
+            yield os.path.dirname(os.path.dirname(os.path.join(read_cwd(pid), path))), running
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if given.get(variable):
             yield given[variable], ""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpualert_common.observe.procfs import read
+from gpualert_common.processes.procfs import read
 
 MOUNTS = "/proc/self/mountinfo"
 

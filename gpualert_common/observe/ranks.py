@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.observe.cgroups import MEMBERSHIP, whereabouts
-from gpualert_common.observe.procfs import Stat, read, variables
+from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
+from gpualert_common.shells import SHELLS
 
 MOST_RANKS = 64
 
@@ -22,9 +23,8 @@ _TOLD = {
     "slurm_step": ("SLURM_STEP_ID",),
 }
 _MOST_TOLD_CHARS = 200
-_WRAPPERS = frozenset(
+_WRAPPERS = SHELLS | frozenset(
     (
-        "sh", "ash", "bash", "dash", "fish", "ksh", "tcsh", "zsh", "busybox",
         "conda", "dumb-init", "env", "mamba", "ncu", "nice", "nsys", "numactl", "perf", "poetry",
         "stdbuf", "strace", "tee", "time", "timeout", "tini", "uv",
     )
@@ -41,14 +41,14 @@ class Ranks:
     def __init__(self) -> None:
         self._names: dict[tuple[int, int], tuple[str, str, int]] = {}
 
-    def among(self, members: Mapping[int, Stat]) -> dict[str, Stat]:
+    def among(self, members: Mapping[int, ProcessStat]) -> dict[str, ProcessStat]:
         """Live processes by what they are: "rank:0", or "local_rank:0" where that is all."""
         live = [one for one in members.values() if one.is_live]
         names = {one.pid: self._name_of(one) for one in live}
         self._names = {
             (one.pid, one.start_ticks): self._names[one.pid, one.start_ticks] for one in live
         }
-        found: dict[str, Stat] = {}
+        found: dict[str, ProcessStat] = {}
         for one in live:
             name = names[one.pid]
             above = members.get(one.parent)
@@ -60,16 +60,16 @@ class Ranks:
         ordered = sorted(found, key=lambda name: (len(name), name))
         return {name: found[name] for name in ordered[:MOST_RANKS]}
 
-    def _name_of(self, one: Stat) -> str:
+    def _name_of(self, one: ProcessStat) -> str:
         """What rank it carries, "" of none; looked up while it is young, and after an exec."""
         name, command, looks = self._names.get((one.pid, one.start_ticks), ("", "", 0))
         if looks < _YOUNG_LOOKS or command != one.name:
-            name = _rank_in(variables(read(f"/proc/{one.pid}/environ")))
+            name = _rank_in(parse_environment(read(f"/proc/{one.pid}/environ")))
         self._names[one.pid, one.start_ticks] = (name, one.name, looks + 1)
         return name
 
 
-def worker_of(leader: int, members: Mapping[int, Stat]) -> Stat | None:
+def worker_of(leader: int, members: Mapping[int, ProcessStat]) -> ProcessStat | None:
     """The leader, or what it runs where it is a shell or the like; None once it has ended."""
     found = members.get(leader)
     while found is not None and _is_wrapper(found):
@@ -80,9 +80,9 @@ def worker_of(leader: int, members: Mapping[int, Stat]) -> Stat | None:
     return found if found is not None and found.is_live else None
 
 
-def identity(one: Stat) -> dict[str, Any]:
+def identity(one: ProcessStat) -> dict[str, Any]:
     """Who a process is: number, name, rank, GPUs it may see, container, pod, job."""
-    given = variables(read(f"/proc/{one.pid}/environ"))
+    given = parse_environment(read(f"/proc/{one.pid}/environ"))
     told: dict[str, Any] = {"pid": one.pid, "name": one.name}
     for name, sources in _TOLD.items():
         value = next((given[source] for source in sources if source in given), None)
@@ -104,5 +104,5 @@ def _is_number(value: str) -> bool:
     return value.isdecimal() and len(value) < 10
 
 
-def _is_wrapper(one: Stat) -> bool:
+def _is_wrapper(one: ProcessStat) -> bool:
     return one.name in _WRAPPERS

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar
 
+_EXACT_BELOW_S = 10_000
 PERIOD_S = 5.0
 """Between two samples of a run: what costs a monitor nothing, and misses no lasting trouble."""
 
@@ -32,8 +33,8 @@ class Subject:
     """The run that is looked at.
 
     ``pid`` is the leader's, ``mark`` the name of the variable that every process of the run carries
-    (:func:`gpualert_common.supervise.tree.mark`), ``started_at`` when its record was made, just
-    before the launch, in seconds since the epoch, ``logs`` the absolute paths of its logs.
+    (:func:`gpualert_common.processes.marker.run_marker`), ``started_at`` when its record was made,
+    just before the launch, in seconds since the epoch, ``logs`` the absolute paths of its logs.
     """
 
     run_id: str
@@ -95,6 +96,14 @@ class Source(ABC):
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
         """Let go of what it holds."""
+
+
+def round_counter_s(seconds: float) -> float:
+    """Return a counter of seconds in hundredths, and in whole ones above 10,000 s.
+
+    Samples keep six digits, which would not hold more.
+    """
+    return round(seconds, 2) if seconds < _EXACT_BELOW_S else int(seconds)
 
 
 def names() -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gpualert_common.observe.procfs import Stat, read
 from gpualert_common.observe.source import Event
+from gpualert_common.processes.procfs import ProcessStat, read
 
 WINDOW_S = 60.0
 IDLE_BELOW_CORES = 0.05
@@ -28,7 +28,9 @@ class Waits:
         self._windows: dict[tuple[str, _Identity], _Window] = {}
         self._blocked: dict[_Identity, tuple[float, bool]] = {}
 
-    def see(self, now: float, working: Mapping[str, Stat], live: Iterable[Stat]) -> Iterator[Event]:
+    def see(
+        self, now: float, working: Mapping[str, ProcessStat], live: Iterable[ProcessStat]
+    ) -> Iterator[Event]:
         """What became clear with this look; ``now`` is of a clock that never jumps.
 
         ``working`` are the processes by name that should use some processor time.
@@ -36,7 +38,7 @@ class Waits:
         yield from self._see_idle(now, working)
         yield from self._see_blocked(now, live)
 
-    def _see_idle(self, now: float, working: Mapping[str, Stat]) -> Iterator[Event]:
+    def _see_idle(self, now: float, working: Mapping[str, ProcessStat]) -> Iterator[Event]:
         windows = {}
         for name, one in working.items():
             key = (name, (one.pid, one.start_ticks))
@@ -50,7 +52,7 @@ class Waits:
             windows[key] = window
         self._windows = windows
 
-    def _see_blocked(self, now: float, live: Iterable[Stat]) -> Iterator[Event]:
+    def _see_blocked(self, now: float, live: Iterable[ProcessStat]) -> Iterator[Event]:
         blocked = {}
         for one in live:
             if one.state == "D":
@@ -68,7 +70,7 @@ class Waits:
         self._blocked = blocked
 
 
-def _event(one: Stat, name: str, is_idle: bool, used_s: float, lasted_s: float) -> Event:
+def _event(one: ProcessStat, name: str, is_idle: bool, used_s: float, lasted_s: float) -> Event:
     fields = {**_place(one), "used_seconds": round(used_s, 2), "seconds": round(lasted_s)}
     text = (
         f"{name}, process {one.pid} ({one.name}), used {used_s:.1f} s of a core in {lasted_s:.0f} s"
@@ -78,7 +80,7 @@ def _event(one: Stat, name: str, is_idle: bool, used_s: float, lasted_s: float) 
     return Event("process_idle" if is_idle else "process_busy", name, text, fields)
 
 
-def _place(one: Stat) -> dict[str, Any]:
+def _place(one: ProcessStat) -> dict[str, Any]:
     """Where its main thread waits, as far as the kernel shows it: "" where it does not."""
     place = read(f"/proc/{one.pid}/wchan").decode("utf-8", "replace")
     return {

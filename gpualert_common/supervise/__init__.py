@@ -7,15 +7,16 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.processes.children import list_children
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending
 from gpualert_common.supervise import drop, libc, spawn
 from gpualert_common.supervise.prepare import Prepared, prepare
-from gpualert_common.supervise.proc import own_children
-from gpualert_common.supervise.scribe import Scribe, ScribePlan, ended
+from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
 from gpualert_common.supervise.scribe_handle import ScribeHandle
 from gpualert_common.supervise.signals import Inbox
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark
 from gpualert_common.supervise.watch import Watch
 
 TYPE_CHECKING = False
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.guard import Guard
+    from gpualert_common.supervise.ownership_policy import OwnershipPolicy
 
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""
 
-__all__ = ["ScribePlan", "Supervised", "supervise"]
+__all__ = ["RecorderHooks", "Supervised", "supervise"]
 
 
 class Supervised:
@@ -52,11 +53,11 @@ class Supervised:
 
 def supervise(
     spec: RunSpec,
-    plan: Callable[[Prepared], ScribePlan],
+    plan: Callable[[Prepared], RecorderHooks],
     *,
     own_process: bool,
     before_launch: Callable[[Prepared], None] = lambda _prepared: None,
-    guard: Guard | None = None,
+    guard: OwnershipPolicy | None = None,
 ) -> Supervised:
     """Run ``spec`` to its end and return how it ended.
 
@@ -82,7 +83,7 @@ def supervise(
         record.discard()
         raise
     scribe = ScribeHandle(
-        lambda link: Scribe(record, prepared.launch_record, prepared.logs, plan(prepared), link),
+        lambda link: Recorder(record, prepared.launch_record, prepared.logs, plan(prepared), link),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
     )
@@ -105,13 +106,13 @@ def _launch_and_watch(
     prepared: Prepared,
     scribe: ScribeHandle,
     inbox: Inbox | None,
-    guard: Guard | None,
+    guard: OwnershipPolicy | None,
 ) -> Ending:
     record = prepared.record
     env = spawn.environment(spec, record.run_id)
     copiers: list[int] = []
     outputs = _outputs(spec, prepared, copiers)
-    others = copiers if inbox is None else own_children()
+    others = copiers if inbox is None else list_children()
     adopts = inbox is not None and libc.become_subreaper()  # what it starts may be orphaned at once
     try:
         child = spawn.spawn(spec, env, outputs[0], outputs[-1], own_process=inbox is not None)
@@ -134,7 +135,7 @@ def _launch_and_watch(
         prepared.log_fds = []
     if inbox is not None:
         inbox.arm()
-    tree = Tree(child.pid, mark(record.run_id), adopts=adopts, exclude=others)
+    tree = ProcessTree(child.pid, run_marker(record.run_id), adopts=adopts, exclude=others)
     watch = Watch(child, spec, tree, scribe, inbox, guard, copiers)
     watch.run()
     return watch.ending
@@ -171,7 +172,7 @@ def _end_unwatched(record: Record, scribe: ScribeHandle, error: BaseException) -
         if scribe.finished:
             return
         try:
-            tree = Tree(None, mark(record.run_id))
+            tree = ProcessTree(None, run_marker(record.run_id))
             ending = Ending(time.time())
             ending.signal = int(signal.SIGTERM)
             ending.sender = {"command": type(error).__name__, "pid": os.getpid()}

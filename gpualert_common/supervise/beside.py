@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 
-from gpualert_common.supervise import proc
+from gpualert_common.processes.pidfd import open_pidfd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Beside:
         process = self._process
         if process is None or process.poll() is not None:
             return
-        pidfd = proc.open_pidfd(process.pid)
+        pidfd = open_pidfd(process.pid)
         if pidfd >= 0:
             poll = select.poll()
             poll.register(pidfd, select.POLLIN)

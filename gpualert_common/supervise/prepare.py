@@ -10,6 +10,7 @@ import time
 
 from gpualert_common import store
 from gpualert_common.errors import NoDurableLogError
+from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.record import (
     SPARE_BYTES,
     SPEC,
@@ -21,7 +22,6 @@ from gpualert_common.record import (
 )
 from gpualert_common.supervise import libc
 from gpualert_common.supervise.logfile import LogFile
-from gpualert_common.supervise.proc import boot_id, pid_namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
             record,
             created_at=time.time(),
             cwd=spec.cwd or _working_directory(),
-            host=os.uname().nodename,
+            host=host_name(),
             uid=os.geteuid(),
             boot_id=boot_id(),
             pid_namespace=pid_namespace(),

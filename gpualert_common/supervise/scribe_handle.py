@@ -6,9 +6,9 @@ import _thread
 import os
 import select
 
+from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.supervise import link
-from gpualert_common.supervise.patience import Patience
-from gpualert_common.supervise.scribe import VERDICT_DEADLINE_S, Scribe
+from gpualert_common.supervise.recorder import VERDICT_DEADLINE_S, Recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ScribeHandle:
 
     def __init__(
         self,
-        make: Callable[[link.Link], Scribe],
+        make: Callable[[link.Link], Recorder],
         *,
         in_process: bool,
         after_fork: Callable[[], None] = lambda: None,
@@ -41,7 +41,7 @@ class ScribeHandle:
         self._in_process = in_process
         self._after_fork = after_fork
         self._link: link.Link | None = None
-        self._scribe: Scribe | None = None
+        self._scribe: Recorder | None = None
         self.pid: int | None = None
         self.finished = False
         self.sender = ""
@@ -138,7 +138,7 @@ class ScribeHandle:
 
     def _await(self, kind: str, deadline_s: float, impatient_fd: int = -1) -> bool:
         """True when the message came; a scribe that shows progress gets its deadline anew."""
-        patience = Patience(deadline_s)
+        deadline = LoadScaledDeadline(deadline_s)
         poll = select.poll()
         if impatient_fd >= 0:
             poll.register(impatient_fd, select.POLLIN)
@@ -147,12 +147,12 @@ class ScribeHandle:
                 return False
             self._link.flush()
             poll.register(self.fd, select.POLLIN)
-            left_s = patience.left_s()
+            left_s = deadline.left_s()
             ready = poll.poll(left_s * 1000)
             if not (ready or left_s) or any(fd == impatient_fd for fd, _ in ready):
                 return False
             if self._read():
-                patience = Patience(deadline_s)
+                deadline = LoadScaledDeadline(deadline_s)
         return True
 
     def _read(self) -> bool:

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from gpualert_common.errors import UsageError
-from gpualert_common.supervise import tree
+from gpualert_common.processes.marker import run_marker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:
     env.setdefault(b"PYTHONUNBUFFERED", b"1")
     env.setdefault(b"PYTHONFAULTHANDLER", b"1")
     env[b"GPUALERT_RUN_ID"] = run_id.encode()
-    env[tree.mark(run_id).encode()] = b"1"
+    env[run_marker(run_id).encode()] = b"1"
     return env
 
 

@@ -24,7 +24,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.supervise.tree import Tree
+    from gpualert_common.processes.tree import ProcessTree
 
 LAST_CALL_S = 2.0
 KILLING_S = 5.0
@@ -34,11 +34,11 @@ _RESCAN_S = 0.05
 class Stop:
     """One stop in progress.  Call :meth:`advance` at every ``due`` time until ``over``."""
 
-    def __init__(self, tree: Tree, number: int, grace_s: float, now: float) -> None:
+    def __init__(self, tree: ProcessTree, number: int, grace_s: float, now: float) -> None:
         self._tree = tree
         self._phase = "asked"
         try:
-            self._asked = tree.asked_first()
+            self._asked = tree.first_targets()
         except OSError:
             self._asked = []
             tree.signal_group(number, signal.SIGCONT)
@@ -94,10 +94,10 @@ class Stop:
 
     def _someone_is_asked(self) -> bool:
         """True while those who were asked live; when they are gone, the next are asked."""
-        if not any(process.alive for process in self._asked):
+        if not any(process.is_alive for process in self._asked):
             self._forget_asked()
             try:
-                self._asked = self._tree.asked_first()
+                self._asked = self._tree.first_targets()
             except OSError:
                 return bool(self._tree.signal_group())
             self.ask(signal.SIGTERM)

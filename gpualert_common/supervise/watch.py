@@ -10,9 +10,12 @@ import select
 import signal
 import time
 
+from gpualert_common.processes.children import reap_adopted
+from gpualert_common.processes.pidfd import await_exit, is_ready, open_pidfd
+from gpualert_common.processes.procfs import read_name, read_stat
 from gpualert_common.spec import Ending, is_seconds
-from gpualert_common.supervise import libc, proc
-from gpualert_common.supervise.scribe import ended, note
+from gpualert_common.supervise import libc
+from gpualert_common.supervise.recorder import ended, note
 from gpualert_common.supervise.signals import STOPS
 from gpualert_common.supervise.stop import Stop
 
@@ -21,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from gpualert_common.processes.tree import ProcessTree
     from gpualert_common.spec import RunSpec
-    from gpualert_common.supervise.guard import Guard
+    from gpualert_common.supervise.ownership_policy import OwnershipPolicy
     from gpualert_common.supervise.scribe_handle import ScribeHandle
     from gpualert_common.supervise.signals import Inbox
     from gpualert_common.supervise.spawn import Child
-    from gpualert_common.supervise.tree import Tree
 
 _TICK_S = 1.0
 _BLIND_S = 0.02
@@ -47,10 +50,10 @@ class Watch:
         self,
         child: Child,
         spec: RunSpec,
-        tree: Tree,
+        tree: ProcessTree,
         scribe: ScribeHandle,
         inbox: Inbox | None,
-        guard: Guard | None = None,
+        guard: OwnershipPolicy | None = None,
         copiers: Sequence[int] = (),
     ) -> None:
         self._child = child
@@ -61,7 +64,7 @@ class Watch:
         self._inbox = inbox
         self._guard = guard
         self._guard_fd = -1
-        self._pidfd = proc.open_pidfd(child.pid)
+        self._pidfd = open_pidfd(child.pid)
         self._poll = select.poll()
         if self._pidfd >= 0:
             self._poll.register(self._pidfd, select.POLLIN)
@@ -140,7 +143,7 @@ class Watch:
             self._poll.register(self._scribe.fd, select.POLLIN)
         if self._scribe.pid is not None:
             self._tree.exclude.add(self._scribe.pid)
-        status = proc.read_stat(self._child.pid)
+        status = read_stat(self._child.pid)
         self._tell(
             "launched",
             pid=self._child.pid,
@@ -160,7 +163,7 @@ class Watch:
         try:
             pid, status, usage = os.wait4(self._child.pid, os.WNOHANG)
         except ChildProcessError:  # somebody else in this process reaped it
-            if self._pidfd >= 0 and not proc.is_ready(self._pidfd):
+            if self._pidfd >= 0 and not is_ready(self._pidfd):
                 return
             status = libc.reaped_status(self._pidfd) if self._pidfd >= 0 else None
         else:
@@ -190,7 +193,7 @@ class Watch:
         if self._guard is not None and self._scribe.fd < 0:
             self._start_scribe()  # without one nobody could reach the run any more
         if self._tree.adopts:
-            proc.reap_adopted(self._child.pid)
+            reap_adopted(self._child.pid)
 
     def _notice_stopped(self) -> None:
         try:
@@ -259,9 +262,9 @@ class Watch:
             except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
                 self._tell("request_refused", request=request, because=f"it failed: {error!r}")
 
-    def _ask_guard(self, guard: Guard) -> None:
+    def _ask_guard(self, guard: OwnershipPolicy) -> None:
         """Tell the guard what is seen of the followers, and end the run if it says so."""
-        if guard.fd >= 0 and proc.is_ready(guard.fd):
+        if guard.fd >= 0 and is_ready(guard.fd):
             self._tell_all(guard.follower_died())
         because = guard.why_end(time.monotonic())
         if because is not None and self._stop is None:
@@ -330,7 +333,7 @@ class Watch:
     def _settle(self) -> None:
         deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.left else self._copiers:
-            proc.await_exit(pid, max(0.0, deadline - time.monotonic()))
+            await_exit(pid, max(0.0, deadline - time.monotonic()))
         if self._scribe.started or not self._tree.created_none():
             self.survivors = self._living()
         if self._inbox is not None:
@@ -343,7 +346,7 @@ class Watch:
             members = self._tree.members()
         except OSError:
             return []
-        found = [{"pid": process.pid, "command": proc.command(process.pid)} for process in members]
+        found = [{"pid": process.pid, "command": read_name(process.pid)} for process in members]
         for process in members:
             process.close()
         return found

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from gpualert_common.config import Setting
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import channel_of, shown, withhold
-from gpualert_common.notify.words import UNDELIVERED, told
+from gpualert_common.notify.channel_config import channel_of, shown, withhold
+from gpualert_common.notify.status_text import UNDELIVERED, told
 from prefect_gpualert.blocks import ChatChannel, MailChannel, name_of, reveal
 
 _OURS = "prefect:"

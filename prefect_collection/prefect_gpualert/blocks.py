@@ -9,9 +9,9 @@ from prefect.blocks.core import Block
 from pydantic import Field, HttpUrl, SecretStr
 
 from gpualert_common.errors import DeliveryError
+from gpualert_common.notify.channel_config import channel_of
+from gpualert_common.notify.channel_secrets import resolve
 from gpualert_common.notify.channels import apprise, smtp
-from gpualert_common.notify.secrets import resolve
-from gpualert_common.notify.targets import channel_of
 from prefect_gpualert.dispatch import dispatches_to, in_thread
 
 if TYPE_CHECKING:

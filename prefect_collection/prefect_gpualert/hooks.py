@@ -20,8 +20,8 @@ from prefect.logging.loggers import flow_run_logger, task_run_logger
 from gpualert_common import config
 from gpualert_common.errors import ConfigError, GPUAlertError
 from gpualert_common.guardian.failure import TrainingFailure
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.targets import alerts_of_each
+from gpualert_common.notify.channel_config import alerts_of_each
+from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
 from prefect_gpualert import alerts, trainings, untold
 from prefect_gpualert.following import Logger

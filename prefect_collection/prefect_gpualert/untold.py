@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import traceback
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from prefect.client.schemas.objects import FlowRun, State, TaskRun
 
 from gpualert_common import unsupervised
 from gpualert_common.judge import Judge
+from gpualert_common.processes.host import host_name
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import SCHEMA, Ending
 from prefect_gpualert.attempts import number_of
@@ -144,7 +144,7 @@ def _verdict(told: Told, ending: Ending, log: bytes, run_id: str) -> dict[str, A
     judge = Judge(
         {
             "run_id": run_id,
-            "host": os.uname().nodename,
+            "host": host_name(),
             "custody": {"number": told.number},
             "rules": unsupervised.own_rules(),
         }

@@ -15,7 +15,7 @@ from gpualert_provider.hooks.gpualert import GPUAlertHook
 
 from gpualert_common import config
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import alerts_of
+from gpualert_common.notify.channel_config import alerts_of
 from tests.airflow.conftest import Trials
 from tests.alerts.alerting import states
 from tests.alerts.faults import mail_process

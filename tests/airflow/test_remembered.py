@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gpualert_common.guardian.whereabouts import Whereabouts
+from gpualert_common.guardian.run_location import RunLocation
 from tests.airflow.conftest import Trials
 from tests.supervised import Lab
 
@@ -63,7 +63,7 @@ def test_run_is_remembered(trials: Trials, lab: Lab, command: str) -> None:
     assert isinstance(kept, dict)
     assert kept["run_id"] == lab.record().run_id
     assert kept["ended"] is True
-    assert Whereabouts.from_json(kept) == Whereabouts.of(lab.record())
+    assert RunLocation.from_json(kept) == RunLocation.of(lab.record())
 
 
 @pytest.mark.parametrize(("ended", "least_s"), [(False, 2.0), (True, 0.0)])

@@ -13,9 +13,9 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.entry import Entry
+from gpualert_common.notify.entry import OutboxEntry
 from gpualert_common.notify.outbox import Outbox
+from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 from gpualert_common.unsupervised import record_run
@@ -48,12 +48,12 @@ def send(record: Record, *, deadline_s: float = 15.0, **how: Any) -> list[dict[s
     return dispatch(record.path, deadline_s=deadline_s, **how)
 
 
-def entries(record: Record) -> list[Entry]:
+def entries(record: Record) -> list[OutboxEntry]:
     """The alerts in its outbox."""
     return Outbox(record).entries()
 
 
-def queued(record: Record) -> list[Entry]:
+def queued(record: Record) -> list[OutboxEntry]:
     """The alerts in its outbox, once there are any: nobody waits longer than a deadline."""
     return until(lambda: entries(record), "an alert in the outbox")
 
@@ -108,7 +108,7 @@ def kill_senders(lab: Lab) -> None:
         if not name.isdigit():
             continue
         try:
-            sends = b"notify/process.py" in Path(f"/proc/{name}/cmdline").read_bytes()
+            sends = b"notify/sender.py" in Path(f"/proc/{name}/cmdline").read_bytes()
             ours = lab.mark.encode() in Path(f"/proc/{name}/environ").read_bytes()
             if sends and ours:
                 os.kill(int(name), signal.SIGKILL)

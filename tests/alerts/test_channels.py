@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpualert_common.notify.channels
-from gpualert_common.notify.targets import class_of, kinds
+from gpualert_common.notify.channel_config import class_of, kinds
 
 # Of apprise and of what it imports, not of ours.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

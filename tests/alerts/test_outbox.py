@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.notify import targets
-from gpualert_common.notify.courier import GIVE_UP_S
-from gpualert_common.notify.deliver import deliver
-from gpualert_common.notify.due import bring_up_to_date
+from gpualert_common.notify import channel_config
+from gpualert_common.notify.delivery import GIVE_UP_S
 from gpualert_common.notify.outbox import Outbox
+from gpualert_common.notify.record_delivery import deliver
+from gpualert_common.notify.schedule import bring_up_to_date
 from gpualert_common.record import Record
 from gpualert_common.spec import message_id
 from tests.alerts.alerting import (
@@ -182,7 +182,9 @@ def test_another_channel(lab: Lab) -> None:
 
 def test_secret_given_in_person(lab: Lab) -> None:
     """A secret that was given in person reaches the channel, and no file of the record."""
-    settings, secrets = targets.alerts_of(_settings(["json://user:hunter2hunter2@127.0.0.1:1/"]))
+    settings, secrets = channel_config.alerts_of(
+        _settings(["json://user:hunter2hunter2@127.0.0.1:1/"])
+    )
     assert settings is not None
     record = ended_run(lab, alerts=settings)
     send(record, secrets=secrets, deadline_s=0.0)
@@ -197,7 +199,9 @@ def test_secret_given_in_person(lab: Lab) -> None:
 
 def test_secret_that_is_gone(lab: Lab) -> None:
     """Without the secret nobody tries again and again; the alert says how it can be sent."""
-    settings, _secrets = targets.alerts_of(_settings(["json://user:hunter2hunter2@127.0.0.1:1/"]))
+    settings, _secrets = channel_config.alerts_of(
+        _settings(["json://user:hunter2hunter2@127.0.0.1:1/"])
+    )
     record = ended_run(lab, alerts=settings)
     send(record)
     (entry,) = entries(record)
@@ -227,7 +231,7 @@ def test_secret_in_an_error(lab: Lab, way: str) -> None:
     channel = {"name": "leaky", "kind": "ours.leaky", "settings": settings}
     code = (
         "import sys, json; sys.path.insert(0, sys.argv[1])\n"
-        "from gpualert_common.notify.dispatch import dispatch\n"
+        "from gpualert_common.notify.sender_launch import dispatch\n"
         "secrets = {'leaky': {'token': 'hunter2hunter2'}}\n"
         "print(dispatch(sys.argv[2], secrets=secrets, deadline_s=5)[0]['last'])"
     )
@@ -263,7 +267,7 @@ class Channel:
 
 def test_secret_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A secret is looked up where the alert is sent; a variable that is not set is named."""
-    settings, secrets = targets.alerts_of(_settings(["env:NOT_SET_HERE"]))
+    settings, secrets = channel_config.alerts_of(_settings(["env:NOT_SET_HERE"]))
     record = ended_run(lab, alerts=settings)
     send(record, secrets=secrets)
     (entry,) = entries(record)
@@ -389,7 +393,7 @@ def test_program_of_the_users_own(lab: Lab) -> None:
     channel = {"name": "pigeon", "kind": "ours.pigeon", "settings": {"loft": str(lab.home)}}
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gpualert_common.notify.dispatch import dispatch\n"
+        "from gpualert_common.notify.sender_launch import dispatch\n"
         "print(dispatch(sys.argv[2], deadline_s=15)[0]['last'])"
     )
     record = ended_run(lab, alerts=alerts(channel))

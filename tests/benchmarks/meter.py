@@ -2,7 +2,7 @@
 
     meter.py REPORT PROGRAM [ARGUMENT...]
 
-As a subreaper it also gets what the program did not wait for (our scribe), so the CPU is exact.
+As a subreaper it also gets what the program did not wait for (our recorder), so the CPU is exact.
 The peak is that of the largest single process; this one is small, so that the peak which a child
 inherits at exec is too.  Started with ``python -I -S``.
 """

@@ -13,40 +13,40 @@ import pytest
 from tests.supervised import PROGRAM, Lab, python, shell, until
 
 
-def test_a_scribe_that_dies_repeats_nothing(lab: Lab) -> None:
-    """Another scribe goes on where the killed one stood: the reader gets each line once."""
+def test_a_recorder_that_dies_repeats_nothing(lab: Lab) -> None:
+    """Another recorder goes on where the killed one stood: the reader gets each line once."""
     run = lab.launch(
         *shell("echo one; echo two; until [ -e go ]; do sleep 0.01; done; echo three; exit 3"),
         stdout=subprocess.PIPE,
     )
     assert run.process.stdout is not None
     assert [run.process.stdout.readline() for _ in range(2)] == [b"one\n", b"two\n"]
-    (scribe,) = [
+    (recorder,) = [
         pid
         for pid, command in lab.living().items()
         if "gpualert_common" in command and pid != run.process.pid
     ]
-    os.kill(scribe, signal.SIGKILL)
+    os.kill(recorder, signal.SIGKILL)
     (lab.home / "go").touch()
     assert run.process.stdout.read() == b"three\n"
     assert run.wait() == 3
 
 
-def test_a_second_scribe_takes_requests(lab: Lab) -> None:
-    """After the death of its scribe a run still follows ``stop``."""
+def test_a_second_recorder_takes_requests(lab: Lab) -> None:
+    """After the death of its recorder a run still follows ``stop``."""
     run = lab.launch("sleep", "60")
-    (scribe,) = [
+    (recorder,) = [
         pid
         for pid, command in lab.living().items()
         if "gpualert_common" in command and pid != run.process.pid
     ]
-    os.kill(scribe, signal.SIGKILL)
+    os.kill(recorder, signal.SIGKILL)
     done = lab.gpualert("stop", run.record.run_id)
     assert (done.returncode, run.wait()) == (0, 128 + signal.SIGTERM)
 
 
-def test_a_signal_in_the_first_moment_leaves_the_scribe(lab: Lab) -> None:
-    """A signal that comes before the scribe does not take its place: output flows, events too."""
+def test_a_signal_in_the_first_moment_leaves_the_recorder(lab: Lab) -> None:
+    """A signal that comes before the recorder does not take its place: output flows, events too."""
     child = python(
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.notify.targets import kinds
+from gpualert_common.notify.channel_config import kinds
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "causes", "errors", "model", "spec"}),
+    frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
     frozenset({"options", "toml_table"}),
     frozenset({"rulefiles"}),
+    frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"observe", "progress", "store"}),
     frozenset({"history"}),
@@ -79,7 +80,7 @@ def light_modules() -> list[str]:
     plain = [f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "config")]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in kinds()]
-    plain += ["gpualert_common.api", "gpualert_common.notify.targets", *channels]
+    plain += ["gpualert_common.api", "gpualert_common.notify.channel_config", *channels]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]
 
 

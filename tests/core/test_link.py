@@ -1,4 +1,4 @@
-"""What a supervisor tells its scribe arrives, also when the supervisor has gone meanwhile."""
+"""What a supervisor tells its recorder arrives, also when the supervisor has gone meanwhile."""
 
 from __future__ import annotations
 

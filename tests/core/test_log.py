@@ -53,7 +53,7 @@ def test_log_of_the_api_is_the_bytes_of_the_child(lab: Lab, name: str) -> None:
 
 
 def ours(run: Supervised) -> list[int]:
-    """The supervisor and its scribe."""
+    """The supervisor and its recorder."""
     children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text()
     return [run.process.pid, *(int(pid) for pid in children.split() if int(pid) != run.leader)]
 
@@ -114,12 +114,12 @@ def _remove_record(run: Supervised) -> None:
     shutil.rmtree(run.record.path)
 
 
-def seen_by_scribe(run: Supervised) -> None:
-    """Return when the scribe knows of what is in the log now."""
+def seen_by_recorder(run: Supervised) -> None:
+    """Return when the recorder knows of what is in the log now."""
     index = Path(run.record.path) / "output.idx"
     until(
         lambda: index.exists() and index.read_text().split()[-1:] == [str(len(run.log()))],
-        "the scribe to see the log",
+        "the recorder to see the log",
     )
 
 
@@ -127,7 +127,7 @@ def tampered(lab: Lab, change: Callable[[Supervised], None], event: str | None) 
     """A run whose log was changed between its two lines, ended with its status."""
     run = lab.launch(*WAITS)
     run.says(b"before\n")
-    seen_by_scribe(run)
+    seen_by_recorder(run)
     change(run)
     if event is not None:
         run.told(event)
@@ -179,7 +179,7 @@ def test_log_truncated_and_refilled(lab: Lab) -> None:
     )
     run = lab.launch(*python(code))
     run.says(b"xxx\n")
-    seen_by_scribe(run)
+    seen_by_recorder(run)
     _truncate(run)
     run.told("log_truncated")
     (lab.home / "go").touch()

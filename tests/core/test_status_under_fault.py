@@ -59,13 +59,13 @@ BREAKS = {
     "log cannot be read": "from gpualert_common.supervise.logfile import LogFile\n"
     + RAISES
     + "LogFile.read = broken\n",
-    "scribe raises": "from gpualert_common.supervise.scribe import Scribe\n"
+    "recorder raises": "from gpualert_common.supervise.recorder import Recorder\n"
     + RAISES
-    + "Scribe._run = broken\n",
-    "scribe cannot be made": "import gpualert_common.supervise as supervise\n"
+    + "Recorder._run = broken\n",
+    "recorder cannot be made": "import gpualert_common.supervise as supervise\n"
     + RAISES
-    + "supervise.Scribe = broken\n",
-    "no pipe for the scribe": "from gpualert_common.supervise import link\n"
+    + "supervise.Recorder = broken\n",
+    "no pipe for the recorder": "from gpualert_common.supervise import link\n"
     "def broken(): raise OSError(24, 'Too many open files')\n"
     "link.pair = broken\n",
 }
@@ -80,13 +80,13 @@ BREAKS_SLOWLY = {
 BREAKS_OF_THE_PROGRAM = {
     "classifier kills its process": JUDGE + DIES + "Judge.feed = broken\n",
     "classifier kills its process at the end": JUDGE + DIES + "Judge.conclude = broken\n",
-    "no process for the scribe": "import os\n"
+    "no process for the recorder": "import os\n"
     "def broken(): raise OSError(11, 'Resource temporarily unavailable')\n"
     "os.fork = broken\n",
     "closing words raise": "import gpualert_common.report as report\n"
     + RAISES
     + "report.short = broken\n",
-    "forwarding raises": "from gpualert_common.supervise.forward import Forwarder\n"
+    "forwarding raises": "from gpualert_common.supervise.forwarder import Forwarder\n"
     + RAISES
     + "Forwarder._run = broken\n",
 }

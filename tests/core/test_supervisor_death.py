@@ -41,7 +41,7 @@ def orphaned(lab: Lab) -> Supervised:
     run = lab.launch(*WAITS)
     run.says(b"ready")
     kill(run)
-    until(lambda: not ours(lab), "the scribe to end with its supervisor")
+    until(lambda: not ours(lab), "the recorder to end with its supervisor")
     return run
 
 
@@ -240,7 +240,7 @@ def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
     assert follower.returncode == 0
 
 
-def test_killed_with_its_scribe(lab: Lab) -> None:
+def test_killed_with_its_recorder(lab: Lab) -> None:
     """The same when everything of ours is killed at once."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
@@ -253,26 +253,26 @@ def test_killed_with_its_scribe(lab: Lab) -> None:
     assert run.log() == b"ready\ndone\n"
 
 
-def test_scribe_killed_alone(lab: Lab) -> None:
-    """A scribe that is killed is replaced at the end: status, record and verdict are whole."""
+def test_recorder_killed_alone(lab: Lab) -> None:
+    """A recorder that is killed is replaced at the end: status, record and verdict are whole."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
-    (scribe,) = set(ours(lab)) - {run.process.pid}
-    os.kill(scribe, signal.SIGKILL)
+    (recorder,) = set(ours(lab)) - {run.process.pid}
+    os.kill(recorder, signal.SIGKILL)
     (lab.home / "go").touch()
     assert run.wait() == 3
     assert exit_of(run.record)["code"] == 3
     assert lab.json("show")["verdict"]["exit_code"] == 3
 
 
-def test_scribe_stopped(lab: Lab) -> None:
-    """A scribe that is stopped (as by a stalled disk) delays the status by less than a second."""
+def test_recorder_stopped(lab: Lab) -> None:
+    """A recorder that is stopped (as by a stalled disk) delays the status by less than a second."""
     run = lab.launch(*WAITS)
     run.says(b"ready")
-    (scribe,) = set(ours(lab)) - {run.process.pid}
-    os.kill(scribe, signal.SIGSTOP)
+    (recorder,) = set(ours(lab)) - {run.process.pid}
+    os.kill(recorder, signal.SIGSTOP)
     (lab.home / "go").touch()
     assert run.wait() == 3
-    os.kill(scribe, signal.SIGCONT)
-    until(lambda: run.record.read_json("verdict.json"), "the late scribe to finish the record")
+    os.kill(recorder, signal.SIGCONT)
+    until(lambda: run.record.read_json("verdict.json"), "the late recorder to finish the record")
     assert exit_of(run.record)["code"] == 3

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.processes.load_scaled_deadline import MAX_LOAD, LoadScaledDeadline
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise.patience import MOST_TIMES, Patience
 from tests.supervised import Lab, python
 
 pytestmark = pytest.mark.e2e
@@ -41,10 +41,10 @@ def crowd() -> Iterator[None]:
 def test_patience() -> None:
     """A second of a deadline lasts longer, and ends."""
     began = time.monotonic()
-    patience = Patience(1.0)
+    patience = LoadScaledDeadline(1.0)
     while left_s := patience.left_s():
         time.sleep(left_s)
-    assert 1.5 < time.monotonic() - began < 3 * MOST_TIMES
+    assert 1.5 < time.monotonic() - began < 3 * MAX_LOAD
 
 
 def test_at_a_shell(lab: Lab) -> None:

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_common.guardian.whereabouts import Whereabouts
+from gpualert_common.guardian.run_location import RunLocation
 from gpualert_common.spec import RunSpec
 
 
@@ -52,7 +52,7 @@ def main(asked: dict[str, Any]) -> None:
         number=asked["number"],
         adopt_within_s=asked["adopt_within_s"],
         lease_s=asked["lease_s"],
-        before=Whereabouts.from_json(asked["remembered"]),
+        before=RunLocation.from_json(asked["remembered"]),
     )
     say(ready=True)
     signal.setitimer(signal.ITIMER_REAL, asked["interrupt_after_s"])

@@ -150,7 +150,7 @@ def guardian_of(record: Record) -> int:
     return int(record.spec["supervisor_pid"])
 
 
-def scribe_of(record: Record) -> int:
+def recorder_of(record: Record) -> int:
     """The number of the guardian's helper, waiting for it."""
     guardian = guardian_of(record)
 
@@ -159,7 +159,7 @@ def scribe_of(record: Record) -> int:
         leader = (record.event("launched") or {}).get("pid")
         return next((int(pid) for pid in children if leader and int(pid) != leader), None)
 
-    return until(look, "the scribe") or 0
+    return until(look, "the recorder") or 0
 
 
 def told(record: Record, event: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tests.guardian.faces import (
     log_of,
     logs,
     reaches,
-    scribe_of,
+    recorder_of,
     told,
 )
 from tests.supervised import DEADLINE_S, Lab, exit_of
@@ -141,11 +141,11 @@ def test_closed_handle_writes_nowhere_else(lab: Lab) -> None:
 def test_lost_with_its_helper_frozen(lab: Lab) -> None:
     """A stop is carried to a guardian whose helper stands still."""
     with launched(lab) as handle:
-        scribe = scribe_of(handle.record)
-        freeze(scribe)
+        recorder = recorder_of(handle.record)
+        freeze(recorder)
         os.kill(guardian_of(handle.record), signal.SIGTERM)
         logs(handle.record, "saved")
-        os.kill(scribe, signal.SIGCONT)
+        os.kill(recorder, signal.SIGCONT)
         assert ended_as(handle) == (0, "cancelled")
 
 

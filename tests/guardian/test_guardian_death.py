@@ -28,7 +28,7 @@ from tests.guardian.faces import (
     logs,
     names,
     reaches,
-    scribe_of,
+    recorder_of,
     told,
     trainings,
 )
@@ -118,7 +118,7 @@ def test_killed_with_its_attempt(lab: Lab) -> None:
     first.freeze()
     kill(guardian_of(record))
     first.kill()
-    until(lambda: not record.held, "the scribe to end")
+    until(lambda: not record.held, "the recorder to end")
     assert record.state == "lost"
     assert trainings(lab.mark)
     second = attempt(lab, SAVES, number=2)
@@ -140,7 +140,7 @@ def test_killed_with_its_attempt_and_nobody_comes(lab: Lab) -> None:
     first.freeze()
     kill(guardian_of(record))
     first.kill()
-    until(lambda: not record.held, "the scribe to end")
+    until(lambda: not record.held, "the recorder to end")
     assert [row["outcome"] for row in lab.json("recover")["records"]] == ["running"]
     (lab.home / "go").touch()
     until(lambda: not trainings(lab.mark), "the training to end")
@@ -159,7 +159,7 @@ def test_stopped_by_a_person_without_a_guardian(lab: Lab) -> None:
     first.freeze()
     kill(guardian_of(first.record()))
     first.kill()
-    until(lambda: not first.record().held, "the scribe to end")
+    until(lambda: not first.record().held, "the recorder to end")
     assert lab.gpualert("stop", first.record().run_id).returncode == 0
     assert not trainings(lab.mark)
     assert "saved" in log_of(first.record())
@@ -172,8 +172,8 @@ def test_helper_is_killed(lab: Lab, times: int) -> None:
     first.sees("started")
     record = first.record()
     for _ in range(times):
-        kill(scribe_of(record))
-        until(lambda: is_alive(scribe_of(record)), "another scribe")
+        kill(recorder_of(record))
+        until(lambda: is_alive(recorder_of(record)), "another recorder")
     second = attempt(lab, number=2)
     assert second.says("origin") == "adopted"
     first.kill()
@@ -247,7 +247,7 @@ def test_frozen_past_the_lease(lab: Lab, helper_too: bool) -> None:
     face = attempt(lab, lease_s=1.0)
     face.sees("started")
     frozen = [guardian_of(face.record())]
-    frozen += [scribe_of(face.record())] if helper_too else []
+    frozen += [recorder_of(face.record())] if helper_too else []
     for pid in frozen:
         freeze(pid)
     time.sleep(1.7)  # what is tested is that this time does not count
@@ -264,11 +264,11 @@ def test_frozen_while_attempts_change(lab: Lab) -> None:
     first = attempt(lab, adopt_within_s=NEXT_S)
     first.sees("started")
     guardian = guardian_of(first.record())
-    scribe_of(first.record())  # without which nobody would write down what is asked
+    recorder_of(first.record())  # without which nobody would write down what is asked
     freeze(guardian)
     first.kill()
     second = attempt(lab, number=2)
-    # What the scribe saw before it was asked waits for the guardian, too.
+    # What the recorder saw before it was asked waits for the guardian, too.
     until(lambda: first.record().event("request"), "the second attempt to ask")
     assert not second.all("origin")
     os.kill(guardian, signal.SIGCONT)
@@ -293,8 +293,8 @@ def test_frozen_while_it_is_told_to_stop(lab: Lab) -> None:
 def test_helper_stands_still_at_the_end(lab: Lab) -> None:
     """Who waits for a record that is late sleeps meanwhile, and has the right result then."""
     with launched(lab) as handle:
-        scribe = scribe_of(handle.record)
-        freeze(scribe)
+        recorder = recorder_of(handle.record)
+        freeze(recorder)
         (lab.home / "go").touch()
         guardian = guardian_of(handle.record)
         until(lambda: not is_alive(guardian), "the guardian to end")
@@ -302,7 +302,7 @@ def test_helper_stands_still_at_the_end(lab: Lab) -> None:
         with pytest.raises(TimeoutError):
             handle.wait(2.0)
         assert time.thread_time() - before < 1.0
-        os.kill(scribe, signal.SIGCONT)
+        os.kill(recorder, signal.SIGCONT)
         assert handle.wait(DEADLINE_S).exit_code == 3
 
 
@@ -428,13 +428,13 @@ def is_answered(record: Record, request: str) -> bool:
 def test_directory_in_control_costs_no_descriptors(lab: Lab) -> None:
     """What cannot be taken out of the way is looked at again and again, at no cost."""
     with launched(lab) as handle:
-        scribe = scribe_of(handle.record)
+        recorder = recorder_of(handle.record)
         (Path(handle.record.path) / "control" / "directory").mkdir()
-        before = len(os.listdir(f"/proc/{scribe}/fd"))
+        before = len(os.listdir(f"/proc/{recorder}/fd"))
         for number in range(8):
             name = handle.record.request(f"look-{number}")
             until(lambda: is_answered(handle.record, name), "another look")  # noqa: B023
-        assert len(os.listdir(f"/proc/{scribe}/fd")) <= before + 1
+        assert len(os.listdir(f"/proc/{recorder}/fd")) <= before + 1
         (lab.home / "go").touch()
         handle.wait()
 

@@ -11,9 +11,9 @@ import pytest
 
 from gpualert_common.errors import GuardianError, NoDurableLogError, UsageError
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.processes.procfs import read_descriptor
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
-from gpualert_common.supervise.proc import descriptor
 from tests.guardian.faces import DEAF, SAVES, TRAINS, guardian_of, log_of, logs, names, reaches
 from tests.supervised import DEADLINE_S, Lab, is_alive, python, shell, status_of, until
 
@@ -238,7 +238,7 @@ def test_guardian_is_nobodys_child(lab: Lab) -> None:
             "the guardian to let go of our pipes",
         )
         numbers = [entry.name for entry in Path(f"/proc/{guardian}/fd").iterdir()]
-        targets = [descriptor(int(guardian), int(number)) for number in numbers]
+        targets = [read_descriptor(int(guardian), int(number)) for number in numbers]
         assert os.readlink(f"/proc/{guardian}/cwd") == "/"
         assert not [target for target in targets if "/keys/" in target]
         (lab.home / "go").touch()

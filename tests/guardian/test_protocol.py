@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import attempt
-from gpualert_common.guardian.attempt import Predecessor, Step, decide
-from gpualert_common.guardian.custody import MOST_GAP_S, Custody, Terms
+from gpualert_common.guardian.attempt import Predecessor, TakeoverAction, decide
+from gpualert_common.guardian.ownership import MOST_GAP_S, Ownership, OwnershipTerms
 
 LEASE_S = 3.0
 TICK_S = 2.0
@@ -28,7 +28,7 @@ FINGERPRINT = "same"
 class Run:
     """One run: guardian "up" or "dead", and what its record says."""
 
-    custody: Custody
+    custody: Ownership
     number: int
     guardian: str = "up"
     child: bool = False
@@ -215,32 +215,32 @@ def _decide(world: World, index: int) -> None:
     run = world.runs[-1]
     face.run = len(world.runs) - 1
     match decide(_predecessor(run), face.number):
-        case Step.LAUNCH:
+        case TakeoverAction.LAUNCH:
             if run.guardian == "dead":
                 run.ended = run.ended or "unknown"
             _launch(world, index)
-        case Step.CLAIM:
+        case TakeoverAction.CLAIM:
             if run.claimed_by is None:
                 run.claimed_by = index
                 run.claimed_after_stop = run.stopping
                 _set(face, doing="done", result=f"run {face.run}")
                 world.lock = None
-        case Step.ADOPT:
+        case TakeoverAction.ADOPT:
             _renew(run, index)
             run.requests.append(("adopt", index))
             face.doing = "awaits an answer"
-        case Step.END_REMAINS:
+        case TakeoverAction.END_REMAINS:
             run.child = False
             run.ended = "unknown"
             run.stopping = True
-        case Step.WAIT | Step.STOP | Step.FENCE:
+        case TakeoverAction.WAIT | TakeoverAction.STOP | TakeoverAction.FENCE:
             pass
 
 
 def _launch(world: World, index: int) -> None:
     face = world.faces[index]
-    terms = Terms(LEASE_S, world.adopt_within_s, across_hosts=False)
-    custody = Custody(terms, str(index), face.number, FINGERPRINT, world.now)
+    terms = OwnershipTerms(LEASE_S, world.adopt_within_s, across_hosts=False)
+    custody = Ownership(terms, str(index), face.number, FINGERPRINT, world.now)
     world.runs.append(Run(custody, face.number))
     face.run = len(world.runs) - 1
     _renew(world.runs[-1], index)
@@ -436,8 +436,8 @@ def test_three_attempts(faults: int, stops: int, adopt_within_s: float) -> None:
     assert explore(World(faces, adopt_within_s, faults, stops)) > 10_000
 
 
-def _broken(state: str, step: Step) -> Callable[[Predecessor, int], Step]:
-    def broken(before: Predecessor, number: int) -> Step:
+def _broken(state: str, step: TakeoverAction) -> Callable[[Predecessor, int], TakeoverAction]:
+    def broken(before: Predecessor, number: int) -> TakeoverAction:
         return step if before.state == state else attempt.decide(before, number)
 
     return broken
@@ -446,7 +446,7 @@ def _broken(state: str, step: Step) -> Callable[[Predecessor, int], Step]:
 @pytest.mark.parametrize("state", ["starting", "running", "orphaned", "stopping", "lost"])
 def test_a_hasty_launch_is_found(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An attempt that launches beside a run in that state breaks a promise, and is seen to."""
-    monkeypatch.setitem(globals(), "decide", _broken(state, Step.LAUNCH))
+    monkeypatch.setitem(globals(), "decide", _broken(state, TakeoverAction.LAUNCH))
     faces = [Face(number=1), Face(number=2)]
     with pytest.raises(AssertionError, match=r"two trainings|goes on"):
         explore(World(faces, 4.0, faults=1, stops=1))
@@ -464,7 +464,7 @@ def test_a_careless_guardian_is_found(
     rule: str, broken: Callable[..., Any], promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A guardian without one of its rules breaks a promise, and is seen to."""
-    monkeypatch.setattr(Custody, rule, broken)
+    monkeypatch.setattr(Ownership, rule, broken)
     faces = [Face(number=1), Face(number=2)]
     with pytest.raises(AssertionError, match=promise):
         explore(World(faces, 4.0, faults=1, stops=1))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.observe.procfs import variables
 from gpualert_common.observe.source import UnavailableError
+from gpualert_common.processes.procfs import parse_environment
 from tests.observe import host
 from tests.supervised import Lab, python, shell
 
@@ -83,7 +83,7 @@ def test_a_flood_of_variables_is_cut(lab: Lab) -> None:
 
 def test_odd_environments() -> None:
     """The first of a name counts, and what is no variable or no UTF-8 harms nothing."""
-    found = variables(b"A=1\0A=2\0nothing\0=x\0B=a=b\0C=\xff\0\0")
+    found = parse_environment(b"A=1\0A=2\0nothing\0=x\0B=a=b\0C=\xff\0\0")
     assert found == {"A": "1", "": "x", "B": "a=b", "C": "\ufffd"}
 
 

@@ -14,19 +14,38 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.observe import procfs
-from gpualert_common.observe.procfs import Stat, counted_s, stat
 from gpualert_common.observe.ranks import Ranks
-from gpualert_common.observe.source import Event, Source
+from gpualert_common.observe.source import Event, Source, round_counter_s
 from gpualert_common.observe.sources.processes import Growing
-from gpualert_common.observe.tree import RunTree
 from gpualert_common.observe.waits import WINDOW_S, Waits
+from gpualert_common.processes import procfs
+from gpualert_common.processes.procfs import ProcessStat, read_stat
+from gpualert_common.processes.sampled_tree import SampledTree
 from tests.observe import host
 from tests.observe.host import MARK, look
 from tests.supervised import Lab, python, shell, until
 
 WAIT = "import sys; print(flush=True); sys.stdin.readline()"
 """Says that it is there, and waits to be told to end."""
+
+
+def process_stat(
+    pid: int,
+    name: str,
+    *,
+    state: str = "S",
+    parent: int = 1,
+    cpu_s: float = 0.0,
+    rss_bytes: int = 0,
+) -> ProcessStat:
+    """The status of a process, with these values and zeros."""
+    fields = ["0"] * 50
+    fields[0], fields[1] = state, str(parent)
+    fields[19] = str(pid)
+    stat = ProcessStat(pid, f"{pid} ({name}) {' '.join(fields)}".encode())
+    stat.cpu_s, stat.rss_bytes = cpu_s, rss_bytes
+    return stat
+
 
 LAUNCHER = f"""
 import json, os, subprocess, sys
@@ -147,10 +166,10 @@ def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
     """A process in a session of its own, whose parent is gone, still belongs to the run."""
     run = Run(lab, *shell("setsid sh -c 'sleep 1000 & echo $!' & read line"))
     daemon = int(run.lines[0])
-    found = stat(daemon)
+    found = read_stat(daemon)
     assert found is not None
     assert found.session != run.pid
-    tree = RunTree(run.pid, MARK)
+    tree = SampledTree(run.pid, MARK)
     assert daemon in tree.members()
     assert tree.belongs(daemon) is True
 
@@ -159,7 +178,7 @@ def test_strangers_stay_strangers(lab: Lab) -> None:
     """A process without the mark, outside of the leader's session, is no part of the run."""
     stranger = lab.start(("sleep", "1000"), start_new_session=True)
     run = Run(lab, *python(WAIT))
-    tree = RunTree(run.pid, MARK)
+    tree = SampledTree(run.pid, MARK)
     assert set(tree.members()) == {run.pid}
     assert tree.belongs(stranger.pid) is False
     assert tree.belongs(os.getpid()) is None
@@ -168,7 +187,7 @@ def test_strangers_stay_strangers(lab: Lab) -> None:
 def test_children_of_a_late_look(lab: Lab) -> None:
     """Who comes later is found, and who ended is remembered."""
     run = Run(lab, *shell("echo; read line; sleep 1000 & echo $!; read line"))
-    tree = RunTree(run.pid, MARK)
+    tree = SampledTree(run.pid, MARK)
     assert set(tree.members()) == {run.pid}
     run.go_on()
     child = int(run.read())
@@ -181,7 +200,7 @@ def test_children_of_a_late_look(lab: Lab) -> None:
 def test_a_number_that_became_another_process(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has the leader's number, and is not the leader, is no part of the run."""
     run = Run(lab, *python(WAIT))
-    tree = RunTree(run.pid, "SOME_OTHER_MARK")
+    tree = SampledTree(run.pid, "SOME_OTHER_MARK")
     real = procfs.read
 
     def later(path: str) -> bytes:
@@ -229,7 +248,7 @@ def test_ranks_are_told_apart(lab: Lab) -> None:
     assert told["rank:0"]["visible_gpus"] == "0,1"
     assert told["rank:1"]["slurm_job"] == 4711
     assert (told["rank:1"]["rank"], told["rank:1"]["world_size"]) == (1, 2)
-    assert stat(told["rank:0"]["pid"]) is not None
+    assert read_stat(told["rank:0"]["pid"]) is not None
     assert look(source).of_kind("rank_process") == []
     run.end()
 
@@ -279,9 +298,9 @@ def test_the_leader_is_what_the_shell_runs(lab: Lab) -> None:
     run.end()
 
 
-def member(pid: int, parent: int, name: str = "python", rss: int = 1) -> Stat:
+def member(pid: int, parent: int, name: str = "python", rss: int = 1) -> ProcessStat:
     """A process that is told only by this."""
-    return Stat(pid, name, "S", parent, 1, 1, 0.0, 0.0, 1, pid, rss)
+    return process_stat(pid, name, parent=parent, rss_bytes=rss)
 
 
 def test_two_of_one_rank(lab: Lab) -> None:
@@ -294,14 +313,12 @@ def test_two_of_one_rank(lab: Lab) -> None:
 # -- those that do nothing ---------------------------------------------------------------------
 
 
-def using(cpu_s: float, state: str = "S") -> Stat:
+def using(cpu_s: float, state: str = "S") -> ProcessStat:
     """This process, as if it had used so much."""
-    found = stat(os.getpid())
-    assert found is not None
-    return found._replace(cpu_s=cpu_s, state=state)
+    return process_stat(os.getpid(), "python", state=state, cpu_s=cpu_s)
 
 
-def seen_at(waits: Waits, *looks: tuple[float, Stat]) -> list[Event]:
+def seen_at(waits: Waits, *looks: tuple[float, ProcessStat]) -> list[Event]:
     """What is told over these looks of one rank."""
     return [event for at, one in looks for event in waits.see(at, {"rank:0": one}, [one])]
 
@@ -327,7 +344,7 @@ def test_a_rank_that_works_a_little_is_not_idle() -> None:
 
 def test_a_new_process_begins_anew() -> None:
     """The time of a rank that was started again is its own."""
-    again = using(0)._replace(pid=1)
+    again = process_stat(1, "python")
     assert seen_at(Waits(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again)) == []
 
 
@@ -368,7 +385,7 @@ def test_a_really_blocked_process(blocked: Run) -> None:
 
     found = until(samples, "the leader to be blocked")
     assert found["leader"]["uninterruptible"] == 1
-    one = stat(blocked.pid)
+    one = read_stat(blocked.pid)
     assert one is not None
     waits = Waits()
     list(waits.see(0, {}, [one]))
@@ -380,7 +397,7 @@ def test_a_stopped_process(lab: Lab) -> None:
     """A process that was stopped by a signal is told so."""
     run = Run(lab, *python(WAIT))
     os.kill(run.pid, signal.SIGSTOP)
-    until(lambda: stat(run.pid)[6:] and stat(run.pid).state == "T", "it to stop")  # type: ignore[index, union-attr]
+    until(lambda: (stat := read_stat(run.pid)) and stat.state == "T", "it to stop")
     assert look(run.source).samples["leader"]["stopped"] == 1
 
 
@@ -391,7 +408,7 @@ def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
     """A process may have blanks and brackets in its name."""
     os.symlink(sys.executable, lab.home / ") R 1 (x")
     run = Run(lab, str(lab.home / ") R 1 (x"), "-c", WAIT)
-    found = stat(run.pid)
+    found = read_stat(run.pid)
     assert found is not None
     assert found.name == ") R 1 (x"
     assert found.parent == os.getpid()
@@ -410,7 +427,7 @@ def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
 def test_seconds_keep_their_digits() -> None:
     """A counter of seconds stays exact in six digits, or is whole."""
     for seconds in (0.004, 12.345, 9999.994, 10_000.6, 123_456_789.9):
-        told = counted_s(seconds)
+        told = round_counter_s(seconds)
         assert told == int(told) or float(f"{told:.6g}") == told
         assert abs(told - seconds) < 1
 

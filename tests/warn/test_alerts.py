@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.judge import Judge
-from gpualert_common.notify.due import bring_warnings_up_to_date
+from gpualert_common.notify.schedule import bring_warnings_up_to_date
 from gpualert_common.observe.source import Event
 from gpualert_common.record import SPEC, Record, describe
 from gpualert_common.spec import RunSpec, message_id
@@ -243,7 +243,7 @@ def test_stop_while_a_warning_is_sent(lab: Lab) -> None:
     until(done.exists, "the notifier to come to its end")
 
 
-@pytest.mark.parametrize("victim", ["scribe", "sender"])
+@pytest.mark.parametrize("victim", ["recorder", "sender"])
 def test_sender_without_a_parent(victim: str, lab: Lab) -> None:
     """What tells people is no process of the run, also where the one that started it was killed."""
     notifier = script(lab.home / "notifier", HANGS)
@@ -251,7 +251,7 @@ def test_sender_without_a_parent(victim: str, lab: Lab) -> None:
     run = lab.launch(*waits(3, NAN), options=options)
     until(lambda: is_run(lab, notifier), "the notifier")
     living = lab.living()
-    like = living[run.process.pid] if victim == "scribe" else "notify/process.py"
+    like = living[run.process.pid] if victim == "recorder" else "notify/sender.py"
     os.kill(min(pid for pid in living if like in living[pid] and pid != run.process.pid), 9)
     assert let_go(lab, run) == 3
     assert exit_of(run.record)["survivors"] == []

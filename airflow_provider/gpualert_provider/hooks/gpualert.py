@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import DeliveryError, GPUAlertError
+from gpualert_common.notify.channel_config import channel_of, class_of
+from gpualert_common.notify.channel_secrets import resolve
 from gpualert_common.notify.channels import apprise, smtp
-from gpualert_common.notify.secrets import resolve
-from gpualert_common.notify.targets import channel_of, class_of
 from gpualert_common.redact import Redactor
 from gpualert_provider import alerts, connection_form
 

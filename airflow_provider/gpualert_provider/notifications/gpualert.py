@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseNotifier
 
 from gpualert_common import config
-from gpualert_common.notify.dispatch import dispatch
-from gpualert_common.notify.targets import alerts_of_each
+from gpualert_common.notify.channel_config import alerts_of_each
+from gpualert_common.notify.sender_launch import dispatch
 from gpualert_provider import alerts
 from gpualert_provider.ended import Ended
 

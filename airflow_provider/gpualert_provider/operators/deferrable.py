@@ -24,7 +24,8 @@ from airflow.providers.standard.operators.bash import BashOperator
 from gpualert_common import config
 from gpualert_common.errors import GPUAlertError, RecordError, SupersededError
 from gpualert_common.guardian import RunHandle
-from gpualert_common.guardian.keeper import Keeper
+from gpualert_common.guardian.lease import LeaseRenewer
+from gpualert_common.processes.host import host_name
 from gpualert_common.recover import elsewhere
 from gpualert_provider import deferred
 from gpualert_provider.workplace import Workplace
@@ -165,12 +166,12 @@ class DeferrableOperator(BashOperator):
         if left is None:
             if failed is not None:
                 failed(context)  # raises
-            raise AirflowFailException(_not_shared(event, f"{os.uname().nodename}: {problem}"))
+            raise AirflowFailException(_not_shared(event, f"{host_name()}: {problem}"))
         record, owner, _number = left
         agreed = (record.spec.get("custody") or {}).get("fingerprint")
         attempt = replace(attempt, owner=owner, fingerprint=agreed)
         guardian = 0 if elsewhere(record) else record.spec.get("supervisor_pid", 0)
-        handle = RunHandle(record, "taken back", attempt, Keeper(record, attempt, guardian))
+        handle = RunHandle(record, "taken back", attempt, LeaseRenewer(record, attempt, guardian))
         self._made(handle)
         return handle
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from gpualert_common.errors import RecordError
+from gpualert_common.processes.host import host_name
 from gpualert_provider import deferred
 from gpualert_provider.identity import name_among_states
 
@@ -92,7 +92,7 @@ class TrainingTrigger(BaseTrigger):
             await _to_its_end(self._end_if_killed())
 
     def _event(self, what: str, problem: str) -> TriggerEvent:
-        host = os.uname().nodename
+        host = host_name()
         payload = {"what": what, "record": self.record, "host": host, "problem": problem}
         return TriggerEvent(payload)  # type: ignore[no-untyped-call]
 

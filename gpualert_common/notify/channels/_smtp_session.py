@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gpualert_common.errors import DeliveryError
+from gpualert_common.processes.host import host_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def _why(error: OSError) -> str:
 
 def _ehlo_name() -> str:
     """The machine's name where it is a full one; asking DNS for more may take minutes."""
-    name = socket.gethostname()
+    name = host_name()
     return name if "." in name.strip(".") and name.isascii() else "[127.0.0.1]"
 
 

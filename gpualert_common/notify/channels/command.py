@@ -122,7 +122,7 @@ def _run(
     import os
     import subprocess
 
-    from gpualert_common.notify.isolate import lift_limits
+    from gpualert_common.notify.isolation import lift_limits
 
     lift_limits()  # those of this process are not meant for it
     # A file in memory rather than a pipe: who does not read it blocks nobody.

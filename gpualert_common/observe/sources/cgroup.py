@@ -13,8 +13,8 @@ from typing import Any
 from gpualert_common.observe import cgroup_files
 from gpualert_common.observe.cgroup_files import Memory
 from gpualert_common.observe.cgroups import Group, groups_of
-from gpualert_common.observe.procfs import stat
 from gpualert_common.observe.source import Event, Sample, Source, Subject, UnavailableError
+from gpualert_common.processes.procfs import read_stat
 
 _REMEDY = "mount /sys/fs/cgroup, read-only will do"
 
@@ -119,7 +119,7 @@ SOURCE = Cgroup
 
 
 def _is_live(pid: int) -> bool:
-    found = stat(pid)
+    found = read_stat(pid)
     return found is not None and found.is_live
 
 

@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any
 
 from gpualert_common.errors import RecordError
-from gpualert_common.observe.procfs import cwd_of
 from gpualert_common.observe.source import Event, Sample, Source, Subject, UnavailableError
 from gpualert_common.options import options_of
+from gpualert_common.processes.procfs import read_cwd
 from gpualert_common.record import Record
 
 MOST_ENTRIES = 2000
@@ -85,7 +85,7 @@ def _launched(subject: Subject) -> tuple[Sequence[str], str]:
     except RecordError as error:
         raise UnavailableError(f"the launch record cannot be read: {error}") from None
     command = [str(word) for word in spec.get("command") or ()]
-    return command, spec.get("cwd") or cwd_of(subject.pid) or "/"
+    return command, spec.get("cwd") or read_cwd(subject.pid) or "/"
 
 
 def _is_path(value: str) -> bool:

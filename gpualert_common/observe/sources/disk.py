@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gpualert_common.observe.mounts import mount_of
-from gpualert_common.observe.procfs import cwd_of, environment, variables
 from gpualert_common.observe.source import Event, Sample, Source, Subject
+from gpualert_common.processes.procfs import await_environment, parse_environment, read_cwd
 
 PATIENCE_S = 0.2
 """So long a look waits for an answer; local disks give it in microseconds."""
@@ -62,11 +62,11 @@ SOURCE = Disk
 def _paths(subject: Subject | None) -> dict[str, str]:
     if subject is None:
         return {"disk:cwd": os.getcwd(), "disk:shm": _SHARED_MEMORY}
-    temporary = variables(environment(subject.pid)).get("TMPDIR") or "/tmp"  # noqa: S108 - theirs
+    temporary = parse_environment(await_environment(subject.pid)).get("TMPDIR") or "/tmp"  # noqa: S108 - theirs
     log = subject.logs[0] if subject.logs else subject.record_path
     paths = {
         "disk:log": os.path.dirname(log),
-        "disk:cwd": cwd_of(subject.pid) or subject.cwd,
+        "disk:cwd": read_cwd(subject.pid) or subject.cwd,
         "disk:tmp": temporary,
         "disk:shm": _SHARED_MEMORY,
     }

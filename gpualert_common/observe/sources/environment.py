@@ -12,8 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpualert_common.observe.installed import versions
-from gpualert_common.observe.procfs import environment, fields, read, stat, variables
 from gpualert_common.observe.source import Event, Sample, Source, Subject, UnavailableError
+from gpualert_common.processes.procfs import (
+    await_environment,
+    parse_environment,
+    parse_numbers,
+    read,
+    read_stat,
+)
 
 _NAMES = frozenset(
     (
@@ -55,7 +61,7 @@ class Environment(Source):
 
     def __init__(self, subject: Subject | None) -> None:
         pid = os.getpid() if subject is None else subject.pid
-        found = stat(pid)
+        found = read_stat(pid)
         if found is None or not found.is_live:
             raise UnavailableError("the run's leader has ended, and with it what told of it")
         try:
@@ -63,7 +69,7 @@ class Environment(Source):
         except OSError as error:
             why = f"the environment of the run's leader cannot be read: {error.strerror}"
             raise UnavailableError(why, "run as the same user, or as root") from None
-        given = variables(environment(pid))
+        given = parse_environment(await_environment(pid))
         self._facts = {**_told(given), **_machine(pid), "versions": versions(pid, given)}
 
     @property
@@ -96,7 +102,7 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def _machine(pid: int) -> dict[str, Any]:
-    memory = fields(read("/proc/meminfo"))
+    memory = parse_numbers(read("/proc/meminfo"))
     host = os.uname()
     told: dict[str, Any] = {
         "hostname": host.nodename,

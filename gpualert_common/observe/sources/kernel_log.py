@@ -18,7 +18,7 @@ from gpualert_common.observe.form import Message
 from gpualert_common.observe.kernel_messages import Messages
 from gpualert_common.observe.kmsg import KERNEL, RECORD_BYTES, Reader, Record
 from gpualert_common.observe.source import Event, Sample, Source, Subject, UnavailableError
-from gpualert_common.observe.tree import RunTree
+from gpualert_common.processes.sampled_tree import SampledTree
 
 PATH = "/dev/kmsg"
 
@@ -70,11 +70,11 @@ class KernelLog(Source):
         self._facilities = {KERNEL}
         if forged := os.environ.get("GPUALERT_TEST_KMSG_FACILITY"):
             self._facilities.add(int(forged))
-        self._tree: RunTree | None = None
+        self._tree: SampledTree | None = None
         if subject is None:
             self._try()
         elif os.readlink("/proc/self/ns/pid") == _NAMESPACE_OF_HOST:
-            self._tree = RunTree(subject.pid, subject.mark)
+            self._tree = SampledTree(subject.pid, subject.mark)
 
     def look(self) -> Iterable[Sample | Event]:
         """What the kernel said since the last look."""

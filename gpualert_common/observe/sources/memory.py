@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from gpualert_common.observe import cgroup_files
 from gpualert_common.observe.cgroups import Group, groups_of
-from gpualert_common.observe.procfs import fields, read
 from gpualert_common.observe.source import Sample, Source, Subject, UnavailableError
+from gpualert_common.processes.procfs import parse_numbers, read
 
 MEMINFO = "/proc/meminfo"
 _CACHED = {1: ("total_inactive_file", "total_active_file"), 2: ("inactive_file", "active_file")}
@@ -37,7 +37,7 @@ class Memory(Source):
 
     def look(self) -> Iterable[Sample]:
         """What is left now."""
-        host = fields(read(MEMINFO))
+        host = parse_numbers(read(MEMINFO))
         if "MemAvailable" in host and "MemTotal" in host:
             names = {"memory_available_bytes": "MemAvailable", "memory_total_bytes": "MemTotal"}
             yield Sample("host", {name: host[line] * 1024 for name, line in names.items()})
@@ -55,6 +55,6 @@ def _left(group: Group) -> Iterator[tuple[int, int]]:
     for level in cgroup_files.memory(group):
         if level.limit is None or level.used is None:
             continue
-        stat = fields(read(os.path.join(directories[level.path], "memory.stat")))
+        stat = parse_numbers(read(os.path.join(directories[level.path], "memory.stat")))
         cached = sum(stat.get(name, 0) for name in _CACHED[group.version])
         yield max(0, level.limit - max(0, level.used - cached)), level.limit

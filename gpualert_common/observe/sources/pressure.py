@@ -11,8 +11,13 @@ import os
 from collections.abc import Iterable
 
 from gpualert_common.observe.cgroups import groups_of
-from gpualert_common.observe.procfs import counted_s
-from gpualert_common.observe.source import Sample, Source, Subject, UnavailableError
+from gpualert_common.observe.source import (
+    Sample,
+    Source,
+    Subject,
+    UnavailableError,
+    round_counter_s,
+)
 
 HOST = "/proc/pressure"
 
@@ -74,5 +79,5 @@ def _stalls(path: str) -> dict[str, float]:
         kind, *pairs = line.split()
         values = dict(pair.split("=", 1) for pair in pairs)
         found[f"{kind}_percent"] = float(values["avg10"])
-        found[f"{kind}_seconds_total"] = counted_s(int(values["total"]) / 1e6)
+        found[f"{kind}_seconds_total"] = round_counter_s(int(values["total"]) / 1e6)
     return found

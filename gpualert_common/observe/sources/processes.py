@@ -11,11 +11,18 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpualert_common.observe.procfs import Stat, counted_s, fields, read
 from gpualert_common.observe.ranks import Ranks, identity, worker_of
-from gpualert_common.observe.source import Event, Sample, Source, Subject, UnavailableError
-from gpualert_common.observe.tree import RunTree
+from gpualert_common.observe.source import (
+    Event,
+    Sample,
+    Source,
+    Subject,
+    UnavailableError,
+    round_counter_s,
+)
 from gpualert_common.observe.waits import Waits
+from gpualert_common.processes.procfs import ProcessStat, parse_numbers, read
+from gpualert_common.processes.sampled_tree import SampledTree
 
 MOST_IN_DETAIL = 256
 """Processes whose descriptors and bytes are read; of all others only what one file tells."""
@@ -71,7 +78,7 @@ class Processes(Source):
         if not os.path.isdir("/proc/self"):
             raise UnavailableError("/proc is not mounted", "mount it")
         self._leader = os.getpid() if subject is None else subject.pid
-        self._tree = RunTree(self._leader, "" if subject is None else subject.mark)
+        self._tree = SampledTree(self._leader, "" if subject is None else subject.mark)
         self._ranks = Ranks()
         self._waits = Waits()
         self._sums: dict[str, Growing] = defaultdict(Growing)
@@ -108,8 +115,8 @@ class Processes(Source):
 
     def _sum(
         self,
-        members: Mapping[int, Stat],
-        live: Sequence[Stat],
+        members: Mapping[int, ProcessStat],
+        live: Sequence[ProcessStat],
         uses: Mapping[int, Mapping[str, int]],
     ) -> Sample:
         values: dict[str, float] = {
@@ -119,7 +126,7 @@ class Processes(Source):
             "rss_bytes": sum(one.rss_bytes for one in live),
         }
         used_s = sum(one.cpu_s + one.reaped_cpu_s for one in members.values())
-        values["cpu_seconds_total"] = counted_s(self._sums["cpu"].see(used_s))
+        values["cpu_seconds_total"] = round_counter_s(self._sums["cpu"].see(used_s))
         seen = list(uses.values())
         if any("fds" in use for use in seen):
             values["fds"] = sum(use.get("fds", 0) for use in seen)
@@ -131,7 +138,7 @@ class Processes(Source):
                 values[name] = int(self._sums[name].see(present))
         return Sample("host:tree", values)
 
-    def _newcomers(self, live: Iterable[Stat]) -> Iterator[Event]:
+    def _newcomers(self, live: Iterable[ProcessStat]) -> Iterator[Event]:
         there = {(one.pid, one.start_ticks): one.name for one in live}
         lasted = self._fresh & there.keys()
         self._fresh = there.keys() - self._listed - lasted
@@ -144,7 +151,7 @@ class Processes(Source):
             text = ", ".join(f"{len(pids)} {name}" for name, pids in by_name.items())
             yield Event("processes_seen", "host:tree", text, {"pids": by_name})
 
-    def _identities(self, working: Mapping[str, Stat]) -> Iterator[Event]:
+    def _identities(self, working: Mapping[str, ProcessStat]) -> Iterator[Event]:
         for name, one in working.items():
             key = (name, (one.pid, one.start_ticks))
             if key not in self._identified and len(self._identified) < MOST_LISTED:
@@ -155,9 +162,9 @@ class Processes(Source):
 SOURCE = Processes
 
 
-def _values(one: Stat) -> dict[str, float]:
+def _values(one: ProcessStat) -> dict[str, float]:
     return {
-        "cpu_seconds_total": counted_s(one.cpu_s),
+        "cpu_seconds_total": round_counter_s(one.cpu_s),
         "rss_bytes": one.rss_bytes,
         "threads": one.threads,
         "uninterruptible": int(one.state == "D"),
@@ -167,8 +174,8 @@ def _values(one: Stat) -> dict[str, float]:
 
 def _use(pid: int) -> dict[str, int]:
     """What other files tell of a process; without what is not for us, or gone."""
-    status = fields(read(f"/proc/{pid}/status"))
-    disk = fields(read(f"/proc/{pid}/io"))
+    status = parse_numbers(read(f"/proc/{pid}/status"))
+    disk = parse_numbers(read(f"/proc/{pid}/io"))
     found = {
         "fds": _descriptors(pid),
         "fds_limit": _descriptors_limit(pid),

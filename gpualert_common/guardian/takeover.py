@@ -10,15 +10,16 @@ from typing import Any
 
 from gpualert_common import recover as recovery
 from gpualert_common.errors import GPUAlertError, GuardianError, RecordError
-from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide
-from gpualert_common.guardian.keeper import Keeper
+from gpualert_common.guardian.attempt import Attempt, Predecessor, TakeoverAction, decide
 from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import follower, settle
-from gpualert_common.guardian.whereabouts import fence_s
+from gpualert_common.guardian.lease import LeaseRenewer
+from gpualert_common.guardian.run_location import fence_s
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import EXIT, SPEC, SUCCESSOR, Record, make_directory
 from gpualert_common.spec import SCHEMA, Ending, RunSpec
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.tree import Tree, mark
 
 _POLL_S = 0.1
 _ANSWER_S = 5.0
@@ -26,7 +27,7 @@ _ANSWER_S = 5.0
 _MOST_ENDINGS = 3
 
 
-class Succession:
+class Takeover:
     """One attempt at a key whose lock it holds."""
 
     def __init__(
@@ -49,7 +50,7 @@ class Succession:
         self._endings = 0
         self._began = time.monotonic()
 
-    def settle(self) -> tuple[Record | None, str, Keeper | None]:
+    def settle(self) -> tuple[Record | None, str, LeaseRenewer | None]:
         """The run that is this attempt's now, how it came by it, and its lease.
 
         No record: nothing is left of earlier runs, and a new one may be launched.
@@ -64,7 +65,7 @@ class Succession:
                 return found
         return None, "launched", None
 
-    def _settle_one(self, path: str) -> tuple[Record, str, Keeper | None] | None:
+    def _settle_one(self, path: str) -> tuple[Record, str, LeaseRenewer | None] | None:
         while True:
             record, before = self._look(path)
             if record is None:
@@ -72,12 +73,12 @@ class Succession:
                 self._outwait(path)
                 return None
             step = decide(before, self._attempt.number)
-            if step is Step.LAUNCH:
+            if step is TakeoverAction.LAUNCH:
                 if before.state == "lost":
                     self._complete(record)
                 self._supersede(record)
                 return None
-            if step is Step.FENCE:
+            if step is TakeoverAction.FENCE:
                 self._fence(record)
                 return None
             taken = self._take(record, step)
@@ -87,22 +88,24 @@ class Succession:
             self._check()
             time.sleep(_POLL_S)
 
-    def _take(self, record: Record, step: Step) -> tuple[Record, str, Keeper | None] | None:
-        if step is Step.CLAIM and record.claim(self._attempt.owner, self._attempt.number):
+    def _take(
+        self, record: Record, step: TakeoverAction
+    ) -> tuple[Record, str, LeaseRenewer | None] | None:
+        if step is TakeoverAction.CLAIM and record.claim(self._attempt.owner, self._attempt.number):
             self._say(f"run {record.run_id} ended unseen; its result is taken")
             return record, "claimed", None
-        if step is Step.ADOPT:
+        if step is TakeoverAction.ADOPT:
             keeper = self._adopt(record)
             if keeper is not None:
                 return record, "adopted", keeper
         return None
 
-    def _make_way(self, record: Record, step: Step, before: Predecessor) -> None:
-        if step is Step.STOP:
+    def _make_way(self, record: Record, step: TakeoverAction, before: Predecessor) -> None:
+        if step is TakeoverAction.STOP:
             self._ask_to_stop(record)
-        elif step is Step.END_REMAINS:
+        elif step is TakeoverAction.END_REMAINS:
             self._end_remains(record)
-        elif step is Step.WAIT:
+        elif step is TakeoverAction.WAIT:
             self._wait(record.run_id, before)
 
     def _wait(self, name: str, before: Predecessor) -> None:
@@ -166,11 +169,11 @@ class Succession:
 
     # -- acting ----------------------------------------------------------------------------
 
-    def _adopt(self, record: Record) -> Keeper | None:
+    def _adopt(self, record: Record) -> LeaseRenewer | None:
         """Ask to adopt it and keep its lease; None when the answer was no, or none came."""
         guardian = record.spec.get("supervisor_pid", 0)
         far = bool(recovery.elsewhere(record))
-        keeper = Keeper(record, self._attempt, 0 if far else guardian)
+        keeper = LeaseRenewer(record, self._attempt, 0 if far else guardian)
         try:
             request = record.request(
                 "adopt",
@@ -219,7 +222,9 @@ class Succession:
         while _is_marked(name):
             self._say(f"run {name} has no record any more; ending what lives of it")
             self._count_ending(name)
-            Stop(Tree(None, mark(name)), SIGTERM, self._spec.grace_s, time.monotonic()).complete()
+            Stop(
+                ProcessTree(None, run_marker(name)), SIGTERM, self._spec.grace_s, time.monotonic()
+            ).complete()
 
     def _outwait(self, path: str) -> None:
         """Wait until a run that nothing here can see has ended, as its host promised."""
@@ -294,7 +299,7 @@ def _leaves_remains(record: Record, state: str) -> bool:
 
 
 def _is_marked(run_id: str) -> bool:
-    members = Tree(None, mark(run_id)).members()
+    members = ProcessTree(None, run_marker(run_id)).members()
     for process in members:
         process.close()
     return bool(members)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from gpualert_common.errors import RecordError
-from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, Step, decide
-from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, Entry, is_channel
+from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, AlertDecision, decide
+from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, OutboxEntry, is_channel
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
 from gpualert_common.spec import EARLY, ENDED
@@ -31,7 +31,7 @@ def alerts_in(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {**told, "channels": [one for one in told["channels"] if is_channel(one)]}
 
 
-def step_of(record: Record) -> Step:
+def step_of(record: Record) -> AlertDecision:
     """What is to be done about the end of this run.
 
     What is damaged of its verdict and outcome is taken for unknown.  Raises RecordError when not
@@ -44,7 +44,7 @@ def step_of(record: Record) -> Step:
     ending = record.ending
     if ending is None:
         kind = SKIP if wanted is None else WAIT
-        return Step(kind, "it has not ended", float("inf"))
+        return AlertDecision(kind, "it has not ended", float("inf"))
     verdict = readable(record, VERDICT)
     if verdict is None:  # the classifier failed: the status alone says
         well = ending.exit_code == 0 and ending.signal is None
@@ -64,7 +64,7 @@ def step_of(record: Record) -> Step:
 
 def look(
     record: Record, others: Sequence[Mapping[str, Any]] = (), *, now: bool = False
-) -> tuple[Step, list[Entry]]:
+) -> tuple[AlertDecision, list[OutboxEntry]]:
     """What is to be done about the end, and every entry for that, also those that would be queued;
     nothing is written.
 
@@ -75,7 +75,7 @@ def look(
     step = step_of(record)
     own = [] if step.kind == SKIP else alerts_in(record.spec).get("channels", [])
     if now and record.ending is not None:
-        step = Step(SEND, "it was asked for")
+        step = AlertDecision(SEND, "it was asked for")
     channels = [] if step.kind in (SKIP, WAIT) else [*own, *others]
     state = PENDING if step.kind == SEND else HELD
     found = {entry.name: entry for entry in outbox.entries() if entry.about == ENDED}
@@ -94,7 +94,7 @@ def bring_up_to_date(
     *,
     now: bool = False,
     secrets: Mapping[str, Mapping[str, str]] | None = None,
-) -> tuple[Step, list[Entry]]:
+) -> tuple[AlertDecision, list[OutboxEntry]]:
     """Queue what is due at the end, release or retire what was held; what is to be done, and every
     entry for that.  Warnings that were not sent before the end are retired.
 
@@ -133,7 +133,7 @@ def warnings_of(record: Record) -> list[dict[str, Any]]:
     return list({str(event.get("kind")): event for event in reversed(news)}.values())[::-1]
 
 
-def bring_warnings_up_to_date(record: Record) -> list[Entry]:
+def bring_warnings_up_to_date(record: Record) -> list[OutboxEntry]:
     """Queue the warnings of a run that goes on; every entry for one.  Raises RecordError."""
     outbox = Outbox(record)
     warnings = [] if has_ended(record) else warnings_of(record)
@@ -156,7 +156,7 @@ def _is_plain(char: str) -> bool:
     return char.isalnum() or char == "_"
 
 
-def _settle_held(entry: Entry, step: Step) -> None:
+def _settle_held(entry: OutboxEntry, step: AlertDecision) -> None:
     if step.kind == SEND:
         entry.change((HELD,), state=PENDING, due=0.0)
     elif step.kind == SKIP:

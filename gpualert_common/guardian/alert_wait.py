@@ -7,11 +7,11 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.channel_config import is_any_left
 from gpualert_common.notify.decide import HOLD, SEND, WAIT
-from gpualert_common.notify.dispatch import become_sender, dispatch
-from gpualert_common.notify.due import WATCH, alerts_in, bring_up_to_date
 from gpualert_common.notify.entry import PENDING
-from gpualert_common.notify.targets import is_any_left
+from gpualert_common.notify.schedule import WATCH, alerts_in, bring_up_to_date
+from gpualert_common.notify.sender_launch import become_sender, dispatch
 from gpualert_common.record import Record
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gpualert_common.notify.entry import Entry
+    from gpualert_common.notify.entry import OutboxEntry
 
     Secrets = Mapping[str, Mapping[str, str]]
 
@@ -66,7 +66,7 @@ def attend(record: Record, secrets: Secrets | None, watch_fd: int) -> None:
         print(f"alerts: {error}", flush=True)  # noqa: T201 - the guardian's log
 
 
-class Awaited:
+class AlertWaiter:
     """A task's wait for the alerts of its run, never longer than their deadline.
 
     What has to be read is read by a thread, which a disk that does not answer may keep.  While its
@@ -122,7 +122,7 @@ class Awaited:
         self._must_send = self._is_ours(pending)
         return False
 
-    def _is_ours(self, pending: list[Entry]) -> bool:
+    def _is_ours(self, pending: list[OutboxEntry]) -> bool:
         """False after a guardian that served, on a disk that could not take what it did."""
         return not self._was_watched or any(entry.stored for entry in pending)
 

@@ -1,6 +1,6 @@
 """The guardian: the supervisor of one run in a small process of its own.
 
-Executed as a file, ``python -I .../guardian/process.py``, by an attempt that talks to it over pipes
+Executed as a file, ``python -I .../guardian/main.py``, by an attempt that talks to it over pipes
 that are its stdin and stdout:
 
 1. one line of JSON in: what to run, and who may follow it;
@@ -25,17 +25,20 @@ import signal
 
 from gpualert_common.api import beside, judge_for, tell_early, tell_late
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
-from gpualert_common.guardian.alerts import attend, watch
-from gpualert_common.guardian.custody import Custody, Terms
+from gpualert_common.guardian.alert_wait import attend, watch
 from gpualert_common.guardian.keys import point
+from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
+from gpualert_common.processes.host import boot_id, pid_namespace
+from gpualert_common.processes.pidfd import is_ready, open_pidfd
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.spec import RunSpec, is_number
-from gpualert_common.supervise import ScribePlan, proc, supervise
+from gpualert_common.supervise import RecorderHooks, supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.guardian.custody import Told
+    from gpualert_common.guardian.ownership import Told
     from gpualert_common.supervise.prepare import Prepared
 
 GO = b"go\n"
@@ -48,10 +51,10 @@ class _NobodyThereError(Exception):
     """The attempt that started us has gone before it said go."""
 
 
-class Guard:
+class GuardianPolicy:
     """Custody of a run, with the eyes that it needs: a pidfd of whoever follows."""
 
-    def __init__(self, custody: Custody) -> None:
+    def __init__(self, custody: Ownership) -> None:
         self._custody = custody
         self._owner = ""
         self._pid = 0
@@ -68,8 +71,8 @@ class Guard:
         self._superseded.discard(pid)
         if not pid:
             return
-        fd = proc.open_pidfd(pid)
-        status = proc.read_stat(pid)
+        fd = open_pidfd(pid)
+        status = read_stat(pid)
         if fd >= 0 and (status is None or status.start_ticks != follower.get("start_ticks")):
             os.close(fd)
             fd = _read_end_of_nothing()  # it has ended, and its number may be another's
@@ -83,7 +86,7 @@ class Guard:
 
     def looked(self, leases: dict[str, int] | None, now: float) -> Told:
         """The scribe could read the record, and these were its leases; None: it was removed."""
-        alive = self.fd >= 0 and not proc.is_ready(self.fd)
+        alive = self.fd >= 0 and not is_ready(self.fd)
         if leases is None:
             self._custody.record_is_gone(now, alive=alive)
             return []
@@ -155,8 +158,8 @@ def _guard(message: dict[str, Any]) -> None:
             raise _NobodyThereError
         _let_go_of_pipes(log)
 
-    def plan(prepared: Prepared) -> ScribePlan:
-        return ScribePlan(
+    def plan(prepared: Prepared) -> RecorderHooks:
+        return RecorderHooks(
             lambda: judge_for(prepared),
             looks=guard is not None,
             beside=beside(prepared),
@@ -168,15 +171,15 @@ def _guard(message: dict[str, Any]) -> None:
     attend(done.record, spec.secrets, watch_fd)
 
 
-def _custody_of(spec: RunSpec, message: dict[str, Any]) -> Guard | None:
+def _custody_of(spec: RunSpec, message: dict[str, Any]) -> GuardianPolicy | None:
     agreed = spec.custody
     if agreed is None:
         return None
     import time
 
-    terms = Terms(agreed["lease_s"], agreed["adopt_within_s"], agreed["across_hosts"])
+    terms = OwnershipTerms(agreed["lease_s"], agreed["adopt_within_s"], agreed["across_hosts"])
     owner, number = agreed["owner"], agreed["number"]
-    guard = Guard(Custody(terms, owner, number, agreed["fingerprint"], time.monotonic()))
+    guard = GuardianPolicy(Ownership(terms, owner, number, agreed["fingerprint"], time.monotonic()))
     guard.watch_follower(owner, message["follower"])
     return guard
 
@@ -215,7 +218,7 @@ def _pid_of(follower: Any) -> int:
     """The process that follows, by its number here; 0 when it cannot be seen from here."""
     if not isinstance(follower, dict):
         return 0
-    here = (proc.boot_id(), proc.pid_namespace())
+    here = (boot_id(), pid_namespace())
     if (follower.get("boot"), follower.get("pids")) != here or not is_number(follower.get("pid")):
         return 0
     pid = int(follower["pid"])

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     Told = list[tuple[str, dict[str, Any]]]
     """Events for the record: name and fields."""
 
-    class Guard(Protocol):
+    class OwnershipPolicy(Protocol):
         """Decides what becomes of a run when whoever follows it goes; answers with events."""
 
         fd: int

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpualert_common import config
 from gpualert_common.errors import ConfigError, MissingSecretError
-from gpualert_common.notify.targets import WITHHELD, is_reference
+from gpualert_common.notify.channel_config import WITHHELD, is_reference
 
 _MOST_BYTES = 64 << 10
 

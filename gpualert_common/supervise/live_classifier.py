@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 
-from gpualert_common.supervise.patience import Patience
+from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpualert_common.spec import Ending
     from gpualert_common.supervise.logfile import LogFile
 
-    class Evidence(Protocol):
+    class LogClassifier(Protocol):
         """What makes a verdict of logs and an ending; anything here may raise or hang."""
 
         def prepare(self) -> None:
@@ -67,17 +67,17 @@ _SETTLED_S = 1.0
 """A run this old has time for what the first line to read would otherwise wait for."""
 
 
-class Analyst:
+class LiveClassifier:
     """Follows the logs of one run and concludes, in a thread that a hanging classifier may keep."""
 
-    def __init__(self, logs: list[LogFile], evidence: Callable[[], Evidence]) -> None:
+    def __init__(self, logs: list[LogFile], evidence: Callable[[], LogClassifier]) -> None:
         self._logs = logs
         self._make_evidence = evidence
-        self._evidence: Evidence | None = None
+        self._evidence: LogClassifier | None = None
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, dict[str, Any]] | None = None
         self._stop = threading.Event()
-        self._reading: Patience | None = None
+        self._reading: LoadScaledDeadline | None = None
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: dict[str, Any] | None = None
@@ -94,12 +94,12 @@ class Analyst:
     ) -> dict[str, Any] | None:
         """The verdict, or None with ``problem`` set when it cannot be had in time."""
         self._end = ending, facts
-        self._reading = Patience(deadline_s * _READING_SHARE)
+        self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
-        patience = Patience(deadline_s)
-        while self._thread.is_alive() and (left_s := patience.left_s()):
+        deadline = LoadScaledDeadline(deadline_s)
+        while self._thread.is_alive() and (left_s := deadline.left_s()):
             self._thread.join(left_s)
         if self._thread.is_alive():
             # The interpreter must not end while the thread is inside of RE2: that aborts it.
@@ -172,7 +172,7 @@ class Analyst:
                     self._read_chunk(log, LAST_BYTES)
                     break
 
-    def _get_evidence(self) -> Evidence:
+    def _get_evidence(self) -> LogClassifier:
         if self._evidence is None:
             self._evidence = self._make_evidence()
         return self._evidence

@@ -9,7 +9,7 @@ import pytest
 
 from gpualert_common import config
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.targets import alerts_of, kinds
+from gpualert_common.notify.channel_config import alerts_of, kinds
 from tests.alerts.alerting import write_config
 from tests.supervised import Lab, shell
 

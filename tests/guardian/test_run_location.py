@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.guardian.whereabouts import Whereabouts
+from gpualert_common.guardian.run_location import RunLocation
 from gpualert_common.record import Record
 from tests.guardian.faces import SAVES, attempt
 from tests.supervised import Lab, until
@@ -21,7 +21,7 @@ def remembered(lab: Lab, **changes: object) -> tuple[dict[str, Any], Record]:
     first = attempt(lab, adopt_within_s=60.0)
     first.sees("started")
     record = first.record()
-    kept = Whereabouts.of(record).to_json()
+    kept = RunLocation.of(record).to_json()
     first.kill()
     return kept | changes, record
 
@@ -76,13 +76,13 @@ def test_run_without_a_record_on_this_host(lab: Lab, boot: str) -> None:
 )
 def test_what_is_no_whereabouts(value: object) -> None:
     """What a store gives back that was not put there is nothing."""
-    assert Whereabouts.from_json(value) is None
+    assert RunLocation.from_json(value) is None
 
 
 def test_whereabouts_there_and_back(lab: Lab) -> None:
     """As JSON they are what they were; the run of an attempt here is not elsewhere."""
     kept, _record = remembered(lab)
-    found = Whereabouts.from_json(kept)
+    found = RunLocation.from_json(kept)
     assert found is not None
     assert found.to_json() == kept
     assert found.elsewhere == ""

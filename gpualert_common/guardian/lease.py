@@ -15,8 +15,8 @@ from collections import deque
 from typing import Any
 
 from gpualert_common.guardian.attempt import Attempt
+from gpualert_common.processes.pidfd import open_pidfd
 from gpualert_common.record import Record
-from gpualert_common.supervise import proc
 
 _RENEWALS = 6
 """In one lease: some may come late."""
@@ -36,7 +36,7 @@ class _Stop:
         self.carried.acquire()
 
 
-class Keeper:
+class LeaseRenewer:
     """The lease of one attempt on one run, from construction until :meth:`close`.
 
     Raises OSError when the lease cannot be written in the first place.
@@ -53,7 +53,7 @@ class Keeper:
         self._ended.acquire()
         record.renew_lease(attempt.owner)
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self.guardian_fd = proc.open_pidfd(guardian_pid) if record.held else -1
+        self.guardian_fd = open_pidfd(guardian_pid) if record.held else -1
         """Readable when the guardian has ended; -1 when it cannot be seen from here."""
         try:
             _thread.start_new_thread(self._keep, ())

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from gpualert_common.guardian import Attempt
-from gpualert_common.guardian.keeper import Keeper
+from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.record import Record
 from tests.guardian.faces import attempt
 from tests.supervised import Lab
@@ -17,14 +17,14 @@ from tests.supervised import Lab
 LEASE_S = 1.0
 
 
-def of_ended(lab: Lab) -> Keeper:
+def of_ended(lab: Lab) -> LeaseRenewer:
     """The keeper of an attempt whose guardian has gone."""
     face = attempt(lab)
     face.sees("started")
     record = Record.open(face.record().path)
     (lab.home / "go").touch()
     face.wait()
-    return Keeper(record, Attempt(("task",), lease_s=LEASE_S), 0)
+    return LeaseRenewer(record, Attempt(("task",), lease_s=LEASE_S), 0)
 
 
 @pytest.mark.parametrize("use", ["close", "stop"])

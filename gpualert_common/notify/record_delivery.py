@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpualert_common.errors import GPUAlertError
-from gpualert_common.notify.courier import ATTEMPT_S, deliver_entry
-from gpualert_common.notify.due import WATCH, bring_up_to_date, bring_warnings_up_to_date
-from gpualert_common.notify.entry import PENDING, UNSENT, Entry
-from gpualert_common.notify.targets import undelivered
+from gpualert_common.notify.channel_config import undelivered
+from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
+from gpualert_common.notify.entry import PENDING, UNSENT, OutboxEntry
+from gpualert_common.notify.schedule import WATCH, bring_up_to_date, bring_warnings_up_to_date
 from gpualert_common.record import Record
 
 Secrets = Mapping[str, Mapping[str, str]]
@@ -31,8 +31,8 @@ def deliver(
     now: bool = False,
     again: bool = False,
     patience_s: float,
-    tell: Callable[[list[Entry]], None] = lambda _entries: None,
-) -> list[Entry]:
+    tell: Callable[[list[OutboxEntry]], None] = lambda _entries: None,
+) -> list[OutboxEntry]:
     """Queue and send the alerts of a run that has ended; every entry, with what became of it.
 
     What was sent before is not sent again.  ``others`` are channels beside the record's own;
@@ -74,7 +74,7 @@ def deliver_warnings(record: Record, *, secrets: Secrets, patience_s: float) -> 
 
 
 def _sending(
-    record: Record, entries: Iterable[Entry], secrets: Secrets, patience_s: float
+    record: Record, entries: Iterable[OutboxEntry], secrets: Secrets, patience_s: float
 ) -> Iterator[None]:
     """Send them all at once; comes back again and again until that is over."""
     couriers = {
@@ -118,7 +118,9 @@ def _deliver_one_overdue(path: str, patience_s: float) -> None:
         record.close()
 
 
-def _fork_courier(record: Record, entry: Entry, given: Mapping[str, str], patience_s: float) -> int:
+def _fork_courier(
+    record: Record, entry: OutboxEntry, given: Mapping[str, str], patience_s: float
+) -> int:
     pid = os.fork()
     if pid == 0:
         try:

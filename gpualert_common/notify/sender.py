@@ -1,6 +1,6 @@
 """The sender: a process that delivers a record's alerts and outlives whoever started it.
 
-Executed as a file, ``python -I .../notify/process.py``.  Its stdin is one JSON object: the record,
+Executed as a file, ``python -I .../notify/sender.py``.  Its stdin is one JSON object: the record,
 secrets that were given in person, and how patient to be.  Whatever happens in here, the kernel ends
 it, and each courier that it forks, a while after its patience is over.
 
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.notify.entry import Entry
+    from gpualert_common.notify.entry import OutboxEntry
     from gpualert_common.record import Record
 
 LOG = "sender.log"
@@ -41,7 +41,7 @@ class _Teller:
         if fd >= 0:
             os.set_blocking(fd, False)
 
-    def tell(self, entries: list[Entry]) -> None:
+    def tell(self, entries: list[OutboxEntry]) -> None:
         line = json.dumps([entry.fields for entry in entries]).encode() + b"\n"
         if self._fd >= 0 and line != self._last:
             self._last = line
@@ -65,7 +65,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     sys.path += [entry for entry in request["sys_path"] if entry not in sys.path]
-    from gpualert_common.notify.deliver import MARGIN_S
+    from gpualert_common.notify.record_delivery import MARGIN_S
     from gpualert_common.record import Record
 
     signal.setitimer(signal.ITIMER_REAL, float(request["patience_s"]) + MARGIN_S)
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _serve(record: Record, request: dict[str, Any]) -> None:
-    from gpualert_common.notify.deliver import deliver, deliver_overdue, deliver_warnings
+    from gpualert_common.notify.record_delivery import deliver, deliver_overdue, deliver_warnings
 
     patience_s = float(request["patience_s"])
     if request.get("early"):

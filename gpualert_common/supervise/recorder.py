@@ -19,10 +19,10 @@ import time
 
 from gpualert_common.record import EXIT, INDEX, SPEC, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
-from gpualert_common.supervise.analyst import Analyst
 from gpualert_common.supervise.beside import Beside
-from gpualert_common.supervise.forward import Forwarder
-from gpualert_common.supervise.rescue import settle
+from gpualert_common.supervise.forwarder import Forwarder
+from gpualert_common.supervise.live_classifier import LiveClassifier
+from gpualert_common.supervise.log_finalization import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.record import Record
-    from gpualert_common.supervise.analyst import Evidence
     from gpualert_common.supervise.link import Link
+    from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.logfile import LogFile
 
 TICK_S = 0.25
@@ -49,7 +49,7 @@ _INDEX_SHARE = 1 / 1000
 """Entries of the index are at least this part of the run's age apart: some 9,000 in 30 days."""
 
 
-class ScribePlan:
+class RecorderHooks:
     """What a scribe is given besides the record: how to judge, where to show, what to say.
 
     ``evidence`` makes the classifier (None: no classification); ``forwards`` maps log names to
@@ -78,7 +78,7 @@ class ScribePlan:
 
     def __init__(
         self,
-        evidence: Callable[[], Evidence] | None = None,
+        evidence: Callable[[], LogClassifier] | None = None,
         *,
         forwards: dict[str, int] | None = None,
         say: Callable[[dict[str, Any] | None, Ending], str] | None = None,
@@ -104,7 +104,7 @@ class ScribePlan:
         self.warn = warn
 
 
-class Scribe:
+class Recorder:
     """Writes the record of one run.  :meth:`run` returns when the run is told or the link ends."""
 
     def __init__(
@@ -112,7 +112,7 @@ class Scribe:
         record: Record,
         launch_record: dict[str, Any],
         logs: list[LogFile],
-        plan: ScribePlan,
+        plan: RecorderHooks,
         link: Link,
     ) -> None:
         self._record = record
@@ -127,7 +127,7 @@ class Scribe:
         self._beat_due = 0.0
         self._index_sizes: list[int] = []
         self._beside = [Beside(name, start) for name, start in plan.beside.items()]
-        self._analyst = Analyst(logs, plan.evidence) if plan.evidence else None
+        self._analyst = LiveClassifier(logs, plan.evidence) if plan.evidence else None
         self._forwarders = [
             Forwarder(log, plan.forwards[log.name], plan.shared, slot)
             for slot, log in enumerate(logs)

@@ -12,14 +12,14 @@ import tenacity
 
 from gpualert_common import collect
 from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
+from gpualert_common.notify.channel_config import MAILBOX, checked, class_of, place_of
+from gpualert_common.notify.channel_secrets import resolve
 from gpualert_common.notify.compose import compose, compose_warning
-from gpualert_common.notify.due import TOO_LATE, has_ended
-from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, Entry
-from gpualert_common.notify.isolate import isolated
+from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, OutboxEntry
+from gpualert_common.notify.isolation import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
-from gpualert_common.notify.secrets import resolve
-from gpualert_common.notify.targets import MAILBOX, checked, class_of, place_of
+from gpualert_common.notify.schedule import TOO_LATE, has_ended
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.spec import ENDED
@@ -38,10 +38,10 @@ GIVE_UP_S = 5 * 86400.0
 _MOST_PROBLEM = 600
 
 
-class EntryProgress:
+class DeliveryProgress:
     """Parts of a message that have arrived, kept in the entry."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: OutboxEntry) -> None:
         self._entry = entry
 
     def has(self, part: str) -> bool:
@@ -54,7 +54,7 @@ class EntryProgress:
 
 
 def deliver_entry(
-    record: Record, entry: Entry, given: Mapping[str, str], *, patience_s: float
+    record: Record, entry: OutboxEntry, given: Mapping[str, str], *, patience_s: float
 ) -> None:
     """Attempt until it is sent, a fault is permanent, or ``patience_s`` is over.
 
@@ -69,7 +69,7 @@ def deliver_entry(
     pauses(_attempt, record, entry, given)
 
 
-def send_once(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
+def send_once(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
     """One attempt, in a process of its own; what was accepted.  Raises DeliveryError."""
     try:
         return isolated(lambda: _send(record, entry, given), ATTEMPT_S)
@@ -79,7 +79,7 @@ def send_once(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
         raise DeliveryError(_told(error), transient=True) from error
 
 
-def _attempt(record: Record, entry: Entry, given: Mapping[str, str]) -> bool:
+def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bool:
     """One attempt, told in the entry; True when another one is worth it."""
     now = time.time()
     if entry.about != ENDED and has_ended(record):
@@ -120,7 +120,7 @@ def open_channel(
     return opened, secrets
 
 
-def _send(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
+def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
     sender, secrets = open_channel(record, entry.fields["channel"], given)
 
     def composed(budget: Budget) -> Message:
@@ -133,7 +133,7 @@ def _send(record: Record, entry: Entry, given: Mapping[str, str]) -> str:
         return message
 
     with _masking(secrets):
-        said = str(sender.send(composed, EntryProgress(entry), TIMEOUT_S))
+        said = str(sender.send(composed, DeliveryProgress(entry), TIMEOUT_S))
     return Redactor(secrets).text(said)
 
 
@@ -153,7 +153,7 @@ def _masking(secrets: list[str]) -> Iterator[None]:
     raise DeliveryError(Redactor(secrets).text(problem), transient)
 
 
-def _note(record: Record, entry: Entry, **facts: Any) -> None:
+def _note(record: Record, entry: OutboxEntry, **facts: Any) -> None:
     if entry.about != ENDED:
         facts["about"] = entry.about
     with contextlib.suppress(OSError):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from gpualert_common.recover import place_of
 from gpualert_common.spec import is_seconds
-from gpualert_common.supervise.scribe import BEAT_S
+from gpualert_common.supervise.recorder import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _MARGIN_S = BEAT_S + 5.0
 
 
 @dataclass(frozen=True)
-class Whereabouts:
+class RunLocation:
     """A run as its attempt left it behind: its record's path, its host, container and boot.
 
     Without a follower it has ended within ``ends_within_s`` seconds.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.isolate import NoAnswerError, isolated
+from gpualert_common.notify.isolation import NoAnswerError, isolated
 
 
 def test_answer() -> None:

@@ -11,8 +11,8 @@ import select
 import sys
 import time
 
+from gpualert_common.processes.marker import HELPER_OF, run_marker
 from gpualert_common.record.files import write_all
-from gpualert_common.supervise.tree import BESIDE, mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _popen(stdin: int, *passed: int, beside: str | None = None) -> Popen[bytes]:
 
     return subprocess.Popen(
         _command(),
-        env=None if beside is None else {**os.environ, BESIDE: mark(beside)},
+        env=None if beside is None else {**os.environ, HELPER_OF: run_marker(beside)},
         stdin=stdin,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -156,9 +156,9 @@ def _as_file(request: dict[str, Any]) -> int:
 
 
 def _command() -> list[str]:
-    from gpualert_common.notify import process
+    from gpualert_common.notify import sender
 
-    return [sys.executable or "python3", "-I", str(process.__file__)]
+    return [sys.executable or "python3", "-I", str(sender.__file__)]
 
 
 def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[str, Any]]:

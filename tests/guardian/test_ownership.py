@@ -7,15 +7,21 @@ from typing import Any
 import pytest
 
 from gpualert_common.errors import UsageError
-from gpualert_common.guardian.attempt import Attempt, Predecessor, Step, decide, fingerprint
-from gpualert_common.guardian.custody import MOST_GAP_S, Custody, Terms
+from gpualert_common.guardian.attempt import (
+    Attempt,
+    Predecessor,
+    TakeoverAction,
+    decide,
+    fingerprint,
+)
+from gpualert_common.guardian.ownership import MOST_GAP_S, Ownership, OwnershipTerms
 
 LEASE_S = 6.0
 
 
-def custody(adopt_within_s: float = 60.0, *, across_hosts: bool = False) -> Custody:
+def custody(adopt_within_s: float = 60.0, *, across_hosts: bool = False) -> Ownership:
     """Custody of a run that attempt 1 follows, at time 0."""
-    return Custody(Terms(LEASE_S, adopt_within_s, across_hosts), "one", 1, "print", 0.0)
+    return Ownership(OwnershipTerms(LEASE_S, adopt_within_s, across_hosts), "one", 1, "print", 0.0)
 
 
 def request(kind: str, **fields: Any) -> dict[str, Any]:
@@ -24,7 +30,7 @@ def request(kind: str, **fields: Any) -> dict[str, Any]:
     return {"kind": kind, "owner": "two", "number": 2, "fingerprint": "print", **terms, **fields}
 
 
-def look_until(kept: Custody, until_s: float, *, every_s: float = 1.0) -> float:
+def look_until(kept: Ownership, until_s: float, *, every_s: float = 1.0) -> float:
     """Look at a record in which nothing is renewed; the time of the first event, or infinity."""
     kept.looked({"one": 5}, 0.0)
     now = 0.0
@@ -182,34 +188,34 @@ def test_fence() -> None:
     assert kept.ends_because is not None
 
 
-DECISIONS: list[tuple[Predecessor, Step]] = [
-    (Predecessor("ended"), Step.CLAIM),
-    (Predecessor("ended", claimed=True), Step.LAUNCH),
-    (Predecessor("ended", stopped=True), Step.LAUNCH),
-    (Predecessor("ended", known=False), Step.LAUNCH),
-    (Predecessor("ended", same=False), Step.LAUNCH),
-    (Predecessor("orphaned", number=1), Step.ADOPT),
-    (Predecessor("orphaned", number=9), Step.ADOPT),
-    (Predecessor("orphaned", same=False), Step.STOP),
-    (Predecessor("running", number=1), Step.ADOPT),
-    (Predecessor("running", number=2), Step.WAIT),
-    (Predecessor("running", number=3), Step.WAIT),
-    (Predecessor("running", number=1, same=False), Step.STOP),
-    (Predecessor("running", number=2, same=False), Step.WAIT),
-    (Predecessor("starting"), Step.WAIT),
-    (Predecessor("stopping", number=1), Step.WAIT),
-    (Predecessor("stopping", same=False), Step.WAIT),
-    (Predecessor("lost"), Step.LAUNCH),
-    (Predecessor("lost", remains=True), Step.END_REMAINS),
-    (Predecessor("running", number=1, far=True, silent=True), Step.FENCE),
-    (Predecessor("stopping", far=True, silent=True), Step.FENCE),
-    (Predecessor("running", number=1, far=True), Step.ADOPT),
-    (Predecessor("ended", far=True, silent=True), Step.CLAIM),
+DECISIONS: list[tuple[Predecessor, TakeoverAction]] = [
+    (Predecessor("ended"), TakeoverAction.CLAIM),
+    (Predecessor("ended", claimed=True), TakeoverAction.LAUNCH),
+    (Predecessor("ended", stopped=True), TakeoverAction.LAUNCH),
+    (Predecessor("ended", known=False), TakeoverAction.LAUNCH),
+    (Predecessor("ended", same=False), TakeoverAction.LAUNCH),
+    (Predecessor("orphaned", number=1), TakeoverAction.ADOPT),
+    (Predecessor("orphaned", number=9), TakeoverAction.ADOPT),
+    (Predecessor("orphaned", same=False), TakeoverAction.STOP),
+    (Predecessor("running", number=1), TakeoverAction.ADOPT),
+    (Predecessor("running", number=2), TakeoverAction.WAIT),
+    (Predecessor("running", number=3), TakeoverAction.WAIT),
+    (Predecessor("running", number=1, same=False), TakeoverAction.STOP),
+    (Predecessor("running", number=2, same=False), TakeoverAction.WAIT),
+    (Predecessor("starting"), TakeoverAction.WAIT),
+    (Predecessor("stopping", number=1), TakeoverAction.WAIT),
+    (Predecessor("stopping", same=False), TakeoverAction.WAIT),
+    (Predecessor("lost"), TakeoverAction.LAUNCH),
+    (Predecessor("lost", remains=True), TakeoverAction.END_REMAINS),
+    (Predecessor("running", number=1, far=True, silent=True), TakeoverAction.FENCE),
+    (Predecessor("stopping", far=True, silent=True), TakeoverAction.FENCE),
+    (Predecessor("running", number=1, far=True), TakeoverAction.ADOPT),
+    (Predecessor("ended", far=True, silent=True), TakeoverAction.CLAIM),
 ]
 
 
 @pytest.mark.parametrize(("before", "step"), DECISIONS, ids=str)
-def test_decisions(before: Predecessor, step: Step) -> None:
+def test_decisions(before: Predecessor, step: TakeoverAction) -> None:
     """What attempt 2 does next about the run before it."""
     assert decide(before, 2) is step
 

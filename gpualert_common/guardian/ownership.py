@@ -24,7 +24,7 @@ MOST_GAP_S = 2.0
 """What one pause between two looks counts for at most; looks come four times a second."""
 
 
-class Terms:
+class OwnershipTerms:
     """What was agreed when the run was launched.
 
     ``lease_s`` is how long a follower may be silent; ``adopt_within_s`` how long a run without a
@@ -40,10 +40,12 @@ class Terms:
         self.across_hosts = across_hosts
 
 
-class Custody:
+class Ownership:
     """Who follows a live run.  ``owner`` is None while nobody does."""
 
-    def __init__(self, terms: Terms, owner: str, number: int, fingerprint: str, now: float) -> None:
+    def __init__(
+        self, terms: OwnershipTerms, owner: str, number: int, fingerprint: str, now: float
+    ) -> None:
         self._terms = terms
         self._fingerprint = fingerprint
         self.owner: str | None = owner
@@ -172,7 +174,7 @@ class Custody:
         self._renewal = 0
         self._renewed_at = self._clock
         across_hosts = self._terms.across_hosts
-        self._terms = Terms(request["lease_s"], request["adopt_within_s"], across_hosts)
+        self._terms = OwnershipTerms(request["lease_s"], request["adopt_within_s"], across_hosts)
         return [("adopted", {"owner": self.owner, "number": self.number})]
 
     # -- what follows ----------------------------------------------------------------------

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpualert_common.guardian import Attempt, RunHandle, view
-from gpualert_common.guardian.view import LAST_LINES, MOST_LINE_BYTES, LogView
+from gpualert_common.guardian import Attempt, RunHandle, log_view
+from gpualert_common.guardian.log_view import LAST_LINES, MOST_LINE_BYTES, LogView
 from gpualert_common.judge import telling_lines
 from gpualert_common.spec import RunSpec
 from tests.supervised import Lab, python
@@ -111,7 +111,7 @@ def test_lines_without_pause(log: Path) -> None:
     with viewing(log) as found:
         append(log, b"".join(b"%d\n" % n for n in range(10_000)))
         first = found.look()
-        assert first == [str(n) for n in range(view.BURST_LINES)]
+        assert first == [str(n) for n in range(log_view.BURST_LINES)]
         assert found.look() == []
         last = found.look(last=True)
     assert last[0].startswith("[gpualert: 9,750 lines left out here; the whole log is ")
@@ -132,7 +132,7 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
     shown, left_out, _bytes = told_of(seen)
     assert len(shown) + left_out == len(lines)
     assert [lines.index(line.encode()) for line in shown] == [
-        *range(view.BURST_LINES), 9_000, 20_000, 20_001, *range(29_950, 30_000)
+        *range(log_view.BURST_LINES), 9_000, 20_000, 20_001, *range(29_950, 30_000)
     ]  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_telling_lines_are_bounded(log: Path) -> None:
         seen = found.look() + found.look(last=True)
     shown, left_out, _bytes = told_of(seen)
     assert len(shown) + left_out == 20_000
-    assert len(shown) == view.BURST_LINES + view.TELLING_BURST_LINES + LAST_LINES
+    assert len(shown) == log_view.BURST_LINES + log_view.TELLING_BURST_LINES + LAST_LINES
 
 
 def test_a_jump_is_counted(log: Path) -> None:
@@ -233,7 +233,7 @@ def test_progress_bar_that_never_ends(
     log: Path, monkeypatch: pytest.MonkeyPatch, redraws: int, redraw: bytes
 ) -> None:
     """A bar that redraws itself for ever, however fast, is shown now and then."""
-    monkeypatch.setattr(view, "PROGRESS_S", 0.0)
+    monkeypatch.setattr(log_view, "PROGRESS_S", 0.0)
     with viewing(log) as found:
         for look in range(3):
             append(log, b"".join(redraw % (look * redraws + n) for n in range(redraws)))
@@ -272,8 +272,8 @@ def test_rate_over_time(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             if second == 100:
                 assert sum(shown) == 303
         total = sum(shown)
-    fast = view.FAST_LINES
-    slow = 20_000 * view.SLOW_RATE_LINES_S
+    fast = log_view.FAST_LINES
+    slow = 20_000 * log_view.SLOW_RATE_LINES_S
     assert fast <= total <= fast + 2 * slow
 
 

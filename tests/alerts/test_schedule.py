@@ -13,7 +13,7 @@ from gpualert_common.notify.decide import (
     SEND,
     SKIP,
     WAIT,
-    Step,
+    AlertDecision,
     decide,
 )
 
@@ -24,7 +24,7 @@ FAILED_FOR_GOOD = {"state": "failed", "final": True}
 TO_BE_RETRIED = {"state": "up_for_retry", "final": False, "next_within_s": 100.0}
 
 
-def step(after_s: float = 0.0, **facts: Any) -> Step:
+def step(after_s: float = 0.0, **facts: Any) -> AlertDecision:
     """The step for a failed run that is nobody's task, but for what ``facts`` say."""
     usual: dict[str, Any] = {
         "wanted": "failure",

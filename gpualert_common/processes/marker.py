@@ -1,0 +1,38 @@
+"""Variables that mark the processes of a run, and the helper processes beside it."""
+
+from __future__ import annotations
+
+from gpualert_common.processes.procfs import ProcessStat
+
+HELPER_OF = "GPUALERT_HELPER_OF"
+"""Variable of the processes that GPUAlert starts beside a run; its value is the run's marker.
+
+Their descendants inherit it.  Once orphaned these come to the supervisor, as the run's own do, and
+are told apart by it.
+"""
+_PREFIX = "GPUALERT_MARK_"
+_KTHREADD = 2
+"""Parent of the kernel's own threads, which never have an environment."""
+
+
+def run_marker(run_id: str) -> str:
+    """Return the name of the variable that every process of the run carries.
+
+    Each run has a name of its own, so that a run inside a run carries both markers.
+    """
+    return _PREFIX + run_id.replace("-", "_")
+
+
+def has_marker(environment: bytes, marker: str) -> bool:
+    """True when the environment is that of a process of the run."""
+    return f"\0{marker}=".encode() in b"\0" + environment
+
+
+def is_helper(environment: bytes, marker: str) -> bool:
+    """True when the environment is that of a helper process beside the run."""
+    return f"\0{HELPER_OF}={marker}\0".encode() in b"\0" + environment
+
+
+def is_kernel_thread(stat: ProcessStat) -> bool:
+    """True for a thread of the kernel."""
+    return _KTHREADD in (stat.pid, stat.parent)

@@ -1,0 +1,134 @@
+"""The processes of a run, to be signalled: each is pinned by a pidfd before it counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from gpualert_common.processes import marker as markers
+from gpualert_common.processes import procfs
+from gpualert_common.processes.membership import find_members
+from gpualert_common.processes.pidfd import Process
+from gpualert_common.processes.procfs import ProcessStat
+from gpualert_common.shells import names_shell
+
+
+class ProcessTree:
+    """The processes of one run, by the rules of :mod:`.membership`.
+
+    ``leader`` is None when it is long gone and its number may be another's: then only the marker
+    counts.  Once ``leader_reaped`` is set, a process of its number is another one.  ``adopts`` says
+    that orphans of the run become children of this process; ``exclude`` are children of this
+    process, helpers and others, that never count.
+    """
+
+    def __init__(
+        self,
+        leader: int | None,
+        marker: str,
+        *,
+        adopts: bool = False,
+        exclude: Iterable[int] = (),
+    ) -> None:
+        self.leader = leader
+        self.leader_reaped = False
+        self.adopts = adopts
+        self.exclude = {os.getpid(), *exclude}
+        self._marker = marker
+
+    def created_none(self) -> bool:
+        """True when no process was started since the leader, so that nothing can survive it.
+
+        The kernel numbers processes in order and /proc/loadavg ends with the last number given.
+        Only for a run of milliseconds: later the numbers may have wrapped around.
+        """
+        return procfs.read_last_pid() == self.leader
+
+    def members(self) -> list[Process]:
+        """Return every live process of the run, each with an open pidfd that the caller closes.
+
+        Raises OSError when descriptors ran out, so that no process can be seen.
+        """
+        stats = self._read_stats()
+        found = []
+        for pid in sorted(self._find_members(stats)):
+            process = Process.open(pid)
+            if process is None:
+                continue
+            if process.start_ticks == stats[pid].start_ticks:
+                found.append(process)
+            else:
+                process.close()
+        return found
+
+    def signal_group(self, *numbers: int) -> list[tuple[int, int]]:
+        """Signal the leader's group without any descriptor; its identity, if it has members."""
+        if self.leader is None:
+            return []
+        try:
+            for number in (*numbers, 0):
+                os.killpg(self.leader, number)
+        except ProcessLookupError:
+            return []
+        except PermissionError:
+            pass
+        return [(self.leader, 0)]
+
+    def first_targets(self) -> list[Process]:
+        """Return the processes that a stop signals first; the caller closes the pidfds.
+
+        That is the leader or, once it is gone, every process whose parent is gone.  A shell that
+        dies of a signal does not pass it on, so the children of a shell are signalled with it, and
+        theirs where a child is a shell itself; but not a ``tee`` behind the training, which ends
+        with its input and without which the training could not write while it saves.
+        """
+        leader = None if self.leader is None or self.leader_reaped else Process.open(self.leader)
+        stats = self._read_stats()
+        if leader is not None:
+            targets = [leader.pid]
+            leader.close()
+        else:
+            targets = self._find_roots(stats)
+        for pid in targets:  # grows while it is walked
+            if names_shell(procfs.read_executable(pid)):
+                targets += [child for child, stat in stats.items() if stat.parent == pid]
+        targets = _without_readers(targets)
+        return [process for pid in targets if (process := Process.open(pid)) is not None]
+
+    def _find_roots(self, stats: dict[int, ProcessStat]) -> list[int]:
+        members = self._find_members(stats)
+        return [pid for pid in members if stats[pid].parent not in members]
+
+    def _read_stats(self) -> dict[int, ProcessStat]:
+        stats = {}
+        for pid in procfs.list_pids():
+            stat = None if pid in self.exclude else procfs.read_stat(pid)
+            if stat is not None and stat.is_live:
+                stats[pid] = stat
+        return stats
+
+    def _find_members(self, stats: dict[int, ProcessStat]) -> set[int]:
+        number_is_reused = self.leader_reaped and self.leader in stats
+        leader = None if number_is_reused else self.leader
+        return find_members(stats, leader, self._adopted(stats), self._is_marked)
+
+    def _adopted(self, stats: dict[int, ProcessStat]) -> list[int]:
+        if not self.adopts:
+            return []
+        children = [pid for pid, stat in stats.items() if stat.parent == os.getpid()]
+        return [pid for pid in children if pid == self.leader or not self._is_helper(pid)]
+
+    def _is_helper(self, pid: int) -> bool:
+        return markers.is_helper(procfs.await_environment(pid), self._marker)
+
+    def _is_marked(self, stat: ProcessStat) -> bool:
+        return not markers.is_kernel_thread(stat) and markers.has_marker(
+            procfs.await_environment(stat.pid), self._marker
+        )
+
+
+def _without_readers(pids: list[int]) -> list[int]:
+    """Return the processes whose stdin is not a pipe that another one of them writes to."""
+    written = {procfs.read_descriptor(pid, number) for pid in pids for number in (1, 2)}
+    pipes = {target for target in written if target.startswith("pipe:")}
+    return [pid for pid in pids if procfs.read_descriptor(pid, 0) not in pipes]
