@@ -25,9 +25,9 @@ from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
 from gpualert_common.corpus.tables import readme_block
 from gpualert_common.diagnose import compared, early, families, thresholds
 from gpualert_common.notify.channel_config import class_of, kinds
-from gpualert_common.observe import source
-from gpualert_common.redact.kinds import Kind, load_secrets
 from gpualert_common.redact.samples import expand
+from gpualert_common.redact.secret_kinds import SecretKind, load_secrets
+from gpualert_common.telemetry import source
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -101,7 +101,7 @@ touches the disk: only the process that sends holds it.
 EVIDENCE_HEAD = """\
 # What a verdict is drawn from beside the log
 
-Made from `gpualert_common/observe/sources/*.py`, `gpualert_common/diagnose/families/*.py` and
+Made from `gpualert_common/telemetry/sources/*.py`, `gpualert_common/diagnose/families/*.py` and
 `gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
 
 A run that lasts for more than a second has a process beside it (`--no-observe`: none) that looks
@@ -254,7 +254,7 @@ def rules_page(rules: Sequence[Rule]) -> str:
     )
 
 
-def kind_section(kind: Kind) -> str:
+def kind_section(kind: SecretKind) -> str:
     """Return the part of the page that shows what is left of lines with one kind of secret."""
     masked = (
         expand(kind.samples[pattern.name].hits[0]).masked(kind.id) for pattern in kind.patterns

@@ -224,9 +224,9 @@ def tell_late(spec: RunSpec, record_path: str) -> None:
 
 def judge_for(prepared: Prepared) -> LogClassifier:
     """The classifier for a run, imported when it is first needed."""
-    from gpualert_common.judge import Judge
+    from gpualert_common.classifier import RunClassifier
 
-    return Judge(prepared.launch_record, prepared.record)
+    return RunClassifier(prepared.launch_record, prepared.record)
 
 
 def beside(prepared: Prepared) -> dict[str, Callable[[], Popen[bytes]]]:

@@ -125,9 +125,11 @@ def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
 
     Of the logs of a run that goes on only begin and end are read: somebody waits.
     """
-    from gpualert_common.judge import Judge  # with it comes the classifier; most runs need none
+    from gpualert_common.classifier import (
+        RunClassifier,  # with it comes the classifier; most runs need none
+    )
 
-    reader = Judge(record.spec, record)
+    reader = RunClassifier(record.spec, record)
     path = None
     for name in record.logs:
         path = record.log_path(name)

@@ -30,7 +30,7 @@ HAS_POLICIES = find_spec("airflow.sdk.definitions.retry_policy") is not None
 """From Airflow 3.3 on a task may have a ``retry_policy``."""
 
 
-class Following(NamedTuple):
+class NextAttempt(NamedTuple):
     """What follows a failed attempt: ``final`` nothing, else one within that time."""
 
     final: bool
@@ -78,14 +78,14 @@ class Retries:
         self._say("No further attempt", unsecret(advice.reason))
         return True
 
-    def after(self, error: BaseException) -> Following:
+    def after(self, error: BaseException) -> NextAttempt:
         """What follows the failure by *error*, as Airflow will decide."""
         if not self.left or isinstance(error, AirflowFailException):
-            return Following(final=True, within_s=None)
+            return NextAttempt(final=True, within_s=None)
         delay_s = self.next_within_s()
         policy = getattr(self._task, "retry_policy", None)
         if policy is None:
-            return Following(final=False, within_s=delay_s)
+            return NextAttempt(final=False, within_s=delay_s)
         try:
             decision = policy.evaluate(
                 exception=error,
@@ -95,13 +95,13 @@ class Retries:
             )
             if decision.action.value == "fail":
                 self._say("No further attempt", decision.reason)
-                return Following(final=True, within_s=None)
+                return NextAttempt(final=True, within_s=None)
             self._say("Another attempt follows", decision.reason)
             if decision.action.value == "retry" and decision.retry_delay is not None:
                 delay_s = decision.retry_delay.total_seconds() + SCHEDULING_SLACK_S
         except Exception:  # noqa: BLE001 - Airflow falls back to the task's retries, too
             pass
-        return Following(final=False, within_s=delay_s)
+        return NextAttempt(final=False, within_s=delay_s)
 
     def _say(self, what: str, reason: str | None) -> None:
         """Log it before the error; Airflow's own line of it is folded away in its pages."""

@@ -19,15 +19,17 @@ ANSWER_S = 1.5
 """How long Airflow may take to say; it kills the task's process five seconds after the signal."""
 
 
-class Stop(NamedTuple):
+class StopReason(NamedTuple):
     """Why a training is stopped, to complete "it was stopped because ...", and what that means."""
 
     because: str
     meant_as: Meaning
 
 
-ENDED = Stop("Airflow ended its task, on somebody's word or for a drained worker", "cancelled")
-DRAINED = Stop("the worker of its task was shut down", "preempted")
+ENDED = StopReason(
+    "Airflow ended its task, on somebody's word or for a drained worker", "cancelled"
+)
+DRAINED = StopReason("the worker of its task was shut down", "preempted")
 
 
 def stop(handle: RunHandle, ti: Any) -> None:
@@ -43,7 +45,7 @@ def stop(handle: RunHandle, ti: Any) -> None:
 
 
 def _ask_and_stop(handle: RunHandle, ti: Any) -> None:
-    answers: list[Stop] = []
+    answers: list[StopReason] = []
     answered = _thread.allocate_lock()
     answered.acquire()
 
@@ -61,7 +63,7 @@ def _ask_and_stop(handle: RunHandle, ti: Any) -> None:
     _stop(handle, answers[0] if answers else ENDED)
 
 
-def reason(ti: Any) -> Stop:
+def reason(ti: Any) -> StopReason:
     """What the task's state says about why it is ended.  Asks Airflow; raises nothing."""
     try:
         states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id])
@@ -71,8 +73,8 @@ def reason(ti: Any) -> Stop:
     if state == "running":
         return DRAINED
     said = "it was cleared" if state in (None, "restarting") else f"it was set to {state}"
-    return Stop(f"its task was ended in Airflow: {said}", "cancelled")
+    return StopReason(f"its task was ended in Airflow: {said}", "cancelled")
 
 
-def _stop(handle: RunHandle, why: Stop) -> None:
+def _stop(handle: RunHandle, why: StopReason) -> None:
     handle.stop(why.because, meant_as=why.meant_as)

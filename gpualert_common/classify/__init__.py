@@ -7,7 +7,7 @@ from gpualert_common.classify.raised import Frame, Traceback
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
 from gpualert_common.classify.scan import CHUNK_BYTES, Reading, Scanner, scan_file
-from gpualert_common.rulefiles import rules_directory
+from gpualert_common.rule_files import rules_directory
 
 __all__ = [
     "CHUNK_BYTES",

@@ -19,7 +19,7 @@ from typing import Any
 from gpualert_common.causes import CAUSES, FAMILIES
 from gpualert_common.errors import RuleError
 from gpualert_common.model import Attribution, Retry, Role
-from gpualert_common.rulefiles import (
+from gpualert_common.rule_files import (
     Samples,
     read_samples,
     read_since,

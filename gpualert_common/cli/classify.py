@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 from gpualert_common import config, report
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.errors import UsageError
-from gpualert_common.judge import Judge
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Unmasked, markdown, terminal
 from gpualert_common.spec import Ending
@@ -26,7 +26,7 @@ def classify(options: argparse.Namespace) -> int:
     own = config.load({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    judge = Judge({"rules": own})
+    judge = RunClassifier({"rules": own})
     for log in options.logs:
         _read(judge, log)
     verdict = judge.conclude(ending, {})
@@ -52,7 +52,7 @@ def _told_by(verdict: dict[str, Any], logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
-def _read(judge: Judge, log: str) -> None:
+def _read(judge: RunClassifier, log: str) -> None:
     if log == "-":
         judge.feed_stream(sys.stdin.buffer, "stdin")
         return

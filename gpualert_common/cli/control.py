@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
@@ -53,9 +53,9 @@ def recover(options: argparse.Namespace) -> int:
     failed = False
     deadline_s = config.load({})["notify_deadline"].value
     found = (
-        store.records(state_dir(options))
+        record_locations.records(state_dir(options))
         if options.run is None
-        else [store.find(options.run, state_dir(options))]
+        else [record_locations.find(options.run, state_dir(options))]
     )
     for record in found:
         try:
@@ -85,13 +85,15 @@ def _indented(lines: list[str]) -> list[str]:
 def _live_run(options: argparse.Namespace) -> Record:
     """The run that is meant; without a name the only one that lives, or else the last."""
     if options.run is not None:
-        return store.find(options.run, state_dir(options))
+        return record_locations.find(options.run, state_dir(options))
     live = [
-        record.run_id for record in store.records(state_dir(options)) if recovery.is_live(record)
+        record.run_id
+        for record in record_locations.records(state_dir(options))
+        if recovery.is_live(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
-    return store.find(live[0] if live else "last", state_dir(options))
+    return record_locations.find(live[0] if live else "last", state_dir(options))
 
 
 def _ask_to_stop(record: Record, grace_s: float) -> None:

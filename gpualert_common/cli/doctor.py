@@ -8,9 +8,9 @@ import os
 from dataclasses import asdict, dataclass
 
 from gpualert_common.notify.isolation import NoAnswerError, isolated
-from gpualert_common.observe import source
-from gpualert_common.observe.source import UnavailableError
 from gpualert_common.spec import SCHEMA
+from gpualert_common.telemetry import source
+from gpualert_common.telemetry.source import SourceUnavailableError
 
 DEADLINE_S = 5.0
 """A driver that has not answered by then hangs; one that wakes up first needs two."""
@@ -47,7 +47,7 @@ def _examine(name: str) -> Finding:
     try:
         decides = source.class_of(name).decides
         isolated(lambda: _open(name), DEADLINE_S)
-    except UnavailableError as error:
+    except SourceUnavailableError as error:
         return Finding(name, False, decides, error.why, error.remedy)
     except NoAnswerError as error:
         return Finding(name, False, decides, str(error), "")

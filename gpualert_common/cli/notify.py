@@ -9,9 +9,10 @@ import tempfile
 import time
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
+from gpualert_common.external_run import record_run
 from gpualert_common.notify import delivery
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.compose import compose
@@ -19,7 +20,6 @@ from gpualert_common.notify.entry import PENDING
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA, Ending
-from gpualert_common.unsupervised import record_run
 
 _TEST_LOG = b"""\
 This is a test of gpualert's alerts; no training has failed.
@@ -57,7 +57,7 @@ def _test(options: argparse.Namespace) -> int:
 
 def _preview(options: argparse.Namespace) -> int:
     """Print the message about a run as one channel would get it; nothing is sent."""
-    record = store.find(options.run, state_dir(options))
+    record = record_locations.find(options.run, state_dir(options))
     if record.ending is None:
         raise UsageError(f"{record.run_id} has not ended: there is nothing to tell yet")
     alerts, secrets = _alerts(options)
@@ -93,7 +93,7 @@ def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[
     """The test's record is in a temporary place, and the default mailbox is not there."""
     if channel["kind"] != "mailbox" or "path" in channel["settings"]:
         return channel
-    place = store.places(state_dir(options))[0]
+    place = record_locations.places(state_dir(options))[0]
     return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.notify.channel_config import alerts_of
@@ -81,7 +81,7 @@ def _retry(options: argparse.Namespace) -> int:
 
 def _drop(options: argparse.Namespace) -> int:
     """Have the alerts of a run never sent."""
-    record = store.find(options.run, state_dir(options))
+    record = record_locations.find(options.run, state_dir(options))
     dropped = []
     entries = bring_up_to_date(record)[1]
     for entry in entries:
@@ -110,9 +110,9 @@ def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str,
 
 def _records(options: argparse.Namespace) -> Iterator[Record]:
     if getattr(options, "run", None) is not None:
-        yield store.find(options.run, state_dir(options))
+        yield record_locations.find(options.run, state_dir(options))
     else:
-        yield from store.records(state_dir(options))
+        yield from record_locations.records(state_dir(options))
 
 
 def _row(record: Record, fields: Mapping[str, Any]) -> dict[str, Any]:

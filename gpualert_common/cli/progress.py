@@ -9,7 +9,7 @@ import shutil
 import sys
 from typing import BinaryIO
 
-from gpualert_common import store
+from gpualert_common import record_locations
 from gpualert_common.classify import CHUNK_BYTES
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import UsageError
@@ -55,7 +55,7 @@ def _read(options: argparse.Namespace) -> Progress:
     if os.sep in log:
         raise UsageError(f"{log}: No such file or directory")
     try:
-        record = store.find(log, state_dir(options))
+        record = record_locations.find(log, state_dir(options))
     except UsageError as error:
         raise UsageError(f"{log} is no file here, and {error}") from None
     return _of_record(record)

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.record import VERDICT, Record
 
@@ -18,7 +18,7 @@ _FOLLOW_CHUNK_BYTES = 1 << 16
 
 def follow(options: argparse.Namespace) -> int:
     """Print the log from its start until the run has ended; Ctrl-C ends only the printing."""
-    record = store.find(options.run, state_dir(options))
+    record = record_locations.find(options.run, state_dir(options))
     fds = [record.open_log(name) for name in record.logs]
     offsets = [0] * len(fds)
     try:

@@ -9,7 +9,7 @@ from typing import Any
 from gpualert_common import config
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
 from gpualert_common.errors import RuleError, UsageError
-from gpualert_common.redact.check import check_secrets
+from gpualert_common.redact.secret_checks import check_secrets
 
 
 def rules(options: argparse.Namespace) -> int:

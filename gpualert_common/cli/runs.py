@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpualert_common import store
+from gpualert_common import record_locations
 from gpualert_common.cli.records import printable, state_dir, summarize, time_of
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.history import History, PastRun, rebuild
@@ -30,7 +30,7 @@ _LEAST_NAME = 4
 def runs(options: argparse.Namespace) -> int:
     """List the runs, oldest first."""
     rows = []
-    for record in store.records(state_dir(options)):
+    for record in record_locations.records(state_dir(options)):
         try:
             rows.append(summarize(record))
         except GPUAlertError as error:

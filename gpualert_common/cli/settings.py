@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common import config, store
+from gpualert_common import config, record_locations
 from gpualert_common.notify.channel_config import class_of, is_reference, shown
 from gpualert_common.spec import SCHEMA
 
@@ -18,7 +18,7 @@ def show(options: argparse.Namespace) -> int:
     """Print every setting; secrets are masked."""
     settings = config.load({})
     if settings["state_dir"].value is None:
-        settings["state_dir"].value = store.places()[0]
+        settings["state_dir"].value = record_locations.places()[0]
     channels = settings["channels"].value
     settings["channels"].value = {name: _masked(table) for name, table in channels.items()}
     settings["notify"].value = [_shown(target) for target in settings["notify"].value]

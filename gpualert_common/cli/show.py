@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 
-from gpualert_common import recover, report, store
+from gpualert_common import record_locations, recover, report
 from gpualert_common.cli import live
 from gpualert_common.cli.records import state_dir, summarize
 from gpualert_common.errors import DamagedFileError
@@ -22,7 +22,7 @@ def show(options: argparse.Namespace) -> int:
 
     ``--json`` gives the verdict as it was written down, null while there is none.
     """
-    record = store.find(options.run, state_dir(options))
+    record = record_locations.find(options.run, state_dir(options))
     if options.json:
         print(json.dumps(_everything(record)))
     elif options.markdown:

@@ -20,7 +20,7 @@ from gpualert_common.corpus.evaluate import Sample, Split, answer, answers_of
 from gpualert_common.corpus.judged import read_log
 from gpualert_common.corpus.similarity import groups_of
 from gpualert_common.errors import CorpusError, UsageError
-from gpualert_common.rulefiles import rules_directory
+from gpualert_common.rule_files import rules_directory
 
 FILE = "first_contact.jsonl"
 _DIGEST_CHARS = 16

@@ -7,9 +7,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.corpus.entries import Entry, log_path
 from gpualert_common.errors import CorpusError
-from gpualert_common.judge import Judge
 from gpualert_common.spec import Ending
 
 
@@ -32,7 +32,7 @@ def judge(entry: Entry, log: bytes) -> Judged:
     """What ``gpualert classify LOG --exit-code N`` names, with the exit code of *entry*."""
     ending = Ending(0.0)
     ending.code = entry.exit_code
-    judge = Judge()
+    judge = RunClassifier()
     judge.feed_stream(io.BytesIO(log), f"{entry.name}.log")
     verdict = judge.conclude(ending, {})
     return Judged(entry, verdict["cause"], verdict["paper_class"], verdict["confidence"])

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.model import Claim
-from gpualert_common.observe.series import Availability
+from gpualert_common.telemetry.series import SourceAvailability
 
 if TYPE_CHECKING:
-    from gpualert_common.history import Baseline, PastRun, Recalled, Spread
+    from gpualert_common.history import Baseline, EarlierRuns, PastRun, Spread
 
 HISTORY = "history"
 
@@ -45,16 +45,16 @@ class Slower:
     alike: bool = True
 
 
-def as_source(recalled: Recalled) -> Availability:
+def as_source(recalled: EarlierRuns) -> SourceAvailability:
     """What a verdict says of the history as a source."""
     if recalled.problem:
-        return Availability(HISTORY, available=False, why=recalled.problem)
+        return SourceAvailability(HISTORY, available=False, why=recalled.problem)
     well = sum(run.is_healthy for run in recalled.runs)
     if well >= thresholds.EARLIER_RUNS:
-        return Availability(HISTORY, available=True)
+        return SourceAvailability(HISTORY, available=True)
     of = "1 earlier run" if well == 1 else f"{well or 'no'} earlier runs"
     why = f"{of} of this command went well, and {thresholds.EARLIER_RUNS:.0f} are needed"
-    return Availability(HISTORY, available=False, why=why)
+    return SourceAvailability(HISTORY, available=False, why=why)
 
 
 def alike(evidence: Evidence) -> list[PastRun]:

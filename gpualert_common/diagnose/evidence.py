@@ -11,8 +11,8 @@ from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.measured import Measured, measured
 from gpualert_common.model import Claim, Disposition, ExitFacts
-from gpualert_common.observe.series import Happening, Series, Telemetry
 from gpualert_common.progress import Progress
+from gpualert_common.telemetry.series import Series, Telemetry, TelemetryEvent
 
 if TYPE_CHECKING:
     from gpualert_common.history import PastRun
@@ -139,7 +139,7 @@ class Evidence:
         found = self.telemetry.sources.get(source)
         return found is not None and found.available
 
-    def happened(self, *what: str, within_s: float = float("inf")) -> list[Happening]:
+    def happened(self, *what: str, within_s: float = float("inf")) -> list[TelemetryEvent]:
         """Events of these kinds during the run, and at most so long before its end."""
         since = max(self.started_at, self.ended_at - within_s)
         until = self.ended_at + _SLACK_S
@@ -232,7 +232,7 @@ def number(of: str) -> str:
     return of.partition(":")[2]
 
 
-def claim(happening: Happening) -> Claim:
+def claim(happening: TelemetryEvent) -> Claim:
     """The claim that an event makes by itself."""
     return Claim(happening.text, happening.source)
 

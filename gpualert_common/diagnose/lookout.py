@@ -14,9 +14,9 @@ from gpualert_common.diagnose.early import Sign
 from gpualert_common.diagnose.evidence import Evidence, Observed, Printing
 from gpualert_common.diagnose.warned import Warned
 from gpualert_common.model import ExitFacts
-from gpualert_common.observe.series import Telemetry
-from gpualert_common.observe.source import PERIOD_S
 from gpualert_common.progress import Progress
+from gpualert_common.telemetry.series import Telemetry
+from gpualert_common.telemetry.source import PERIOD_S
 
 _ODD = latin1_regex(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word there is no loss that is not finite, and the training need not be read."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.model import Disposition
-from gpualert_common.progress import Action, Progress, Start, beginning_of
+from gpualert_common.progress import CheckpointAction, Progress, Start, beginning_of
 
 if TYPE_CHECKING:
     from gpualert_common.diagnose.evidence import Evidence
@@ -122,7 +122,7 @@ def _trained(progress: Progress, stepping: tuple[int, float] | None) -> _Found:
 
 def saves_of(progress: Progress) -> int:
     """How many checkpoints it saved; where not all are kept, by the usual steps between two."""
-    saves = [one for one in progress.checkpoints if one.action is Action.SAVED]
+    saves = [one for one in progress.checkpoints if one.action is CheckpointAction.SAVED]
     at = [one.step for one in saves if one.step is not None]
     gaps = [after - before for before, after in pairwise(at) if after > before]
     if len(saves) < _MANY or not gaps:
@@ -148,7 +148,7 @@ def _lost_share(progress: Progress | None) -> float:
     saved = [
         one.step
         for one in progress.checkpoints
-        if one.action is Action.SAVED and one.step is not None
+        if one.action is CheckpointAction.SAVED and one.step is not None
     ]
     if not saved or first is None or last is None or last <= first:
         return 1.0

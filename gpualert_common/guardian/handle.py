@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from signal import SIGTERM
 from typing import Any, Literal, Self
 
+from gpualert_common import record_locations
 from gpualert_common import recover as recovery
-from gpualert_common import store
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError, SupersededError
 from gpualert_common.guardian import launch, result
@@ -139,7 +139,7 @@ class RunHandle:
 
         Raises UsageError when there is no such run, RecordError when it cannot be trusted.
         """
-        return cls(store.find(run, state_dir), "attached", None, None)
+        return cls(record_locations.find(run, state_dir), "attached", None, None)
 
     @classmethod
     def _launch(
@@ -233,7 +233,7 @@ class RunHandle:
 
     def _telling(self, lines: bytes) -> list[int]:
         """Which of *lines* are shown whatever else is left out; the rules are read at need."""
-        from gpualert_common.judge import telling_lines  # the child has long begun
+        from gpualert_common.classifier import telling_lines  # the child has long begun
 
         return telling_lines(lines, self.record.spec.get("rules"))
 

@@ -6,19 +6,19 @@ the row in ``history.waiting/``, from where the next one takes it in.
 """
 
 from gpualert_common.history.baseline import Baseline, Spread, baseline
-from gpualert_common.history.fill import Filled, rebuild, remember, settle
 from gpualert_common.history.fingerprint import fingerprint
+from gpualert_common.history.indexing import IndexResult, rebuild, remember, settle
 from gpualert_common.history.past_run import PastRun, past_run
-from gpualert_common.history.recall import Recalled, recall
+from gpualert_common.history.pending import leave
+from gpualert_common.history.recall import EarlierRuns, recall
 from gpualert_common.history.runs import History
-from gpualert_common.history.waiting import leave
 
 __all__ = [
     "Baseline",
-    "Filled",
+    "IndexResult",
     "History",
     "PastRun",
-    "Recalled",
+    "EarlierRuns",
     "Spread",
     "baseline",
     "fingerprint",

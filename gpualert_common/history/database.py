@@ -38,11 +38,11 @@ _NOT_WRITABLE = {8, 10, 13, 14}  # READONLY, IOERR, FULL, CANTOPEN
 Found = TypeVar("Found")
 
 
-class UnavailableError(Exception):
+class HistoryUnavailableError(Exception):
     """The file cannot be had; the message names it and says why."""
 
 
-class BusyError(UnavailableError):
+class BusyError(HistoryUnavailableError):
     """Others have it."""
 
 
@@ -89,11 +89,11 @@ class Database:
                     self.aside = f"{self.path}: {error}; kept as {self._put_aside()}, begun anew"
                     return self._open_for(work, deadline)
         except ImportError as error:
-            raise UnavailableError(f"this Python has no SQLite: {error}") from None
+            raise HistoryUnavailableError(f"this Python has no SQLite: {error}") from None
         except OSError as error:
-            raise UnavailableError(f"{self.path}: {error.strerror or error}") from None
+            raise HistoryUnavailableError(f"{self.path}: {error.strerror or error}") from None
         except DamagedError as error:
-            raise UnavailableError(f"{self.path}: {error}") from None
+            raise HistoryUnavailableError(f"{self.path}: {error}") from None
 
     @contextmanager
     def _lock(self, deadline: float) -> Iterator[None]:
@@ -144,7 +144,7 @@ class Database:
             code = result_code(error)
             if code in _DAMAGED:
                 raise DamagedError(_printable(error)) from None
-            kind = BusyError if code in _BUSY else UnavailableError
+            kind = BusyError if code in _BUSY else HistoryUnavailableError
             raise kind(f"{self.path}: {_printable(error)}") from None
 
     def _make_or_refuse(self) -> None:
@@ -157,7 +157,9 @@ class Database:
         if not stat.S_ISREG(status.st_mode):
             raise DamagedError("it is not a file")
         if status.st_uid != os.geteuid():
-            raise UnavailableError(f"{self.path}: it belongs to user {status.st_uid}, not to you")
+            raise HistoryUnavailableError(
+                f"{self.path}: it belongs to user {status.st_uid}, not to you"
+            )
 
     def _begin(self, connection: Connection) -> None:
         """Make the tables in a file that is new.  Raises for one that is somebody else's."""
@@ -166,7 +168,7 @@ class Database:
             for name in ("application_id", "user_version")
         )
         if application == self._application and schema > self._schema:
-            raise UnavailableError(
+            raise HistoryUnavailableError(
                 f"{self.path}: schema {schema} was written by a newer gpualert, so it is left "
                 f"alone; this one reads up to {self._schema}: upgrade gpualert-common"
             )

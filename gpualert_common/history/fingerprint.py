@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gpualert_common.options import MOST_CHARS, SCRIPT_FLAG, split_script
+from gpualert_common.command_options import MOST_CHARS, SCRIPT_FLAG, split_script
 from gpualert_common.shells import names_shell
 
 _SEED_OR_PORT = re.compile(r"(?:.+_)?(?:seed|port)|seed_everything")

@@ -15,7 +15,7 @@ NEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class EarlierRuns:
     """The newest runs of a training before one that went well, newest first, and what kept us from
     reading them.
     """
@@ -24,15 +24,15 @@ class Recalled:
     problem: str = ""
 
 
-def recall(record_path: str, launch_record: Mapping[str, Any]) -> Recalled:
+def recall(record_path: str, launch_record: Mapping[str, Any]) -> EarlierRuns:
     """What ran before the run of this record and launch record.  Never raises; some milliseconds,
     at most :data:`~.database.DEADLINE_S` where others have the file.
     """
     fingerprint = fingerprint_of(launch_record)
     if fingerprint is None:
-        return Recalled()
+        return EarlierRuns()
     history = History.open(os.path.dirname(os.path.dirname(record_path)))
     found = history.of(fingerprint, before=os.path.basename(record_path), most=MOST_OF_ONE)
     own = task_of(launch_record)
     well = [run for run in found if run.is_healthy and (own is None or run.task != own)]
-    return Recalled(tuple(well[:NEWEST]), history.problem)
+    return EarlierRuns(tuple(well[:NEWEST]), history.problem)

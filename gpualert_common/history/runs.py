@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from gpualert_common.history import waiting
+from gpualert_common.history import pending
 from gpualert_common.history.database import (
     BusyError,
     DamagedError,
     Database,
-    UnavailableError,
+    HistoryUnavailableError,
     is_not_writable,
     transaction,
 )
@@ -84,7 +84,7 @@ class History:
             self._use(lambda connection: _keep(connection, runs))
         except BusyError as error:
             self.problem = self._leave(runs, error)
-        except UnavailableError as error:
+        except HistoryUnavailableError as error:
             self.problem = f"{error}; not kept"
         return self.problem
 
@@ -107,9 +107,9 @@ class History:
     def _read(self, work: Callable[[Connection], Found], otherwise: Found) -> Found:
         self.problem = ""
         try:
-            if self.exists or waiting.is_any_left(self.place):
+            if self.exists or pending.is_any_left(self.place):
                 return self._use(work)
-        except UnavailableError as error:
+        except HistoryUnavailableError as error:
             self.problem = str(error)
         return otherwise
 
@@ -127,7 +127,7 @@ class History:
     def _take_in(self, connection: Connection) -> None:
         from sqlite3 import OperationalError
 
-        found = waiting.waiting(self.place)
+        found = pending.waiting(self.place)
         if not found:
             return
         try:
@@ -137,12 +137,12 @@ class History:
                 raise
             self.problem = f"{self._file.path}: {error}; {len(found)} runs wait to be kept"
             return
-        waiting.forget(self.place, found)
+        pending.forget(self.place, found)
 
     def _leave(self, runs: Sequence[PastRun], why: BusyError) -> str:
         try:
             for run in runs:
-                waiting.leave(self.place, run)
+                pending.leave(self.place, run)
         except OSError as error:
             return f"{why}; not kept: {error.strerror or error}"
         return ""

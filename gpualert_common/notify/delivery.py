@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tenacity
 
-from gpualert_common import collect
+from gpualert_common import artifacts
 from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
 from gpualert_common.notify.channel_config import MAILBOX, checked, class_of, place_of
 from gpualert_common.notify.channel_secrets import resolve
@@ -127,7 +127,7 @@ def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
         if entry.about != ENDED:
             return compose_warning(record, entry.fields, budget, secrets)
         message, bundle = compose(record, budget, secrets)
-        manifest = collect.manifest_json(bundle)
+        manifest = artifacts.manifest_json(bundle)
         with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
             record.write_json(bundle_file(entry.channel), manifest)
         return message

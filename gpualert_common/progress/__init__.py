@@ -1,35 +1,35 @@
 """A training's progress: from the bytes of a log to steps, losses, and where it began and ended."""
 
-from gpualert_common.progress.clock import read_index, stepped, timed
+from gpualert_common.progress.beginnings import Beginning, beginning_of
+from gpualert_common.progress.description import describe
 from gpualert_common.progress.merging import merge
 from gpualert_common.progress.model import (
-    Action,
     Checkpoint,
-    Closing,
+    CheckpointAction,
     Counts,
-    Ending,
-    Jump,
     Marker,
     Phase,
     Point,
     Progress,
     Segment,
     Start,
+    StepJump,
+    TrainingEnd,
+    TrainingEndKind,
 )
 from gpualert_common.progress.reader import ProgressReader
 from gpualert_common.progress.serial import from_json, to_json
-from gpualert_common.progress.starts import Beginning, beginning_of
-from gpualert_common.progress.training import Training
-from gpualert_common.progress.words import describe
+from gpualert_common.progress.timestamps import read_index, stepped, timed
+from gpualert_common.progress.training_logs import TrainingLogs
 
 __all__ = [
-    "Action",
+    "CheckpointAction",
     "Beginning",
     "Checkpoint",
-    "Closing",
+    "TrainingEndKind",
     "Counts",
-    "Ending",
-    "Jump",
+    "TrainingEnd",
+    "StepJump",
     "Marker",
     "Phase",
     "Point",
@@ -37,7 +37,7 @@ __all__ = [
     "ProgressReader",
     "Segment",
     "Start",
-    "Training",
+    "TrainingLogs",
     "beginning_of",
     "describe",
     "from_json",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gpualert_common.progress.conclusion import PROGRAMS_OWN
 from gpualert_common.progress.model import Counts, Point, Progress
-from gpualert_common.progress.pacing import paced, unpaced
+from gpualert_common.progress.step_estimates import paced, unpaced
 from gpualert_common.progress.stream import GENERIC
+from gpualert_common.progress.summary import PROGRAMS_OWN
 
 
 def merge(progresses: Sequence[Progress]) -> Progress:

@@ -56,7 +56,7 @@ class Point:
         return self.step if self.step is not None else self.epoch
 
 
-class Action(StrEnum):
+class CheckpointAction(StrEnum):
     """What became of a checkpoint."""
 
     SAVED = "saved"
@@ -67,7 +67,7 @@ class Action(StrEnum):
 class Checkpoint:
     """A checkpoint that the log says was written or read; ``step`` is None where it is not told."""
 
-    action: Action
+    action: CheckpointAction
     file: str
     line: int
     offset: int
@@ -96,7 +96,7 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True)
-class Jump:
+class StepJump:
     """A bar's first move, which in a resumed run is as wide as all the steps that it skips.
 
     ``then`` is the widest of its next moves, None when it did not move again.
@@ -116,7 +116,7 @@ class Jump:
         return self.then is not None and self.after - self.before >= max(5, 3 * self.then)
 
 
-class Closing(StrEnum):
+class TrainingEndKind(StrEnum):
     """What a line at the end of a training says."""
 
     SUMMARY = "summary"
@@ -129,12 +129,12 @@ class Closing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class TrainingEnd:
     """A line in which the framework says that, or how, the training ended; ``values`` in seconds,
     steps per second and so on, under the framework's own names.
     """
 
-    kind: Closing
+    kind: TrainingEndKind
     text: str
     file: str
     line: int
@@ -238,8 +238,8 @@ class Progress:
     segments: tuple[Segment, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     markers: tuple[Marker, ...] = ()
-    jump: Jump | None = None
-    endings: tuple[Ending, ...] = ()
+    jump: StepJump | None = None
+    endings: tuple[TrainingEnd, ...] = ()
     counts: Counts = field(default_factory=Counts)
     read_bytes: int = 0
     unread_bytes: int = 0

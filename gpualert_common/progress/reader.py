@@ -23,11 +23,11 @@ from gpualert_common.classify.lines import LINE_CAP, Place, Region
 from gpualert_common.classify.prefixes import normalise
 from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.bars import bar_in
-from gpualert_common.progress.conclusion import conclude
-from gpualert_common.progress.formats._interface import Line, parsers
+from gpualert_common.progress.formats._interface import ProgressLine, parsers
 from gpualert_common.progress.model import Progress
-from gpualert_common.progress.ranks import Heads, by_rank, said
+from gpualert_common.progress.rank_prefixes import RankPrefixes, by_rank, said
 from gpualert_common.progress.stream import Interests, Stream
+from gpualert_common.progress.summary import conclude
 
 DENSE_LINES = 2_000
 """Of a kind of line, read before a log counts as a flood of it; they cost 0.2 s of a core."""
@@ -66,7 +66,7 @@ class ProgressReader:
         self._seen = dict.fromkeys(_Kind, 0)
         self._block = 0
         self._in_block = dict.fromkeys(_Kind, 0)
-        self._heads = Heads()
+        self._heads = RankPrefixes()
 
     def feed(self, data: bytes, offset: int, line: int | None = None) -> None:
         """Take the bytes at *offset*.  Never raises for what they are.
@@ -79,7 +79,7 @@ class ProgressReader:
         elif offset > self._next:
             self._read(self._held, self._next - len(self._held))
             self._unread += offset - self._next
-            self._next, self._held, self._heads = offset, b"", Heads()
+            self._next, self._held, self._heads = offset, b"", RankPrefixes()
             self._lines = self._lines if line is None else line - 1
         if not data:
             return
@@ -168,7 +168,7 @@ class ProgressReader:
                 return
             self._streams[name] = Stream(_interests())
         bar = None if found is None else found[0]
-        self._streams[name].read(Line(text, piece, bar, self._name, place))
+        self._streams[name].read(ProgressLine(text, piece, bar, self._name, place))
 
 
 def _stretches(raw: bytes, offset: int) -> Iterator[tuple[int, int]]:

@@ -15,18 +15,18 @@ from typing import Any
 from gpualert_common.errors import RecordError
 from gpualert_common.model import SCHEMA
 from gpualert_common.progress.model import (
-    Action,
     Checkpoint,
-    Closing,
+    CheckpointAction,
     Counts,
-    Ending,
-    Jump,
     Marker,
     Phase,
     Point,
     Progress,
     Segment,
     Start,
+    StepJump,
+    TrainingEnd,
+    TrainingEndKind,
 )
 
 
@@ -71,7 +71,7 @@ def _progress(data: Mapping[str, Any]) -> Progress:
         known[name] = tuple(known.get(name, ()))
     for name, make in _EVENTS.items():
         known[name] = tuple(make(one) for one in known.get(name, ()))
-    known["jump"] = Jump(**_known(Jump, data["jump"])) if "jump" in data else None
+    known["jump"] = StepJump(**_known(StepJump, data["jump"])) if "jump" in data else None
     known["counts"] = Counts(**_known(Counts, data["counts"]))
     return Progress(**known)
 
@@ -88,7 +88,7 @@ def _segment(data: Mapping[str, Any]) -> Segment:
 
 def _checkpoint(data: Mapping[str, Any]) -> Checkpoint:
     known = _known(Checkpoint, data)
-    known["action"] = Action(known["action"])
+    known["action"] = CheckpointAction(known["action"])
     return Checkpoint(**known)
 
 
@@ -98,11 +98,11 @@ def _marker(data: Mapping[str, Any]) -> Marker:
     return Marker(**known)
 
 
-def _ending(data: Mapping[str, Any]) -> Ending:
-    known = _known(Ending, data)
-    known["kind"] = Closing(known["kind"])
+def _ending(data: Mapping[str, Any]) -> TrainingEnd:
+    known = _known(TrainingEnd, data)
+    known["kind"] = TrainingEndKind(known["kind"])
     known["values"] = {name: _number(value) for name, value in known["values"].items()}
-    return Ending(**known)
+    return TrainingEnd(**known)
 
 
 _EVENTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {

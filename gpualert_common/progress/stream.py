@@ -12,15 +12,15 @@ import re2
 from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
-    Line,
-    Named,
+    FrameworkName,
     Parser,
-    Shaped,
-    Span,
+    ProgressLine,
+    ShapedPoint,
     Tally,
+    TrainingLength,
     parsers,
 )
-from gpualert_common.progress.model import Checkpoint, Ending, Marker, Point
+from gpualert_common.progress.model import Checkpoint, Marker, Point, TrainingEnd
 from gpualert_common.progress.track import Track
 
 GENERIC = "generic"
@@ -40,7 +40,7 @@ _MOST_EVENTS = 256
 """Checkpoints, markers or endings that are kept of a stream: the first and the latest half."""
 
 
-Event = TypeVar("Event", bound=Checkpoint | Marker | Ending)
+Event = TypeVar("Event", bound=Checkpoint | Marker | TrainingEnd)
 
 
 class Interests:
@@ -58,7 +58,7 @@ class Interests:
                 self._owners.append(index)
         self._set.Compile()
 
-    def of(self, line: Line) -> Iterable[int]:
+    def of(self, line: ProgressLine) -> Iterable[int]:
         """Indices of the formats that want to see *line*, ascending."""
         found = {self._owners[hint] for hint in self._set.Match(line.text) or ()}
         return sorted(found | self._of_bars if line.bar else found)
@@ -83,11 +83,11 @@ class Stream:
         self.tracks: dict[tuple[str, str], Track] = {}
         self.named: dict[str, str | None] = {}
         self.by_reward = False
-        self.spans: dict[str, Span] = {}
+        self.spans: dict[str, TrainingLength] = {}
         self.tally = Tally()
         self.checkpoints: tuple[Checkpoint, ...] = ()
         self.markers: tuple[Marker, ...] = ()
-        self.endings: tuple[Ending, ...] = ()
+        self.endings: tuple[TrainingEnd, ...] = ()
         self.faults: tuple[str, ...] = ()
         self._is_settled = False
 
@@ -101,7 +101,7 @@ class Stream:
         other.spans = self.spans.copy()
         return other
 
-    def read(self, line: Line) -> None:
+    def read(self, line: ProgressLine) -> None:
         """Show *line* to those who want to see it."""
         told = False
         for index in self._interests.of(line):
@@ -113,10 +113,10 @@ class Stream:
             for finding in self._findings(name, line):
                 told = True
                 self._take(name, finding)
-                if not self.by_reward and isinstance(finding, Point | Shaped):
+                if not self.by_reward and isinstance(finding, Point | ShapedPoint):
                     self.by_reward = _CONTESTED.search(line.raw) is not None
 
-    def _findings(self, name: str, line: Line | None) -> Iterable[Finding]:
+    def _findings(self, name: str, line: ProgressLine | None) -> Iterable[Finding]:
         """What a format says of *line*, or of the end; a fault of one costs the others nothing."""
         parser = self._parsers[name]
         try:
@@ -177,7 +177,7 @@ class Stream:
                 track = self._track(name, "")
                 track.add(finding)
                 self._is_settled = self._is_settled or track.strength >= _SETTLED
-            case Shaped():
+            case ShapedPoint():
                 self._take_shaped(name, finding)
             case Checkpoint():
                 last = self.checkpoints[-1:]
@@ -186,21 +186,21 @@ class Stream:
                     self.checkpoints = _added(self.checkpoints, finding)
             case Marker():
                 self.markers = _added(self.markers, finding)
-            case Ending():
+            case TrainingEnd():
                 self.endings = _added(self.endings, finding)
-            case Named():
+            case FrameworkName():
                 self.named[name] = finding.flavour or self.named.get(name)
                 self.by_reward = self.by_reward or finding.by_reward
             case Tally():
                 self._count(finding)
-            case Span():
-                known = self.spans.get(name, Span())
-                self.spans[name] = Span(
+            case TrainingLength():
+                known = self.spans.get(name, TrainingLength())
+                self.spans[name] = TrainingLength(
                     finding.total_steps or known.total_steps,
                     finding.total_epochs or known.total_epochs,
                 )
 
-    def _take_shaped(self, name: str, found: Shaped) -> None:
+    def _take_shaped(self, name: str, found: ShapedPoint) -> None:
         key = (name, found.shape)
         if key not in self.tracks:
             if self._shapes >= _MOST_SHAPES:

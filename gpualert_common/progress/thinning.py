@@ -18,7 +18,7 @@ NON_FINITE_POINTS = 1024
 _FINITE_POINTS = MOST_POINTS - NON_FINITE_POINTS - 4  # a bucket of two, the first, the last
 
 
-class Series:
+class PointSeries:
     """Points in the order in which they are added; which are kept depends on nothing else."""
 
     def __init__(self) -> None:
@@ -33,9 +33,9 @@ class Series:
         self._first_odd: list[Point] = []
         self._last_odd: deque[Point] = deque(maxlen=NON_FINITE_POINTS // 2)
 
-    def copy(self) -> Series:
+    def copy(self) -> PointSeries:
         """One that goes on apart from this."""
-        other = Series()
+        other = PointSeries()
         other.__dict__.update(self.__dict__)
         other._kept = self._kept.copy()
         other._bucket = self._bucket.copy()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, fields, replace
 
-from gpualert_common.progress.model import Jump, Phase, Point, Segment
-from gpualert_common.progress.thinning import Series
+from gpualert_common.progress.model import Phase, Point, Segment, StepJump
+from gpualert_common.progress.thinning import PointSeries
 
 MOST_SEGMENTS = 64
 _MOVES_AFTER_JUMP = 5
@@ -61,11 +61,11 @@ class Track:
         self.sure = sure
         self._by_epoch = by_epoch
         self._by_clock = by_clock
-        self.points = Series()
-        self.ticks = Series()
-        self.evals = Series()
+        self.points = PointSeries()
+        self.ticks = PointSeries()
+        self.evals = PointSeries()
         self.total_steps: int | None = None
-        self.jump: Jump | None = None
+        self.jump: StepJump | None = None
         self.advances = 0
         self.restarts = 0
         self._course: _Course | None = None
@@ -173,7 +173,7 @@ class Track:
             self._moves = _MOVES_AFTER_JUMP + 1
         elif self.jump is None:
             where = (point.file, point.line, point.offset)
-            self.jump = Jump(before, step, *where, total=point.total_steps)
+            self.jump = StepJump(before, step, *where, total=point.total_steps)
         else:
             widest = max(step - before, self.jump.then or 0)
             self.jump = replace(self.jump, then=widest)

@@ -1,12 +1,17 @@
 """Redaction: nothing that leaves the machine carries a secret that its form or name gives away."""
 
-from gpualert_common.redact.check import check_secrets
-from gpualert_common.redact.kinds import Kind, Pattern, load_secrets, secrets_directory
 from gpualert_common.redact.redactor import Redactor
+from gpualert_common.redact.secret_checks import check_secrets
+from gpualert_common.redact.secret_kinds import (
+    SecretKind,
+    SecretPattern,
+    load_secrets,
+    secrets_directory,
+)
 
 __all__ = [
-    "Kind",
-    "Pattern",
+    "SecretKind",
+    "SecretPattern",
     "Redactor",
     "check_secrets",
     "load_secrets",

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpualert_common.redact.kinds import KNOWN, secrets_directory
-from gpualert_common.redact.known import known_regex
-from gpualert_common.redact.plain import Plain
-from gpualert_common.redact.program import Span, program_in
+from gpualert_common.redact.compiled_secrets import SecretSpan, program_in
+from gpualert_common.redact.known_secrets import known_regex
+from gpualert_common.redact.plain_text import PlainText
+from gpualert_common.redact.secret_kinds import KNOWN, secrets_directory
 
 _MOST_PASSES = 16
 """A mask can show what it stood beside for a secret.  Two passes are the rule, and each masks
@@ -55,25 +55,25 @@ class Redactor:
         except UnicodeDecodeError:  # a mask took a part of a character
             return masked.decode("utf-8", "replace")
 
-    def _spans(self, data: bytes) -> Iterator[Span]:
-        plain = Plain(data)
+    def _spans(self, data: bytes) -> Iterator[SecretSpan]:
+        plain = PlainText(data)
         if not plain.differs:
             yield from self._spans_as_it_stands(data)
             return
         # An escape sequence can cut a secret in two, and it can hold one: a link does.
         for start, end, order, kind in self._spans_as_it_stands(plain.text):
-            yield Span(*plain.back(start, end), order, kind)
+            yield SecretSpan(*plain.back(start, end), order, kind)
         for start, end, order, kind in self._spans_as_it_stands(data):
-            yield Span(*plain.clip(start, end), order, kind)
+            yield SecretSpan(*plain.clip(start, end), order, kind)
 
-    def _spans_as_it_stands(self, data: bytes) -> Iterator[Span]:
+    def _spans_as_it_stands(self, data: bytes) -> Iterator[SecretSpan]:
         yield from self._program.spans(data)
         if self._known is not None:
             for match in self._known.finditer(data):
                 start, end = match.span()
-                yield Span(start, end, 0, KNOWN)
+                yield SecretSpan(start, end, 0, KNOWN)
 
-    def _masked(self, data: bytes, secrets: list[Span]) -> bytes:
+    def _masked(self, data: bytes, secrets: list[SecretSpan]) -> bytes:
         pieces, done = [], 0
         for secret in secrets:
             self.found[secret.kind] += 1
@@ -82,23 +82,23 @@ class Redactor:
         return b"".join((*pieces, data[done:]))
 
 
-def _joined(spans: Iterable[Span], masks: list[tuple[int, int]]) -> list[Span]:
+def _joined(spans: Iterable[SecretSpan], masks: list[tuple[int, int]]) -> list[SecretSpan]:
     """*spans* without those that only see a mask; what overlaps, masks too, is one span."""
     starts = [start for start, _ in masks]
-    joined: list[Span] = []
+    joined: list[SecretSpan] = []
     for span in sorted(_widened(spans, masks, starts)):
         if joined and span.start < joined[-1].end:
             last = joined[-1]
             order, kind = min((last.order, last.kind), (span.order, span.kind))
-            joined[-1] = Span(last.start, max(last.end, span.end), order, kind)
+            joined[-1] = SecretSpan(last.start, max(last.end, span.end), order, kind)
         else:
             joined.append(span)
     return joined
 
 
 def _widened(
-    spans: Iterable[Span], masks: list[tuple[int, int]], starts: list[int]
-) -> Iterator[Span]:
+    spans: Iterable[SecretSpan], masks: list[tuple[int, int]], starts: list[int]
+) -> Iterator[SecretSpan]:
     for span in spans:
         start, end = span.start, span.end
         before = bisect_right(starts, start) - 1
@@ -109,4 +109,4 @@ def _widened(
         behind = bisect_right(starts, end - 1) - 1
         if behind >= 0 and masks[behind][1] > end:
             end = masks[behind][1]
-        yield Span(start, end, span.order, span.kind)
+        yield SecretSpan(start, end, span.order, span.kind)

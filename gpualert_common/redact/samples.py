@@ -25,7 +25,7 @@ _ALPHABETS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SecretSample:
     """A line, the secrets in it, and the line around them: one piece more than secrets."""
 
     text: str
@@ -37,7 +37,7 @@ class Sample:
         return f"[redacted {kind}]".join(self.around)
 
 
-def expand(notation: str, draw: random.Random | None = None) -> Sample:
+def expand(notation: str, draw: random.Random | None = None) -> SecretSample:
     """The sample that *notation* describes, its letters drawn by *draw*, else always the same.
 
     Raises ValueError for an alphabet that does not exist.
@@ -51,4 +51,4 @@ def expand(notation: str, draw: random.Random | None = None) -> Sample:
         return "".join(source.choices(alphabet, k=int(match[2])))
 
     pieces = _MARKED.split(_FILL.sub(fill, notation))
-    return Sample("".join(pieces), tuple(pieces[1::2]), tuple(pieces[::2]))
+    return SecretSample("".join(pieces), tuple(pieces[1::2]), tuple(pieces[::2]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from gpualert_common import store
+from gpualert_common import record_locations
 from gpualert_common.errors import NoDurableLogError
 from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.record import (
@@ -69,8 +69,8 @@ def prepare(spec: RunSpec) -> Prepared:
     reserved, and the file and the directory are synced.  Raises NoDurableLogError otherwise.
     """
     tried: list[tuple[str, str]] = []
-    run_id = store.new_run_id()
-    for place in store.places(spec.state_dir):
+    run_id = record_locations.new_run_id()
+    for place in record_locations.places(spec.state_dir):
         try:
             return _prepare_at(place, run_id, spec, tried)
         except OSError as error:
@@ -79,7 +79,7 @@ def prepare(spec: RunSpec) -> Prepared:
 
 
 def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]) -> Prepared:
-    runs = os.path.join(place, store.RUNS)
+    runs = os.path.join(place, record_locations.RUNS)
     path = os.path.join(runs, run_id)
     try:
         record = Record.create(path, sync=spec.sync)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from prefect_gpualert.blocks import ChatChannel, MailChannel
     from prefect_gpualert.errors import TrainingFailed
     from prefect_gpualert.hooks import gpualert_hook
-    from prefect_gpualert.job import TrainingRun
     from prefect_gpualert.operation import TrainingOperation
     from prefect_gpualert.retries import retry_by_cause
     from prefect_gpualert.tasks import gpualert_run
+    from prefect_gpualert.training_run import TrainingRun
 
 __all__ = [
     "ChatChannel",
@@ -36,7 +36,7 @@ _HOMES = {
     "MailChannel": "prefect_gpualert.blocks",
     "TrainingFailed": "prefect_gpualert.errors",
     "TrainingOperation": "prefect_gpualert.operation",
-    "TrainingRun": "prefect_gpualert.job",
+    "TrainingRun": "prefect_gpualert.training_run",
     "gpualert_hook": "prefect_gpualert.hooks",
     "gpualert_run": "prefect_gpualert.tasks",
     "retry_by_cause": "prefect_gpualert.retries",

@@ -12,7 +12,7 @@ from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channel_config import channel_of
 from gpualert_common.notify.channel_secrets import resolve
 from gpualert_common.notify.channels import apprise, smtp
-from prefect_gpualert.dispatch import dispatches_to, in_thread
+from prefect_gpualert.sync_async import dispatches_to, in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

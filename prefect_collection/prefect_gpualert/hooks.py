@@ -23,8 +23,8 @@ from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.notify.channel_config import alerts_of_each
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
-from prefect_gpualert import alerts, trainings, untold
-from prefect_gpualert.following import Logger
+from prefect_gpualert import alerts, external_run, known_runs
+from prefect_gpualert.training import Logger
 
 DEADLINE_S = 15.0
 _MARGIN_S = 5.0
@@ -147,11 +147,11 @@ class _Alerting:
 
     def tell(self, of: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
         """Have every channel told of the end of that run."""
-        told = untold.told(run, of, state)
+        told = external_run.told(run, of, state)
         if isinstance(run, TaskRun):
-            found = trainings.of_task(run)
+            found = known_runs.of_task(run)
         else:
-            found = [] if told.completed else trainings.of_flow(run.id, self._state_dir)
+            found = [] if told.completed else known_runs.of_flow(run.id, self._state_dir)
         if told.completed:
             records, explained = found, bool(found)
         else:
@@ -159,14 +159,16 @@ class _Alerting:
         if not explained and (self._alerts is not None or self._problems):
             live = [one.run_id for one in found if one.ending is None]
             note = "".join(f"Training {run_id} has not ended yet.\n" for run_id in live)
-            records.append(untold.record_of(told, self._alerts, self._state_dir, note))
+            records.append(external_run.record_of(told, self._alerts, self._state_dir, note))
         if len(records) > _MOST_RECORDS:
             left_out = len(records) - _MOST_RECORDS
             self._log(f"No alert of {left_out} more trainings that failed", logging.WARNING)
         for record in records[-_MOST_RECORDS:]:
             self._send(record)
 
-    def _explain(self, told: untold.Told, found: list[Record]) -> tuple[list[Record], bool]:
+    def _explain(
+        self, told: external_run.FinishedRun, found: list[Record]
+    ) -> tuple[list[Record], bool]:
         """The runs that failed, and whether one of them is why the task or flow did."""
         raised = _raised(told.error)
         if raised is not None and raised.path not in [one.path for one in found]:
@@ -174,7 +176,7 @@ class _Alerting:
         # A time-out or a signal says nothing of its own: it ended a training, if there was one.
         own = isinstance(told.error, Exception) and not isinstance(told.error, TimeoutError)
         while True:
-            bad = [one for one in found if trainings.ended_badly(one)]
+            bad = [one for one in found if known_runs.ended_badly(one)]
             if own:
                 return bad, any(
                     one.spec.get("said") == told.said

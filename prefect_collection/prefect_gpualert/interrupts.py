@@ -31,7 +31,7 @@ _CANCELLED_LOOKS = 4
 thread waits for us handles it for as long as we let it wait."""
 
 
-class FlowEnded(TerminationSignal):
+class FlowEndedError(TerminationSignal):
     """Raised in a thread for what the main thread was told.  A crash for Prefect, not retried."""
 
 
@@ -51,11 +51,11 @@ class Interrupts:
     def check(self) -> None:
         """Raise TimeoutError or FlowEnded where the training must not go on."""
         if self._asked.is_set():
-            raise FlowEnded(SIGTERM)
+            raise FlowEndedError(SIGTERM)
         if threading.current_thread() is not threading.main_thread():
             handled = _handled_by_main_thread()
             if self._ends_the_flow(handled):
-                raise FlowEnded(SIGTERM) from handled
+                raise FlowEndedError(SIGTERM) from handled
         if self._timeout_s is not None and self._passed_s > self._timeout_s + _TIMEOUT_SLACK_S:
             raise TimeoutError(f"timeout of {self._timeout_s:g} second(s) exceeded")
 
@@ -70,7 +70,7 @@ class Interrupts:
             return "cancelled", "its flow run was cancelled"
         if any(type(one) is TerminationSignal for one in told):
             return "preempted", "its flow was told to end (SIGTERM)"
-        if isinstance(error, FlowEnded | CancelledError):
+        if isinstance(error, FlowEndedError | CancelledError):
             return "cancelled", "nobody waited for it any more"
         return "cancelled", f"its task was ended by {type(error).__name__}"
 

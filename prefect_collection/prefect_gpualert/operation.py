@@ -21,10 +21,10 @@ from pydantic import (
 from gpualert_common.errors import UsageError
 from prefect_gpualert import alerts
 from prefect_gpualert.command import command_line
-from prefect_gpualert.dispatch import dispatches_to, in_thread, interrupts
-from prefect_gpualert.following import Training, log_to
-from prefect_gpualert.job import TrainingRun
 from prefect_gpualert.prepare import settings_of, training_of
+from prefect_gpualert.sync_async import dispatches_to, in_thread, interrupts
+from prefect_gpualert.training import Training, log_to
+from prefect_gpualert.training_run import TrainingRun
 
 DOCUMENTATION_URL = "https://pypi.org/project/prefect-gpualert/"
 LOGO_URL = "https://raw.githubusercontent.com/PrefectHQ/prefect/420d0d6a78bb6df1fc18bcf188fdad43c1d22ea9/assets/block-logos/terminal.png"

@@ -15,7 +15,7 @@ from gpualert_common.api import make_spec
 from prefect_gpualert import alerts
 from prefect_gpualert.attempts import current_attempt
 from prefect_gpualert.contexts import current
-from prefect_gpualert.following import Logger, Show, Training
+from prefect_gpualert.training import Logger, Show, Training
 
 
 def settings_of(**given: Any) -> dict[str, config.Setting]:

@@ -19,7 +19,7 @@ from prefect_gpualert.owner import Owner, current_owner
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
-    from prefect_gpualert.posting import Poster
+    from prefect_gpualert.api_posts import Poster
 
 DEADLINE_S = 5.0
 """How long the end of a task waits for all of it."""
@@ -105,7 +105,7 @@ class Publication:
         return over
 
     def _its_poster(self) -> Poster:
-        from prefect_gpualert.posting import Poster  # what it needs takes a moment to import
+        from prefect_gpualert.api_posts import Poster  # what it needs takes a moment to import
 
         with self._making:
             if self._poster is None:

@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from prefect_gpualert import output, suspect
+from prefect_gpualert import output, suspicion
 from prefect_gpualert.command import command_line
 from prefect_gpualert.contexts import current
-from prefect_gpualert.dispatch import EitherTask, interrupts
-from prefect_gpualert.following import Training, ended_well, failure
 from prefect_gpualert.prepare import run_logger, settings_of, training_of
+from prefect_gpualert.sync_async import EitherTask, interrupts
+from prefect_gpualert.training import Training, ended_well, failure
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -105,7 +105,7 @@ def gpualert_run(
     if not ended_well(result):
         raise failure(result)
     value = _returned(result, training, return_all)
-    return suspect.completed(value, result.verdict) if _is_the_task() else value
+    return suspicion.completed(value, result.verdict) if _is_the_task() else value
 
 
 def _is_the_task() -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
-from gpualert_provider import deferred
+from gpualert_provider import deferred_run
 from gpualert_provider.exceptions import TrainingFailed
 from gpualert_provider.operators.gpualert import GPUAlertOperator
 from gpualert_provider.triggers import gpualert as triggers
@@ -238,7 +238,7 @@ def left(lab: Lab, *command: str, lease_s: float = 2.0, within_s: float = 5.0) -
     """The trigger of a run that an attempt has left."""
     attempt = Attempt(("task",), lease_s=lease_s, fingerprint=fingerprint(command, None, None))
     with RunHandle.launch(RunSpec(list(command), state_dir=str(lab.state)), attempt) as handle:
-        assert deferred.leave(handle.record, attempt, within_s)
+        assert deferred_run.leave(handle.record, attempt, within_s)
     return TrainingTrigger(handle.record.path, attempt.owner, attempt.number)
 
 

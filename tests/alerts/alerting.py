@@ -13,12 +13,12 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+from gpualert_common.external_run import record_run
 from gpualert_common.notify.entry import OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
-from gpualert_common.unsupervised import record_run
 from tests.supervised import Lab, until
 
 MAILBOX: dict[str, Any] = {"name": "mailbox", "kind": "mailbox", "settings": {}}

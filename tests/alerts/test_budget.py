@@ -11,13 +11,13 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpualert_common.external_run import record_run
 from gpualert_common.model import Bundle, Fate
 from gpualert_common.notify.compose import compose
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.mime import as_mail, fitted, within
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
-from gpualert_common.unsupervised import record_run
 
 NAMES = st.text(alphabet="abc .-_äß損\u202e'\"<&%", min_size=1, max_size=20).filter(
     lambda name: not name.startswith(".") and name.strip() == name

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gpualert_common.observe.series import Telemetry
-from gpualert_common.observe.source import PERIOD_S, Sample
-from gpualert_common.observe.telemetry import TELEMETRY, Writer, is_counter
 from gpualert_common.record import Record
+from gpualert_common.telemetry.series import Telemetry
+from gpualert_common.telemetry.source import PERIOD_S, Sample
+from gpualert_common.telemetry.storage import TELEMETRY, TelemetryWriter, is_counter
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
 from tests.benchmarks.restraint import descendants
@@ -55,7 +55,7 @@ def measure_telemetry(bench: Bench) -> Row:
     row = Row(f"9b. telemetry of {GPUS} GPUs, {DAYS} days of looks written at simulated times")
     record = Record.create(str(bench.scratch / "month"), sync=False)
     path = Path(record.path) / TELEMETRY
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     looks = bench.amount(DAYS * LOOKS_A_DAY, 2000)
     sizes, cpu_s = [], time.process_time()
     for number, seen in enumerate(_looks(bench, looks)):

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpualert_common import collect
+from gpualert_common import artifacts
 from gpualert_common.redact import Redactor
 from tests.collect.workplace import TOKEN, Workplace
 
 
 def tail(place: Workplace, most: int = 100_000) -> bytes:
     """The end of the only log."""
-    ((name, content),) = collect.log_tail(place.record, Redactor(), most)
+    ((name, content),) = artifacts.log_tail(place.record, Redactor(), most)
     assert name == "output.log"
     return content
 
 
 def lines(place: Workplace, most: int = 40) -> tuple[str, ...]:
     """The last lines."""
-    return collect.log_lines(place.record, Redactor(), most)
+    return artifacts.log_lines(place.record, Redactor(), most)
 
 
 # -- as a file ---------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_two_logs(place: Workplace) -> None:
     place.describe(logs=("stdout.log", "stderr.log"))
     place.log(b"out\n", "stdout.log")
     place.log(b"err\n", "stderr.log")
-    ends = collect.log_tail(place.record, Redactor(), 1000)
+    ends = artifacts.log_tail(place.record, Redactor(), 1000)
     assert ends == (("stdout.log", b"out\n"), ("stderr.log", b"err\n"))
 
 

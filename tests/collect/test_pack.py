@@ -16,10 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpualert_common import collect
-from gpualert_common.collect import cutting, masking, pack
-from gpualert_common.collect.changed import Candidate
-from gpualert_common.collect.names import attachment_name, shown
+from gpualert_common import artifacts
+from gpualert_common.artifacts import masking, packer, truncation
+from gpualert_common.artifacts.changes import FileCandidate
+from gpualert_common.artifacts.file_names import attachment_name, shown
 from gpualert_common.model import Artifact, Bundle, Fate
 from gpualert_common.redact import Redactor
 from tests.collect.workplace import TOKEN, Workplace, candidate
@@ -220,7 +220,7 @@ def test_swapped_under_our_hands(place: Workplace, swap: str) -> None:
             file.parent.rmdir()
             file.parent.symlink_to(place.home / "secret")
     limits = {"files_bytes": 1000, "file_bytes": 1000, "files": 5}
-    bundle = pack.pack([one], **limits, redactor=Redactor(), deadline_s=60.0)
+    bundle = packer.pack([one], **limits, redactor=Redactor(), deadline_s=60.0)
     assert (only(bundle).fate, bundle.attachments) == (Fate.UNREADABLE, ())
 
 
@@ -338,10 +338,10 @@ def test_budget_holds(
         for number, (what, size, ending, asked, changed) in enumerate(files):
             path = Path(folder, f"{number % 3}-{number}{ending}")
             make(path, what, size)
-            candidates.append(Candidate(str(path), path.name, asked, changed, size))
+            candidates.append(FileCandidate(str(path), path.name, asked, changed, size))
         limits = {"files_bytes": files_bytes, "file_bytes": file_bytes, "files": most}
         deadline_s = 60.0 if has_time else 0.0
-        bundle = pack.pack(candidates, **limits, redactor=Redactor(), deadline_s=deadline_s)
+        bundle = packer.pack(candidates, **limits, redactor=Redactor(), deadline_s=deadline_s)
         check(bundle, **limits)
         assert sorted(row.path for row in bundle.artifacts) == sorted(
             one.path for one in candidates
@@ -407,7 +407,7 @@ def test_no_time_to_read(place: Workplace) -> None:
     """When the time is over what is left stays in place, and says why."""
     files = [place.write(f"{number}.json") for number in range(3)]
     limits = {"files_bytes": 1000, "file_bytes": 1000, "files": 5}
-    bundle = pack.pack(map(candidate, files), **limits, redactor=Redactor(), deadline_s=0.0)
+    bundle = packer.pack(map(candidate, files), **limits, redactor=Redactor(), deadline_s=0.0)
     assert {(row.fate, row.why) for row in bundle.artifacts} == {
         (Fate.LEFT_IN_PLACE, "no time was left to read it")
     }
@@ -426,7 +426,7 @@ def test_manifest(place: Workplace) -> None:
     place.write("a.json")
     Path(os.fsdecode(os.fsencode(place.cwd) + b"/caf\xe9.json")).write_text("{}")
     bundle = place.bundle("nothing.json")
-    manifest = json.loads(json.dumps(collect.manifest_json(bundle), ensure_ascii=False).encode())
+    manifest = json.loads(json.dumps(artifacts.manifest_json(bundle), ensure_ascii=False).encode())
     assert manifest["schema"] == 1
     fates = {row["name"]: row["fate"] for row in manifest["artifacts"]}
     assert fates == {"nothing.json": "vanished", "a.json": "attached", "caf\\xe9.json": "attached"}
@@ -496,11 +496,11 @@ def test_no_half_secret_at_a_cut(before: int, after: int, most: int, line: int) 
     text = b"." * before + b" " + TOKEN.encode() + b" " + b"." * after
     if line:
         text = b"\n".join(text[at : at + 5000] for at in range(0, len(text), 5000))
-    length = most + cutting.MARGIN_BYTES
+    length = most + truncation.MARGIN_BYTES
     if len(text) <= 2 * length:
         return
-    head = cutting.head_of(redactor.data(text[:length]), most)
-    tail = cutting.tail_of(redactor.data(text[-length:]), most)
+    head = truncation.head_of(redactor.data(text[:length]), most)
+    tail = truncation.tail_of(redactor.data(text[-length:]), most)
     assert len(head) <= most
     assert len(tail) <= most
     assert b"ghp_" not in head
@@ -540,7 +540,7 @@ def test_a_file_full_of_secrets(place: Workplace) -> None:
     """A file in which every line holds a secret is given up in time; it stays in place."""
     file = place.write("secrets.txt", f"password={TOKEN[:16]}\n".encode() * 500_000)
     limits = {"files_bytes": 1 << 20, "file_bytes": 1 << 20, "files": 5}
-    bundle = pack.pack([candidate(file)], **limits, redactor=Redactor(), deadline_s=0.2)
+    bundle = packer.pack([candidate(file)], **limits, redactor=Redactor(), deadline_s=0.2)
     assert only(bundle).why == "no time was left to read it"
 
 
@@ -551,8 +551,8 @@ def test_no_half_secret_at_an_edge(end: bytes) -> None:
     keys = end + KEY.replace(b"\n", b"\\n" if end == b" " else b"\n") * 30
     secret = TOKEN.encode()
     for shift in range(1, len(secret) - 8):
-        head = cutting.head_of(redactor.data(keys + end + secret[:-shift]), 40_000)
-        tail = cutting.tail_of(redactor.data(secret[shift:] + keys), 40_000)
+        head = truncation.head_of(redactor.data(keys + end + secret[:-shift]), 40_000)
+        tail = truncation.tail_of(redactor.data(secret[shift:] + keys), 40_000)
         assert secret[4:8] not in head
         assert secret[-8:] not in tail
 
@@ -562,5 +562,5 @@ def test_characters_stay_whole(text: str, most: int) -> None:
     """A cut through a text in UTF-8 goes between characters."""
     data = text.encode("utf-8", "replace")
     data.decode()
-    assert cutting.head_of(data, most, cut=False).decode() in data.decode()
-    assert cutting.tail_of(data, most, cut=False).decode() in data.decode()
+    assert truncation.head_of(data, most, cut=False).decode() in data.decode()
+    assert truncation.tail_of(data, most, cut=False).decode() in data.decode()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.collect import walk
-from gpualert_common.collect.survey import survey
+from gpualert_common.artifacts import walk
+from gpualert_common.artifacts.search import survey
 from gpualert_common.model import Fate
 from tests.collect.workplace import PROCESS, Workplace
 
@@ -468,7 +468,7 @@ def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
     hang.write_text(
         "import signal, sys, time\n"
         f"sys.path.insert(0, {str(Path(PROCESS).parents[2])!r})\n"
-        "from gpualert_common.collect import process\n"
+        "from gpualert_common.artifacts import process\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
         "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
         "process.restrain(1)\n"
@@ -481,11 +481,11 @@ def test_process_needs_little_of_us(place: Workplace) -> None:
     """The look loads nothing that it does not need: a training is running beside it."""
     probe = (
         f"import sys; sys.path.insert(0, {str(Path(PROCESS).parents[2])!r})\n"
-        "from gpualert_common.collect import process\n"
+        "from gpualert_common.artifacts import process\n"
         f"process.look({place.record.path!r})\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", probe], capture_output=True, text=True)
     heavy = {"re2", "dataclasses", "gzip", "hashlib", "jinja2", "inspect"}
     assert set(done.stdout.split()) & heavy == set(), done.stderr
-    assert "gpualert_common.collect.survey" in done.stdout
+    assert "gpualert_common.artifacts.search" in done.stdout

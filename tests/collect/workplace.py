@@ -9,17 +9,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpualert_common import collect
-from gpualert_common.collect import process
-from gpualert_common.collect.changed import Candidate, Changes, changed
-from gpualert_common.collect.pack import pack
+from gpualert_common import artifacts
+from gpualert_common.artifacts import snapshot_program
+from gpualert_common.artifacts.changes import Changes, FileCandidate, changed
+from gpualert_common.artifacts.packer import pack
 from gpualert_common.model import Artifact, Bundle
 from gpualert_common.record import SPEC, Record
 from gpualert_common.redact import Redactor
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 """Has the form of a secret, and is none."""
-PROCESS = process.__file__
+PROCESS = snapshot_program.__file__
 LONG_AGO_S = 3600.0
 
 
@@ -86,7 +86,7 @@ class Workplace:
         """What a message carries; ``globs`` stand in the launch record."""
         if globs:
             self.describe(*globs)
-        return collect.bundle(
+        return artifacts.bundle(
             self.record,
             Redactor(),
             files_bytes=files_bytes,
@@ -114,7 +114,7 @@ class Workplace:
         Path(self.record.log_path(name)).write_bytes(content)
 
 
-def candidate(path: Path) -> Candidate:
+def candidate(path: Path) -> FileCandidate:
     """A file as it is found: with the size that it has now."""
     size = path.lstat().st_size if os.path.lexists(path) else 1
-    return Candidate(str(path), path.name, size=size)
+    return FileCandidate(str(path), path.name, size=size)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.observe.source import names
+from gpualert_common.telemetry.source import names
 from tests.supervised import Lab, python
 
 ROOT = Path(__file__).parents[2]
@@ -51,9 +51,7 @@ def test_what_works_everywhere(lab: Lab) -> None:
 
 def test_the_table(lab: Lab) -> None:
     """People get a line for each source, and below it what is missing and what would help."""
-    broken = (
-        "from gpualert_common.observe.sources import kernel_log\nkernel_log.PATH = '/nowhere/kmsg'"
-    )
+    broken = "from gpualert_common.telemetry.sources import kernel_log\nkernel_log.PATH = '/nowhere/kmsg'"
     done = lab.call(python(DOCTOR.format(break_it=broken)), cwd=ROOT)
     lines = done.stdout.decode().splitlines()
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == names()
@@ -69,7 +67,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     broken = (
         "from gpualert_common.cli import doctor as module\n"
         "module.DEADLINE_S = 0.5\n"
-        "from gpualert_common.observe.sources import pressure\n"
+        "from gpualert_common.telemetry.sources import pressure\n"
         f"pressure.HOST = {str(lab.home)!r}"
     )
     findings = told(lab, broken)
@@ -92,7 +90,7 @@ def test_a_source_that_fails(lab: Lab, dies: str, why: str) -> None:
     """A source that raises anything, or takes its process along, is told; the rest is told too."""
     broken = (
         "import os\n"
-        "from gpualert_common.observe.sources import pressure\n"
+        "from gpualert_common.telemetry.sources import pressure\n"
         "def opens(path):\n"
         f"    {dies}\n"
         "pressure._stalls = opens"
@@ -107,7 +105,7 @@ def test_a_driver_that_prints(lab: Lab) -> None:
     """What a library prints while a source opens does not spoil the JSON."""
     broken = (
         "import os\n"
-        "from gpualert_common.observe.sources import pressure\n"
+        "from gpualert_common.telemetry.sources import pressure\n"
         "pressure._stalls = lambda path: os.write(1, b'driver speaking')"
     )
     assert told(lab, broken)["pressure"]["works"] is True

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.history import (
-    Filled,
     History,
+    IndexResult,
     PastRun,
     Spread,
     baseline,
@@ -30,8 +30,8 @@ from gpualert_common.history import (
     settle,
 )
 from gpualert_common.history.database import DEADLINE_S, Database
+from gpualert_common.history.pending import FOLDER
 from gpualert_common.history.runs import MOST, MOST_OF_ONE, NAME
-from gpualert_common.history.waiting import FOLDER
 from gpualert_common.record import EXIT, VERDICT, Record
 from tests.faults.conftest import small_disk
 from tests.supervised import Lab, lab, python, shell, until
@@ -574,7 +574,7 @@ def test_fork_keeps_nobody_out(place: str) -> None:
 
 def test_too_many_wait(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can take them in, no more than so many runs wait, and the next one is told."""
-    monkeypatch.setattr("gpualert_common.history.waiting.MOST", 3)
+    monkeypatch.setattr("gpualert_common.history.pending.MOST", 3)
     with others_having_it(place):
         told = [History.open(place).add(ended(n)) for n in range(5)]
     assert told[:3] == [""] * 3
@@ -743,7 +743,7 @@ def test_place_that_is_not_there(place: str) -> None:
     gone = f"{place}/gone"
     assert "No such file or directory" in History.open(gone).add(ended(1))
     assert History.open(gone).by_run() == {}
-    assert rebuild(gone) == Filled(0)
+    assert rebuild(gone) == IndexResult(0)
     assert os.listdir(place) == []
 
 
@@ -831,7 +831,7 @@ def test_history_is_made_from_the_records(lab: Lab) -> None:
     for path in lab.records():
         measure(Record.open(str(path)), gpus=4, steps=7)
     forget_history(lab)
-    assert rebuild(str(lab.state)) == Filled(3)
+    assert rebuild(str(lab.state)) == IndexResult(3)
     runs = list(History.open(str(lab.state)).by_run().values())
     assert [run.run_id for run in runs] == [path.name for path in lab.records()]
     assert [run.disposition for run in runs] == ["completed", "failed", "completed"]
@@ -841,7 +841,7 @@ def test_history_is_made_from_the_records(lab: Lab) -> None:
     assert [run.gpu_seconds for run in runs] == [4 * (run.duration_s or 0) for run in runs]
     first, second, third = (run.fingerprint for run in runs)
     assert first == third != second
-    assert rebuild(str(lab.state)) == Filled(0)
+    assert rebuild(str(lab.state)) == IndexResult(0)
 
 
 def forget_history(lab: Lab) -> None:
@@ -862,7 +862,7 @@ def test_records_that_are_passed_over(lab: Lab) -> None:
     (lab.state / "runs" / "empty").mkdir()
     live = lab.launch("sleep", "1000")
     forget_history(lab)
-    assert rebuild(str(lab.state)) == Filled(1)
+    assert rebuild(str(lab.state)) == IndexResult(1)
     assert list(History.open(str(lab.state)).by_run()) == [three.name]
     assert remember(Record.open(live.record.path)) == ""
     assert list(History.open(str(lab.state)).by_run()) == [three.name]
@@ -870,13 +870,13 @@ def test_records_that_are_passed_over(lab: Lab) -> None:
 
 def test_time_for_the_newest_only(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the time is short the newest records are read, and it is told how many are left."""
-    monkeypatch.setattr("gpualert_common.history.fill._AT_ONCE", 1)
+    monkeypatch.setattr("gpualert_common.history.indexing._AT_ONCE", 1)
     for _run in range(3):
         lab.run("true")
     forget_history(lab)
     clock = iter([0.0, 1.0, 2.0, 3.0])
-    monkeypatch.setattr("gpualert_common.history.fill._now", lambda: next(clock))
-    assert rebuild(str(lab.state), deadline_s=2.0) == Filled(1, left=2)
+    monkeypatch.setattr("gpualert_common.history.indexing._now", lambda: next(clock))
+    assert rebuild(str(lab.state), deadline_s=2.0) == IndexResult(1, left=2)
     assert list(History.open(str(lab.state)).by_run()) == [lab.records()[-1].name]
 
 

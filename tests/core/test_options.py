@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpualert_common.options import evaluates, options_of
+from gpualert_common.command_options import evaluates, options_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common import recover, store
+from gpualert_common import record_locations, recover
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 from tests.supervised import Lab, exit_of, shell, until
@@ -107,9 +107,9 @@ def test_more_records_than_descriptors(lab: Lab) -> None:
     for number in range(1200):
         (runs / f"20260101-000000-{number:06d}-0000").mkdir(mode=0o700)
     before = len(os.listdir("/proc/self/fd"))
-    assert sum(1 for _record in store.records(str(lab.state))) == 1200
+    assert sum(1 for _record in record_locations.records(str(lab.state))) == 1200
     assert len(os.listdir("/proc/self/fd")) == before
-    assert store.find("last", str(lab.state)).run_id == "20260101-000000-001199-0000"
+    assert record_locations.find("last", str(lab.state)).run_id == "20260101-000000-001199-0000"
 
 
 def test_an_unreadable_request_starves_nobody(lab: Lab) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpualert_common.judge import Judge
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.spec import Ending
 from tests.scenarios.logs import traceback
 
@@ -36,7 +36,7 @@ TO_BEGIN_WITH = {
 
 def family(said: str, *frames: str) -> str | None:
     """What is told of a log that ends so."""
-    judge = Judge()
+    judge = RunClassifier()
     judge.feed("output.log", f"starting\n{traceback(said, *frames)}".encode(), 0)
     ending = Ending(1.0, 2.0)
     ending.code = 1

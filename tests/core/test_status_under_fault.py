@@ -20,7 +20,7 @@ ENDINGS = {
     "is killed": (shell("echo bad; sleep 0.3; kill -9 $$"), 137, -9),
 }
 
-JUDGE = "from gpualert_common.judge import Judge\n"
+JUDGE = "from gpualert_common.classifier import RunClassifier\n"
 RAISES = "def broken(*a, **k): raise RuntimeError('broken on purpose')\n"
 LOOPS = "def broken(*a, **k):\n    while True: pass\n"
 SLEEPS = "import time\ndef broken(*a, **k): time.sleep(1000)\n"
@@ -29,7 +29,7 @@ LEAVES = "def broken(*a, **k): raise SystemExit(99)\n"
 NO_SPACE = "def broken(*a, **k): raise OSError(28, 'No space left on device')\n"
 
 BREAKS = {
-    "classifier cannot be imported": "import sys\nsys.modules['gpualert_common.judge'] = None\n",
+    "classifier cannot be imported": "import sys\nsys.modules['gpualert_common.classifier'] = None\n",
     "classifier raises when made": JUDGE + RAISES + "Judge.__init__ = broken\n",
     "classifier raises on a line": JUDGE + RAISES + "Judge.feed = broken\n",
     "classifier raises at the end": JUDGE + RAISES + "Judge.conclude = broken\n",

@@ -19,7 +19,7 @@ from gpualert_common.corpus.first_contact import (
     rules_digest,
 )
 from gpualert_common.errors import UsageError
-from gpualert_common.rulefiles import RULES_DIR_VARIABLE, shipped_directory
+from gpualert_common.rule_files import RULES_DIR_VARIABLE, shipped_directory
 from tests.corpus.conftest import MakeCorpus
 
 TODAY = "2026-03-11"

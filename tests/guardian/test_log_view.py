@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpualert_common.classifier import telling_lines
 from gpualert_common.guardian import Attempt, RunHandle, log_view
 from gpualert_common.guardian.log_view import LAST_LINES, MOST_LINE_BYTES, LogView
-from gpualert_common.judge import telling_lines
 from gpualert_common.spec import RunSpec
 from tests.supervised import Lab, python
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.observe.source import Event, Sample, Source, Subject, class_of
+from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent, class_of
 from tests.supervised import until
 
 MARK = "GPUALERT_MARK_of_a_test"
@@ -25,17 +25,17 @@ class Seen:
     """What one look saw."""
 
     samples: dict[str, dict[str, float]]
-    events: list[Event]
+    events: list[SourceEvent]
 
-    def of_kind(self, what: str) -> list[Event]:
+    def of_kind(self, what: str) -> list[SourceEvent]:
         """The events of one kind."""
         return [event for event in self.events if event.what == what]
 
 
-def subject(pid: int | None = None, **changed: Any) -> Subject:
+def subject(pid: int | None = None, **changed: Any) -> ObservedRun:
     """A run led by this process, of the present moment unless said otherwise."""
     given = {"started_at": time.time(), "record_path": "/nowhere/run", **changed}
-    return Subject("run", os.getpid() if pid is None else pid, MARK, **given)
+    return ObservedRun("run", os.getpid() if pid is None else pid, MARK, **given)
 
 
 def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
@@ -47,7 +47,7 @@ def look(source: Source) -> Seen:
     """Look once."""
     seen = list(source.look())
     samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}
-    return Seen(samples, [one for one in seen if isinstance(one, Event)])
+    return Seen(samples, [one for one in seen if isinstance(one, SourceEvent)])
 
 
 @contextmanager

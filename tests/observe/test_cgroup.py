@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.observe import cgroups, mounts
-from gpualert_common.observe.cgroups import groups_of, whereabouts
-from gpualert_common.observe.source import UnavailableError
+from gpualert_common.telemetry import cgroups, mounts
+from gpualert_common.telemetry.cgroups import groups_of, whereabouts
+from gpualert_common.telemetry.source import SourceUnavailableError
 from tests.observe import host
 from tests.observe.host import look
 from tests.supervised import python
@@ -260,7 +260,7 @@ def test_what_cannot_be_seen_is_unavailable(tree: Tree, path: str) -> None:
     """A group outside of what is mounted here is not taken for another one."""
     write(tree.mount(1, "memory", at="/docker/abc"), memory_v1(5 * MIB, 64 * MIB))
     tree.enter(f"3:memory:{path}")
-    with pytest.raises(UnavailableError) as caught:
+    with pytest.raises(SourceUnavailableError) as caught:
         host.opened("cgroup")
     assert caught.value.remedy
 
@@ -269,10 +269,10 @@ def test_a_leader_that_has_ended_is_unavailable() -> None:
     """Once the leader is gone nobody knows its cgroup; ours is not taken for it."""
     pid = os.spawnvp(os.P_NOWAIT, "true", ["true"])
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(SourceUnavailableError):
         host.opened("cgroup", pid)
     os.waitpid(pid, 0)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(SourceUnavailableError):
         host.opened("cgroup", pid)
 
 

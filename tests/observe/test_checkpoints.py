@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.observe.sources.checkpoints import MOST_ENTRIES, MOST_TOLD, survey
+from gpualert_common.telemetry.sources.checkpoints import MOST_ENTRIES, MOST_TOLD, survey
 
 NOW = time.time()
 BEFORE = NOW - 3600

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.observe import mounts
-from gpualert_common.observe.mounts import mount_of
-from gpualert_common.observe.source import Source
-from gpualert_common.observe.sources import disk
-from gpualert_common.observe.sources.disk import low_below
+from gpualert_common.telemetry import mounts
+from gpualert_common.telemetry.mounts import mount_of
+from gpualert_common.telemetry.source import Source
+from gpualert_common.telemetry.sources import disk
+from gpualert_common.telemetry.sources.disk import low_below
 from tests.observe import host
 from tests.observe.host import look
 from tests.supervised import Lab, python, until

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.observe.source import UnavailableError
 from gpualert_common.processes.procfs import parse_environment
+from gpualert_common.telemetry.source import SourceUnavailableError
 from tests.observe import host
 from tests.supervised import Lab, python, shell
 
@@ -168,7 +168,7 @@ def test_a_leader_that_has_ended() -> None:
     """Of a process that is gone nothing is told."""
     gone = subprocess.Popen(("true",))
     gone.wait()
-    with pytest.raises(UnavailableError):
+    with pytest.raises(SourceUnavailableError):
         host.opened("environment", gone.pid)
 
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.observe.kmsg import KERNEL, Reader, parse
-from gpualert_common.observe.source import Source, UnavailableError, class_of
-from gpualert_common.observe.sources import kernel_log
+from gpualert_common.telemetry.kmsg import KERNEL, KmsgReader, parse
+from gpualert_common.telemetry.source import Source, SourceUnavailableError, class_of
+from gpualert_common.telemetry.sources import kernel_log
 from tests.observe import host
 from tests.observe.host import Seen, look
 from tests.observe.kernel_lines import HITS, KILLED, LIMIT
@@ -59,14 +59,14 @@ def replies(*given: bytes | OSError) -> Callable[[], bytes]:
 
 def test_overwritten_records_are_counted() -> None:
     """A reader that was too slow goes on with the oldest record left, and knows how many went."""
-    reader = Reader(replies(b"6,7,1,-;a", BrokenPipeError(), b"6,19,2,-;b", b"6,20,3,-;c"))
+    reader = KmsgReader(replies(b"6,7,1,-;a", BrokenPipeError(), b"6,19,2,-;b", b"6,20,3,-;c"))
     assert [record.text for record in reader.records()] == ["a", "b", "c"]
     assert reader.lost == 11
 
 
 def test_a_read_that_fails_is_an_error() -> None:
     """A device that cannot be read any more is no empty one."""
-    reader = Reader(replies(b"6,7,1,-;a", PermissionError()))
+    reader = KmsgReader(replies(b"6,7,1,-;a", PermissionError()))
     with pytest.raises(PermissionError):
         list(reader.records())
 
@@ -234,7 +234,7 @@ def test_what_is_no_kernel_log_is_unavailable(
 ) -> None:
     """What a container has in its place, or nothing, is never "no fault"."""
     monkeypatch.setattr(kernel_log, "PATH", place(tmp_path))
-    with pytest.raises(UnavailableError) as caught:
+    with pytest.raises(SourceUnavailableError) as caught:
         class_of("kernel_log")(None)
     assert caught.value.why
     assert caught.value.remedy

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.observe.form import Message
-from gpualert_common.observe.kernel_messages import Messages
+from gpualert_common.telemetry.kernel_messages import KernelMessageParser
+from gpualert_common.telemetry.kernel_pattern import KernelMessage
 from tests.observe.kernel_lines import HITS, KILLED, LIMIT, NEAR_MISSES
 
 
-def told(*texts: str) -> list[Message]:
+def told(*texts: str) -> list[KernelMessage]:
     """What these records say, one after the other."""
-    messages = Messages()
+    messages = KernelMessageParser()
     return [*(one for text in texts for one in messages.feed(text)), *messages.end()]
 
 

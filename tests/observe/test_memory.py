@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.observe.source import UnavailableError
-from gpualert_common.observe.sources import memory
+from gpualert_common.telemetry.source import SourceUnavailableError
+from gpualert_common.telemetry.sources import memory
 from tests.observe import host
 from tests.observe.host import look
 from tests.observe.test_cgroup import MIB, Tree, memory_v2, tree, write
@@ -78,7 +78,7 @@ def test_no_limit(tree: Tree) -> None:
 def test_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the kernel's file is not there, it says so."""
     monkeypatch.setattr(memory, "MEMINFO", str(tmp_path / "absent"))
-    with pytest.raises(UnavailableError, match="absent cannot be read"):
+    with pytest.raises(SourceUnavailableError, match="absent cannot be read"):
         host.opened("memory")
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gpualert_common import run
-from gpualert_common.observe.series import Telemetry
 from gpualert_common.record import Record
+from gpualert_common.telemetry.series import Telemetry
 from tests.supervised import Lab, Supervised, breaking, python, shell, until
 
 WAITS = shell("echo ready; until [ -e go ]; do sleep 0.05; done; exit 3")
-OBSERVER = "observe/process.py"
+OBSERVER = "telemetry/sampler.py"
 
 
 @pytest.fixture

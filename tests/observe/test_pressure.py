@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.observe import cgroups, mounts
-from gpualert_common.observe.source import UnavailableError
-from gpualert_common.observe.sources import pressure
+from gpualert_common.telemetry import cgroups, mounts
+from gpualert_common.telemetry.source import SourceUnavailableError
+from gpualert_common.telemetry.sources import pressure
 from tests.observe import host
 from tests.observe.host import look
 
@@ -77,7 +77,7 @@ def test_the_group_of_the_run(
 def test_a_kernel_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are no such files it is unavailable, and what would help is said."""
     monkeypatch.setattr(pressure, "HOST", str(tmp_path / "none"))
-    with pytest.raises(UnavailableError) as caught:
+    with pytest.raises(SourceUnavailableError) as caught:
         host.opened("pressure")
     assert os.strerror(errno.ENOENT) in caught.value.why
     assert "psi=1" in caught.value.remedy

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.observe.ranks import Ranks
-from gpualert_common.observe.source import Event, Source, round_counter_s
-from gpualert_common.observe.sources.processes import Growing
-from gpualert_common.observe.waits import WINDOW_S, Waits
 from gpualert_common.processes import procfs
 from gpualert_common.processes.procfs import ProcessStat, read_stat
 from gpualert_common.processes.sampled_tree import SampledTree
+from gpualert_common.telemetry.idle_processes import WINDOW_S, IdleProcesses
+from gpualert_common.telemetry.rank_processes import RankProcesses
+from gpualert_common.telemetry.source import Source, SourceEvent, round_counter_s
+from gpualert_common.telemetry.sources.processes import LeakDetector
 from tests.observe import host
 from tests.observe.host import MARK, look
 from tests.supervised import Lab, python, shell, until
@@ -158,7 +158,7 @@ def test_used_time_and_bytes_only_grow(lab: Lab) -> None:
 
 def test_a_sum_over_comers_and_goers() -> None:
     """A counter keeps what the gone had, and adds what the others add."""
-    growing = Growing()
+    growing = LeakDetector()
     assert [growing.see(present) for present in (5, 8, 3, 4, 0, 2)] == [5, 8, 8, 9, 9, 11]
 
 
@@ -307,7 +307,7 @@ def test_two_of_one_rank(lab: Lab) -> None:
     """Where two processes could be the rank, the larger one is."""
     runs = [Run(lab, *python(WAIT), RANK="0") for _run in range(2)]
     members = {run.pid: member(run.pid, 1, rss=run.pid) for run in runs}
-    assert Ranks().among(members)["rank:0"].pid == max(members)
+    assert RankProcesses().among(members)["rank:0"].pid == max(members)
 
 
 # -- those that do nothing ---------------------------------------------------------------------
@@ -318,14 +318,14 @@ def using(cpu_s: float, state: str = "S") -> ProcessStat:
     return process_stat(os.getpid(), "python", state=state, cpu_s=cpu_s)
 
 
-def seen_at(waits: Waits, *looks: tuple[float, ProcessStat]) -> list[Event]:
+def seen_at(waits: IdleProcesses, *looks: tuple[float, ProcessStat]) -> list[SourceEvent]:
     """What is told over these looks of one rank."""
     return [event for at, one in looks for event in waits.see(at, {"rank:0": one}, [one])]
 
 
 def test_an_idle_rank_is_told_once() -> None:
     """A minute without work is an event with where it waits; work after it is another one."""
-    waits = Waits()
+    waits = IdleProcesses()
     assert seen_at(waits, (0, using(100)), (30, using(101))) == []
     (event,) = seen_at(waits, (WINDOW_S, using(102)))
     assert (event.what, event.of) == ("process_idle", "rank:0")
@@ -339,18 +339,20 @@ def test_an_idle_rank_is_told_once() -> None:
 
 def test_a_rank_that_works_a_little_is_not_idle() -> None:
     """A twentieth of a core is work."""
-    assert seen_at(Waits(), (0, using(0)), (WINDOW_S, using(3.1))) == []
+    assert seen_at(IdleProcesses(), (0, using(0)), (WINDOW_S, using(3.1))) == []
 
 
 def test_a_new_process_begins_anew() -> None:
     """The time of a rank that was started again is its own."""
     again = process_stat(1, "python")
-    assert seen_at(Waits(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again)) == []
+    assert (
+        seen_at(IdleProcesses(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again)) == []
+    )
 
 
 def test_a_blocked_process_is_told_once() -> None:
     """A minute in state D, at each look, is one event; a break in between starts anew."""
-    waits = Waits()
+    waits = IdleProcesses()
     busy = [(float(at), using(at * 1.0, "D")) for at in range(0, 55, 5)]
     assert seen_at(waits, *busy, (55.0, using(55, "R"))) == []
     events = seen_at(waits, *((float(at), using(at * 1.0, "D")) for at in range(60, 200, 5)))
@@ -387,7 +389,7 @@ def test_a_really_blocked_process(blocked: Run) -> None:
     assert found["leader"]["uninterruptible"] == 1
     one = read_stat(blocked.pid)
     assert one is not None
-    waits = Waits()
+    waits = IdleProcesses()
     list(waits.see(0, {}, [one]))
     (event,) = waits.see(WINDOW_S, {}, [one])
     assert event.fields["state"] == "D"

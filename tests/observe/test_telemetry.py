@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpualert_common.observe import telemetry
-from gpualert_common.observe.series import Series, Telemetry
-from gpualert_common.observe.source import PERIOD_S, Event, Sample
-from gpualert_common.observe.telemetry import DENSE, TIER, Writer
 from gpualert_common.record import Record
+from gpualert_common.telemetry import storage
+from gpualert_common.telemetry.series import Series, Telemetry
+from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
+from gpualert_common.telemetry.storage import DENSE, TIER, TelemetryWriter
 
 DAYS_30 = 30 * 86400
 
@@ -36,7 +36,7 @@ def gpu(**values: float) -> tuple[str, Sample]:
     return "nvml", Sample("gpu:0", values)
 
 
-def number(look: telemetry.Look, index: int, edge: str) -> float | None:
+def number(look: storage.Look, index: int, edge: str) -> float | None:
     """A number of GPU 0 in a look: what it was, or its ``low`` or ``high``."""
     row = (look.get(edge) or look["rows"])["gpu:0"]
     return row[index] if index < len(row) else None
@@ -44,7 +44,7 @@ def number(look: telemetry.Look, index: int, edge: str) -> float | None:
 
 def test_numbers_come_back(record: Record) -> None:
     """Each number is a series over time; one that a thing got later begins later."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     writer.add(10.0, [gpu(power_w=100.0), ("disk", Sample("disk:log", {"free_bytes": 7}))])
     writer.add(15.0, [gpu(power_w=200.0, ecc_total=3)])
     found = read(record)
@@ -58,7 +58,7 @@ def test_numbers_come_back(record: Record) -> None:
 
 def test_several_sources_of_one_thing(record: Record) -> None:
     """Two samples of a thing in one look are one row."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     writer.add(1.0, [gpu(a=1), gpu(b=2)])
     found = read(record)
     assert (found.series("gpu:0", "a").last, found.series("gpu:0", "b").last) == (1, 2)
@@ -66,11 +66,11 @@ def test_several_sources_of_one_thing(record: Record) -> None:
 
 def test_events_and_sources_come_back(record: Record) -> None:
     """With their fields, and their own time where they have one."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     writer.tell_source("nvml", available=True, facts={"driver": "999.1"})
     writer.tell_source("kernel_log", available=False, why="no right", remedy="be root")
-    writer.add(5.0, [("nvml", Event("xid", "gpu:3", "Xid 79", {"xid": 79}, at=4.5))])
-    writer.add(9.0, [("nvml", Event("gpu_lost", "gpu:3", "lost"))])
+    writer.add(5.0, [("nvml", SourceEvent("xid", "gpu:3", "Xid 79", {"xid": 79}, at=4.5))])
+    writer.add(9.0, [("nvml", SourceEvent("gpu_lost", "gpu:3", "lost"))])
     found = read(record)
     assert found.sources["nvml"].facts == {"driver": "999.1"}
     assert (found.sources["kernel_log"].available, found.sources["kernel_log"].remedy) == (
@@ -84,10 +84,10 @@ def test_events_and_sources_come_back(record: Record) -> None:
 
 def test_read_goes_on_where_it_was(record: Record) -> None:
     """A second read takes in what is new; a line that is being written is left for the next."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     writer.add(1.0, [gpu(x=1)])
     found = read(record)
-    with open(Path(record.path) / telemetry.TELEMETRY, "ab") as file:
+    with open(Path(record.path) / storage.TELEMETRY, "ab") as file:
         file.write(b'{"at":2,"n":1,"rows":{"gpu:0"')
         file.flush()
         found.read(record)
@@ -99,7 +99,7 @@ def test_read_goes_on_where_it_was(record: Record) -> None:
 
 def test_what_is_no_telemetry(record: Record) -> None:
     """Lines of anybody else, of a later release, or of nothing, are passed over."""
-    path = Path(record.path) / telemetry.TELEMETRY
+    path = Path(record.path) / storage.TELEMETRY
     path.write_bytes(
         b'\xff\x00\n[1]\n{"rows":5}\n{"at":"x","rows":{}}\n{"source":{"new":1}}\n{"event":{}}\n'
         b'{"columns":{"gpu:0":["x"]}}\n{"at":1,"n":1,"rows":{"gpu:0":[4]}}\n'
@@ -117,7 +117,7 @@ def test_nothing_there(record: Record) -> None:
 
 def test_numbers_that_are_none(record: Record) -> None:
     """What is not finite is no number of a machine."""
-    Writer(record).add(1.0, [gpu(x=math.nan, y=math.inf, z=1)])
+    TelemetryWriter(record).add(1.0, [gpu(x=math.nan, y=math.inf, z=1)])
     found = read(record)
     assert not found.series("gpu:0", "x")
     assert found.series("gpu:0", "z").last == 1
@@ -125,13 +125,13 @@ def test_numbers_that_are_none(record: Record) -> None:
 
 def test_long_runs_are_bounded(record: Record) -> None:
     """The file stays small, the newest hour is whole, and no extreme and no count is lost."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     looks = 20_000
     for look in range(looks):
         watts = {12_345: 900.0, 4_321: 5.0}.get(look, 300.0 + look % 7)
         writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
     tiers = math.ceil(math.log2(looks / TIER)) + 1
-    lines = (Path(record.path) / telemetry.TELEMETRY).read_bytes().count(b"\n")
+    lines = (Path(record.path) / storage.TELEMETRY).read_bytes().count(b"\n")
     assert lines < DENSE + TIER * (tiers + 1)
     found = read(record)
     power = found.series("gpu:0", "power_w")
@@ -145,13 +145,13 @@ def test_long_runs_are_bounded(record: Record) -> None:
 @pytest.mark.e2e
 def test_a_month_is_bounded(record: Record) -> None:
     """After 30 days of looks the file is small, and a peak of each day is still told."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     looks, a_day = int(DAYS_30 / PERIOD_S), int(86_400 / PERIOD_S)
     for look in range(looks):
         day, moment = divmod(look, a_day)
         watts = 500.0 + day if moment == 1234 else 300.0 + look % 7
         writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
-    assert (Path(record.path) / telemetry.TELEMETRY).stat().st_size < 500_000
+    assert (Path(record.path) / storage.TELEMETRY).stat().st_size < 500_000
     found = read(record)
     power = found.series("gpu:0", "power_w")
     assert found.looks == looks
@@ -162,11 +162,11 @@ def test_a_month_is_bounded(record: Record) -> None:
 
 def test_torn_lines_are_thinned_too(record: Record) -> None:
     """A line that was cut off as the disk was full costs itself, wherever it stands."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     for look in range(4 * DENSE):
         writer.add(look * PERIOD_S, [gpu(x=look)])
         if look % 50 == 0:
-            with open(Path(record.path) / telemetry.TELEMETRY, "ab") as file:
+            with open(Path(record.path) / storage.TELEMETRY, "ab") as file:
                 file.write(b'{"at":%d,"n":1,"rows":{"gpu:0"' % look)
     writer.thin()
     found = read(record)
@@ -178,14 +178,14 @@ def test_torn_lines_are_thinned_too(record: Record) -> None:
 @settings(max_examples=50, deadline=None)
 def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
     """However looks are merged, the extremes, the last value and the number of looks stand."""
-    looks: list[telemetry.Look] = [
+    looks: list[storage.Look] = [
         {"at": float(n), "n": 1, "rows": {"gpu:0": [value, n]}} for n, value in enumerate(values)
     ]
     columns = {"gpu:0": ["gauge", "counter_total"]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(telemetry, "DENSE", 8)
-        patch.setattr(telemetry, "TIER", 4)
-        thin = telemetry.thinned(looks, columns)
+        patch.setattr(storage, "DENSE", 8)
+        patch.setattr(storage, "TIER", 4)
+        thin = storage.thinned(looks, columns)
     assert sum(look["n"] for look in thin) == len(looks)
     assert len(thin) <= 8 + 4 * 6
     known = [value for value in values if value is not None]
@@ -200,8 +200,8 @@ def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
 
 def test_next_writer_goes_on(record: Record) -> None:
     """One that takes the place of another keeps its columns in their order."""
-    Writer(record).add(1.0, [gpu(a=1, b=2)])
-    Writer(record).add(2.0, [gpu(b=3)])
+    TelemetryWriter(record).add(1.0, [gpu(a=1, b=2)])
+    TelemetryWriter(record).add(2.0, [gpu(b=3)])
     found = read(record)
     assert list(found.series("gpu:0", "b").value) == [2, 3]
     assert list(found.series("gpu:0", "a").value) == [1]

@@ -18,9 +18,9 @@ from prefect_gpualert import gpualert_hook
 from prefect_shell import ShellOperation  # type: ignore[import-untyped]
 
 from gpualert_common.errors import ConfigError
+from gpualert_common.external_run import record_run
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
-from gpualert_common.unsupervised import record_run
 from tests.alerts.alerting import queued, states
 from tests.alerts.faults import mail_process, mail_target
 from tests.prefect.running import records

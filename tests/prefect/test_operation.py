@@ -23,8 +23,8 @@ from prefect_gpualert import (
     gpualert_run,
     publishing,
 )
-from prefect_gpualert.following import Training
 from prefect_gpualert.interrupts import Interrupts
+from prefect_gpualert.training import Training
 from pydantic import SecretStr, ValidationError
 
 from gpualert_common.errors import SupersededError, UsageError

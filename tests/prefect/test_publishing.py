@@ -284,7 +284,7 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """One artifact, updated while the training runs, and whole when it has ended well."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
     shown: list[float] = []
-    from prefect_gpualert.posting import Poster
+    from prefect_gpualert.api_posts import Poster
 
     set_progress = Poster._set_progress
 
@@ -311,7 +311,7 @@ def test_no_progress_where_none_is_told(home: Path, monkeypatch: pytest.MonkeyPa
 
 def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has to end the flow does not wait for the API."""
-    from prefect_gpualert.posting import Poster
+    from prefect_gpualert.api_posts import Poster
 
     monkeypatch.setattr(Poster, "show_end", lambda *_args: time.sleep(30))
 
@@ -338,7 +338,7 @@ def test_what_is_missing_is_told_once(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever comes up in the threads, one warning says so, without secrets."""
-    from prefect_gpualert.posting import Poster
+    from prefect_gpualert.api_posts import Poster
 
     def broken(self: Poster, *_args: object) -> None:
         raise SystemExit(f"no more of {TOKEN}")

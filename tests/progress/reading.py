@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpualert_common.progress import (
-    Action,
+    CheckpointAction,
     Progress,
     ProgressReader,
     Start,
@@ -76,5 +76,5 @@ def told(progress: Progress) -> Told:
 
 def saved_steps(progress: Progress) -> list[int]:
     """The steps at which checkpoints were saved."""
-    steps = (one.step for one in progress.checkpoints if one.action is Action.SAVED)
+    steps = (one.step for one in progress.checkpoints if one.action is CheckpointAction.SAVED)
     return [step for step in steps if step is not None]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.progress import Closing, Phase, Progress, Start, beginning_of
+from gpualert_common.progress import Phase, Progress, Start, TrainingEndKind, beginning_of
 from tests.progress.captured.capture import CASES, HERE, page
 from tests.progress.reading import folders, read_folder, saved_steps, told
 
@@ -194,15 +194,15 @@ def test_checkpoints(name: str, steps: list[int]) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("hf5-healthy", Closing.SUMMARY),
-        ("pl26-tqdm", Closing.FINISHED),
-        ("pl26-undertrained", Closing.STEP_LIMIT),
-        ("keras-v1-terminated", Closing.DIVERGED),
-        ("keras-v2-terminated", Closing.DIVERGED),
-        ("tf-nan", Closing.DIVERGED),
+        ("hf5-healthy", TrainingEndKind.SUMMARY),
+        ("pl26-tqdm", TrainingEndKind.FINISHED),
+        ("pl26-undertrained", TrainingEndKind.STEP_LIMIT),
+        ("keras-v1-terminated", TrainingEndKind.DIVERGED),
+        ("keras-v2-terminated", TrainingEndKind.DIVERGED),
+        ("tf-nan", TrainingEndKind.DIVERGED),
     ],
 )
-def test_endings(name: str, kind: Closing) -> None:
+def test_endings(name: str, kind: TrainingEndKind) -> None:
     """What the framework says at its end is known, with its line."""
     assert [ending.kind for ending in of(name).endings] == [kind]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.progress import Closing, Progress, Start, beginning_of
+from gpualert_common.progress import Progress, Start, TrainingEndKind, beginning_of
 from tests.progress.composed.compose import INTERVAL, RESUMED_AT, TOTAL, VARIANTS, compose
 from tests.progress.reading import folders, read_folder, saved_steps, told
 
@@ -66,7 +66,7 @@ def test_nan(framework: str) -> None:
     assert of(f"{framework}-healthy").counts.non_finite == 0
     progress = of(f"{framework}-nan")
     told_nan = progress.counts.non_finite > 0
-    assert told_nan or Closing.DIVERGED in [one.kind for one in progress.endings]
+    assert told_nan or TrainingEndKind.DIVERGED in [one.kind for one in progress.endings]
 
 
 @pytest.mark.parametrize("framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling"])
@@ -107,7 +107,7 @@ def test_loss_scaling() -> None:
     assert of("deepspeed-scaling-healthy").counts.overflows == 2
     assert of("deepspeed-scaling-healthy").counts.non_finite == 0
     endings = of("deepspeed-scaling-nan").endings
-    assert [one.kind for one in endings] == [Closing.DIVERGED]
+    assert [one.kind for one in endings] == [TrainingEndKind.DIVERGED]
 
 
 def test_times_of_the_lines() -> None:

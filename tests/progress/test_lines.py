@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gpualert_common.progress import Closing, Progress, Start, beginning_of
+from gpualert_common.progress import Progress, Start, TrainingEndKind, beginning_of
 from tests.progress.reading import read
 
 ONE_STEP = {
@@ -265,7 +265,7 @@ def test_losses_that_need_not_fall(line: str) -> None:
 def test_words_of_an_early_stop(line: str) -> None:
     """That somebody asked for an end is heard."""
     (ending,) = read(f"step 5 loss 0.3\n{line}\n".encode()).endings
-    assert ending.kind is Closing.EARLY_STOP
+    assert ending.kind is TrainingEndKind.EARLY_STOP
 
 
 @pytest.mark.parametrize(
@@ -283,8 +283,10 @@ def test_words_that_stop_nothing(line: str) -> None:
     assert read(f"step 5 loss 0.3\n{line}\n".encode()).endings == ()
 
 
-@pytest.mark.parametrize(("step", "kind"), [(0, Closing.NO_BATCHES), (70, Closing.INTERRUPTED)])
-def test_a_trainer_without_a_sample(step: int, kind: Closing) -> None:
+@pytest.mark.parametrize(
+    ("step", "kind"), [(0, TrainingEndKind.NO_BATCHES), (70, TrainingEndKind.INTERRUPTED)]
+)
+def test_a_trainer_without_a_sample(step: int, kind: TrainingEndKind) -> None:
     """Transformers says so, and ends with 0."""
     said = "There seems not to be a single sample in your epoch_iterator, stopping training at step"
     (ending,) = read(f"{said} {step}! This is expected if ...\n".encode()).endings

@@ -22,17 +22,17 @@ from gpualert_common.progress import (
     timed,
     to_json,
 )
-from gpualert_common.progress.clock import stamp_of
-from gpualert_common.progress.thinning import MOST_POINTS, NON_FINITE_POINTS, Series
-from gpualert_common.progress.words import chart
+from gpualert_common.progress.description import chart
+from gpualert_common.progress.thinning import MOST_POINTS, NON_FINITE_POINTS, PointSeries
+from gpualert_common.progress.timestamps import stamp_of
 from tests.progress.reading import folders, read, read_folder
 
 ALL = [*folders("captured"), *folders("composed")]
 
 
-def series(losses: list[float]) -> Series:
+def series(losses: list[float]) -> PointSeries:
     """A series of points with these losses."""
-    found = Series()
+    found = PointSeries()
     for i, loss in enumerate(losses):
         found.add(Point("a.log", i + 1, i, step=i, loss=loss))
     return found

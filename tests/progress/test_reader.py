@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpualert_common.classify.lines import LINE_CAP
 from gpualert_common.progress import ProgressReader
-from gpualert_common.progress.formats._interface import Finding, Line, parsers
+from gpualert_common.progress.formats._interface import Finding, ProgressLine, parsers
 from gpualert_common.progress.reader import BLOCK_BYTES, DENSE_LINES, TAIL_BYTES
 from tests.progress.reading import folders, read
 
@@ -102,7 +102,7 @@ def test_a_gap_and_a_repetition() -> None:
 def test_a_format_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """A format that raises is named in a note, and the others read on."""
 
-    def fail(_: object, line: Line) -> list[Finding]:
+    def fail(_: object, line: ProgressLine) -> list[Finding]:
         raise ZeroDivisionError(line.excerpt)
 
     monkeypatch.setattr(parsers()["transformers"], "read", fail)

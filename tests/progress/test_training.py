@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpualert_common.progress import Progress, Training
-from gpualert_common.progress.training import WHOLE_BYTES
+from gpualert_common.progress import Progress, TrainingLogs
+from gpualert_common.progress.training_logs import WHOLE_BYTES
 
 LINE = "step {} loss {:.6f} and what else a chatty program says of it in some 200 letters {}\n"
 STEPS = 200_000
@@ -13,7 +13,7 @@ STEPS = 200_000
 
 def told(log: bytes, piece_bytes: int) -> Progress:
     """What is read of a log that comes in pieces of that size."""
-    training = Training()
+    training = TrainingLogs()
     for offset in range(0, len(log), piece_bytes):
         training.feed("output.log", log[offset : offset + piece_bytes], offset)
     found = training.finish()
@@ -43,7 +43,7 @@ def test_flood(flood: bytes) -> None:
 
 def test_log_that_begins_anew() -> None:
     """Of a log that was truncated, what came before is forgotten."""
-    training = Training()
+    training = TrainingLogs()
     training.feed("output.log", b"step 500 loss 0.5\n", 0)
     training.begin_anew("output.log")
     training.feed("output.log", b"step 1 loss 2.5\n", 0)
@@ -54,4 +54,4 @@ def test_log_that_begins_anew() -> None:
 
 def test_nothing_was_read() -> None:
     """Without a log there is no progress."""
-    assert Training().finish() is None
+    assert TrainingLogs().finish() is None

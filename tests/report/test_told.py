@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.judge import Judge
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Shown, Told, Unmasked, markdown, speaker, terminal, told_of
 from gpualert_common.report.words import columns
@@ -47,7 +47,7 @@ LOGS = {
 
 def verdict_of(log: str, code: int) -> dict[str, Any]:
     """What is said of this log and this status."""
-    judge = Judge()
+    judge = RunClassifier()
     judge.feed("output.log", log.encode(), 0)
     ending = Ending(0.0)
     ending.code = code

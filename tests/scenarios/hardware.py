@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from gpualert_common.diagnose.xids import XIDS, Owner
-from gpualert_common.observe.source import Event
+from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.logs import falling, hugging_face, of_rank, some_steps, traceback
 from tests.scenarios.scene import Card, Curve, Scene, flat, pci, rising, steps
@@ -26,16 +26,16 @@ FATAL = [number for number, xid in XIDS.items() if xid.owner is Owner.HARDWARE]
 OF_THE_PROGRAM = [number for number, xid in XIDS.items() if xid.owner is Owner.APPLICATION]
 
 
-def xid(number: int, index: int, by: str = "kernel_log") -> Event:
+def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:
     """An Xid as the kernel's log or NVML tells it."""
     if by == "nvml":
-        return Event("xid", f"gpu:{index}", f"Xid {number}", {"xid": number, "gpu": index})
+        return SourceEvent("xid", f"gpu:{index}", f"Xid {number}", {"xid": number, "gpu": index})
     place = pci(index)
     text = f"NVRM: Xid (PCI:{place}): {number}, pid='<unknown>', name=<unknown>"
-    return Event("xid", f"pci:{place}", text, {"xid": number, "pci": place})
+    return SourceEvent("xid", f"pci:{place}", text, {"xid": number, "pci": place})
 
 
-def told(number: int, index: int, at: float) -> list[tuple[str, float, Event]]:
+def told(number: int, index: int, at: float) -> list[tuple[str, float, SourceEvent]]:
     """The same as both sources tell it."""
     return [(by, at, xid(number, index, by)) for by in ("kernel_log", "nvml")]
 
@@ -65,7 +65,7 @@ def fatal_xid(chance: Random) -> Scene:
 @scenario("B2", "gpu_hardware")
 def lost_gpu_in_a_collective(chance: Random) -> Scene:
     """A GPU falls off the bus; what is left of the run waits for it until the watchdog ends it."""
-    lost = Event("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
+    lost = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
     events = [*told(79, 0, _soon(chance)), ("nvml", 0.99, lost)]
     return Scene(cards=_cards(8), code=-6, log=NCCL.format(rank=3), events=events)
 

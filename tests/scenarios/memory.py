@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from gpualert_common.observe.source import Event
+from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.logs import falling, of_rank, plain, some_steps, traceback
 from tests.scenarios.scene import GIB, PID, STRANGER, Card, Curve, Scene, flat, steps
@@ -21,12 +21,12 @@ CUDA_OOM = (
 )
 
 
-def _oom(pid: int, cgroup: str | None = None, kind: str = "cgroup") -> Event:
+def _oom(pid: int, cgroup: str | None = None, kind: str = "cgroup") -> SourceEvent:
     fields = {"pid": pid, "process": "python3", "limit_kind": kind, "anon_rss_bytes": 30 * GIB}
     if cgroup is not None:
         fields |= {"task_memcg": cgroup, "oom_memcg": cgroup}
     text = f"the kernel killed process {pid} (python3): the limit was reached"
-    return Event("oom_kill", f"pid:{pid}", text, fields)
+    return SourceEvent("oom_kill", f"pid:{pid}", text, fields)
 
 
 def _late(chance: Random) -> float:
@@ -44,7 +44,9 @@ def leader_killed(chance: Random) -> Scene:
 def worker_killed(chance: Random) -> Scene:
     """The kernel kills a loader; the parent raises and leaves with 1."""
     worker = PID + chance.randint(1, 50)
-    seen = Event("processes_seen", "host:tree", "1 pt_data_worker", {"pids": {"pt": [worker]}})
+    seen = SourceEvent(
+        "processes_seen", "host:tree", "1 pt_data_worker", {"pids": {"pt": [worker]}}
+    )
     log = (
         f"RuntimeError: DataLoader worker (pid {worker}) is killed by signal: Killed.\n"
         if chance.random() < 0.5
@@ -65,7 +67,7 @@ def only_counted(chance: Random) -> Scene:
     """In a container without the kernel's log, the counter of its cgroup rises."""
     fields = {"path": "/job", "kills": 1, "own": True, "limit_bytes": chance.randint(8, 64) * GIB}
     text = "processes killed for want of memory in cgroup /job: 1"
-    event = Event("cgroup_oom_kill", "cgroup", text, fields)
+    event = SourceEvent("cgroup_oom_kill", "cgroup", text, fields)
     events = [("cgroup", _late(chance), event)]
     return Scene(code=chance.choice((SIGKILL, 137)), missing=["kernel_log"], events=events)
 
@@ -84,7 +86,7 @@ def peers_complain(chance: Random) -> Scene:
         "[rank0]: RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:534] Connection closed by "
         "peer [10.0.0.4]:51834\n"
     )
-    seen = Event("processes_seen", "host:tree", "2 python3", {"pids": {"python3": [rank]}})
+    seen = SourceEvent("processes_seen", "host:tree", "2 python3", {"pids": {"python3": [rank]}})
     events = [("processes", 0.2, seen), ("kernel_log", _late(chance), _oom(rank, "/job"))]
     return Scene(code=1, log=log, events=events)
 
@@ -124,7 +126,7 @@ def silent_without_a_log(chance: Random) -> Scene:
 def other_group_killed(chance: Random) -> Scene:
     """The group above counts a kill that may have been anybody's."""
     fields = {"path": "/", "kills": 1, "own": False}
-    event = Event("cgroup_oom_kill", "cgroup", "processes killed in cgroup /: 1", fields)
+    event = SourceEvent("cgroup_oom_kill", "cgroup", "processes killed in cgroup /: 1", fields)
     events = [("cgroup", _late(chance), event)]
     return Scene(code=SIGKILL, missing=["kernel_log"], events=events)
 

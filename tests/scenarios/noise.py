@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from gpualert_common.observe.source import Event
+from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.scene import GIB, STRANGER, Card, Scene, flat, pci
 
 _CHATTER = (
@@ -52,7 +52,7 @@ def _of_others(chance: Random) -> Card:
     return Card(used=False, memory=flat(0.0), others_bytes=held, load=flat(load), clock=flat(clock))
 
 
-def _moved(event: Event, shift: int) -> Event:
+def _moved(event: SourceEvent, shift: int) -> SourceEvent:
     kind, _, place = event.of.partition(":")
     fields = dict(event.fields)
     if "gpu" in fields:
@@ -78,7 +78,7 @@ def _with_chatter(log: str, chance: Random) -> str:
     return "".join(lines)
 
 
-def _of_a_stranger(scene: Scene, chance: Random) -> tuple[str, float, Event]:
+def _of_a_stranger(scene: Scene, chance: Random) -> tuple[str, float, SourceEvent]:
     """Something that the kernel said at any time, of what the run has nothing to do with."""
     at = chance.uniform(0.0, 1.0)
     unused = [index for index, card in enumerate(scene.cards) if not card.used]
@@ -90,13 +90,15 @@ def _of_a_stranger(scene: Scene, chance: Random) -> tuple[str, float, Event]:
         "oom_memcg": "/system/other",
     }
     kinds = [
-        Event("oom_kill", f"pid:{killed['pid']}", "the kernel killed a stranger", killed),
-        Event("segfault", "pid:901", "cron[901]: segfault in libc", {"pid": 901}),
-        Event("link_up", "net:eth1", "eth1: link up", {}),
+        SourceEvent("oom_kill", f"pid:{killed['pid']}", "the kernel killed a stranger", killed),
+        SourceEvent("segfault", "pid:901", "cron[901]: segfault in libc", {"pid": 901}),
+        SourceEvent("link_up", "net:eth1", "eth1: link up", {}),
     ]
     if unused:
         index = chance.choice(unused)
         number = chance.choice((13, 31, 43, 48, 63, 79, 94))
         fields = {"xid": number, "pci": pci(index)}
-        kinds.append(Event("xid", f"pci:{pci(index)}", f"NVRM: Xid {number} elsewhere", fields))
+        kinds.append(
+            SourceEvent("xid", f"pci:{pci(index)}", f"NVRM: Xid {number} elsewhere", fields)
+        )
     return "kernel_log", at, chance.choice(kinds)

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpualert_common import recover, store
-from gpualert_common.observe.source import PERIOD_S, Event, Sample
-from gpualert_common.observe.telemetry import Writer
+from gpualert_common import record_locations, recover
 from gpualert_common.record import EXIT, SPEC, Record
 from gpualert_common.record.record import describe
 from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
+from gpualert_common.telemetry.storage import TelemetryWriter
 
 GIB = 1 << 30
 PID = 4000
@@ -106,7 +106,7 @@ class Scene:
     silent_s: float = 2.0
     cores: Curve = _ONE_CORE
     variables: dict[str, str] = field(default_factory=dict)
-    events: Sequence[tuple[str, float, Event]] = ()
+    events: Sequence[tuple[str, float, SourceEvent]] = ()
     missing: Sequence[str] = ()
     host: dict[str, Curve] = field(default_factory=dict)
     memory_cgroup: str = "/job"
@@ -124,7 +124,7 @@ class Scene:
         """Write it down."""
         now = time.time()
         began = now - self.seconds
-        run_id = store.new_run_id()
+        run_id = record_locations.new_run_id()
         record = Record.create(str(home / run_id), sync=False)
         spec = describe(
             RunSpec(self.command, cwd=str(home), custody=self.custody),
@@ -158,7 +158,7 @@ class Scene:
 
     def _look(self, record: Record, began: float) -> None:
         noise = random.Random(self.seed)
-        writer = Writer(record)
+        writer = TelemetryWriter(record)
         for name, facts in self._sources().items():
             if name in self.missing:
                 writer.tell_source(name, available=False, why="not here", remedy="")
@@ -170,7 +170,7 @@ class Scene:
         for look in range(looks + 1):
             part = look / max(1, looks)
             cpu_s += self.cores(part) * PERIOD_S
-            seen: list[tuple[str, Sample | Event]] = []
+            seen: list[tuple[str, Sample | SourceEvent]] = []
             if "nvml" not in self.missing:
                 for index, card in enumerate(self.cards):
                     seen += [("nvml", sample) for sample in card.look(index, part, noise)]
@@ -208,5 +208,5 @@ def pci(index: int) -> str:
     return f"0000:{index + 1:02x}:00"
 
 
-def _at(event: Event, when: float) -> Event:
-    return Event(event.what, event.of, event.text, event.fields, when)
+def _at(event: SourceEvent, when: float) -> SourceEvent:
+    return SourceEvent(event.what, event.of, event.text, event.fields, when)

@@ -10,8 +10,8 @@ import pytest
 
 from gpualert_common.diagnose.compared import as_source
 from gpualert_common.diagnose.measured import saves_of
-from gpualert_common.history import PastRun, Recalled
-from gpualert_common.progress import Action, Checkpoint, Progress
+from gpualert_common.history import EarlierRuns, PastRun
+from gpualert_common.progress import Checkpoint, CheckpointAction, Progress
 from tests.scenarios.history import OTHER, cards, printed, slow, tokens, usual
 from tests.scenarios.scene import Card, Scene, flat
 
@@ -142,7 +142,7 @@ def test_too_few_runs(count: int, said: str) -> None:
     """Of too few runs it is told how many there are, and how many it takes."""
     well = {"disposition": "completed", "cause": "none"}
     runs = tuple(PastRun(str(number), "x", 1.0, **well) for number in range(count))  # type: ignore[arg-type]
-    source = as_source(Recalled((*runs, PastRun("failed", "x", 1.0))))
+    source = as_source(EarlierRuns((*runs, PastRun("failed", "x", 1.0))))
     assert not source.available
     assert source.why.startswith(said)
     assert source.why.endswith("went well, and 3 are needed")
@@ -153,7 +153,7 @@ def test_number_of_checkpoints(every: int, saves: int) -> None:
     """Of more checkpoints than are kept the number is known by the steps between them."""
     steps = [number * every for number in range(1, saves + 1)]
     kept = steps if saves < 256 else [*steps[:128], *steps[-128:]]
-    told = tuple(Checkpoint(Action.SAVED, "x", 1, step, step) for step in kept)
+    told = tuple(Checkpoint(CheckpointAction.SAVED, "x", 1, step, step) for step in kept)
     assert saves_of(Progress(("x",), checkpoints=told)) == pytest.approx(saves, abs=1)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.judge import Judge
+from gpualert_common.classifier import RunClassifier
 from gpualert_common.notify.schedule import bring_warnings_up_to_date
-from gpualert_common.observe.source import Event
 from gpualert_common.record import SPEC, Record, describe
 from gpualert_common.spec import RunSpec, message_id
+from gpualert_common.telemetry.source import SourceEvent
 from tests.alerts.alerting import alerts, body, mails, outbox, script
 from tests.alerts.servers import mail_server
 from tests.observe.standin import Happening, Process, Scenario, environment, gpu
@@ -116,9 +116,9 @@ def test_recovered_and_withdrawn(lab: Lab) -> None:
 
 def dead_gpu(record: Record) -> None:
     """Write down what is seen of a run whose only GPU fell off the bus a while ago."""
-    ours = Event("processes_seen", "host:tree", "python", {"pids": {"python": [watched.PID]}})
-    fault = Event("xid", "gpu:0", "Xid 79 on GPU 0", {"xid": 79, "gpu": 0})
-    gone = Event("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
+    ours = SourceEvent("processes_seen", "host:tree", "python", {"pids": {"python": [watched.PID]}})
+    fault = SourceEvent("xid", "gpu:0", "Xid 79 on GPU 0", {"xid": 79, "gpu": 0})
+    gone = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
     idle = used_gpu(utilization_percent=watched.until(790, 95.0, 0.0))
     look(
         record,
@@ -153,13 +153,13 @@ def test_fault_and_silence(lab: Lab) -> None:
     os.utime(log, (began + 700, began + 700))
     record.append_event("launched", began, pid=watched.PID, start_ticks=1)
     dead_gpu(record)
-    events = Judge(record.spec, record).look()
+    events = RunClassifier(record.spec, record).look()
     for event in events:
         record.append_event(**event)
     by_kind = {event["kind"]: event["part_of"] for event in events}
     assert by_kind == {"xid": None, "gpu_idle": "xid", "log_silent": "xid"}
     assert [entry.about for entry in bring_warnings_up_to_date(record)] == ["early_xid"]
-    assert not Judge(record.spec, record).look()
+    assert not RunClassifier(record.spec, record).look()
 
 
 @pytest.mark.e2e

@@ -10,23 +10,23 @@ import pytest
 from gpualert_common.causes import CAUSES
 from gpualert_common.diagnose.early import FINE, Sign, every
 from gpualert_common.diagnose.evidence import Printing
-from gpualert_common.observe.source import Event
 from gpualert_common.progress import ProgressReader
+from gpualert_common.telemetry.source import SourceEvent
 from tests.warn.watched import GIB, Curves, Watched, processes, until, used_gpu
 
 MINUTE_S = 60.0
 OFTEN = Printing(moments=500, longest_pause_s=14.0)
 
 
-def xid(number: int, gpu: int = 0, ago_s: float = 20.0) -> tuple[str, float, Event]:
+def xid(number: int, gpu: int = 0, ago_s: float = 20.0) -> tuple[str, float, SourceEvent]:
     """An Xid as NVML tells it."""
     fields = {"xid": number, "gpu": gpu}
-    return "nvml", ago_s, Event("xid", f"gpu:{gpu}", f"Xid {number} on GPU {gpu}", fields)
+    return "nvml", ago_s, SourceEvent("xid", f"gpu:{gpu}", f"Xid {number} on GPU {gpu}", fields)
 
 
-def lost(gpu: int = 0, ago_s: float = 15.0) -> tuple[str, float, Event]:
+def lost(gpu: int = 0, ago_s: float = 15.0) -> tuple[str, float, SourceEvent]:
     """A GPU that does not answer any more."""
-    return "nvml", ago_s, Event("gpu_lost", f"gpu:{gpu}", f"GPU {gpu} is lost", {"gpu": gpu})
+    return "nvml", ago_s, SourceEvent("gpu_lost", f"gpu:{gpu}", f"GPU {gpu} is lost", {"gpu": gpu})
 
 
 def says(sign: Sign | None) -> str | None:

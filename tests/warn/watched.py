@@ -17,11 +17,11 @@ from gpualert_common.diagnose import early
 from gpualert_common.diagnose.early import Sign
 from gpualert_common.diagnose.evidence import Evidence, Observed, Printing
 from gpualert_common.model import ExitFacts
-from gpualert_common.observe.series import Telemetry
-from gpualert_common.observe.source import PERIOD_S, Event, Sample
-from gpualert_common.observe.telemetry import Writer
 from gpualert_common.progress import Progress
 from gpualert_common.record import Record
+from gpualert_common.telemetry.series import Telemetry
+from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
+from gpualert_common.telemetry.storage import TelemetryWriter
 
 GIB = 1 << 30
 PID = 4000
@@ -62,11 +62,11 @@ def look(
     curves: Curves,
     *,
     seconds: float = 2700.0,
-    events: Sequence[tuple[str, float, Event]] = (),
+    events: Sequence[tuple[str, float, SourceEvent]] = (),
     facts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Write down what was seen in the last *seconds*; events are (source, how long ago, event)."""
-    writer = Writer(record)
+    writer = TelemetryWriter(record)
     for source in SOURCES:
         writer.tell_source(source, available=True, facts=dict((facts or {}).get(source, {})))
     now = time.time()
@@ -82,12 +82,12 @@ def look(
                 row["cpu_seconds_total"] = cpu_s
             else:
                 row[name] = value
-        seen: list[tuple[str, Sample | Event]] = [
+        seen: list[tuple[str, Sample | SourceEvent]] = [
             (_source(of), Sample(of, values)) for of, values in rows.items()
         ]
         writer.add(now - age_s, seen)
     for source, ago_s, event in events:
-        told = Event(event.what, event.of, event.text, event.fields, now - ago_s)
+        told = SourceEvent(event.what, event.of, event.text, event.fields, now - ago_s)
         writer.add(now, [(source, told)])
 
 
@@ -104,7 +104,7 @@ class Watched:
     home: Path
     curves: Curves = field(default_factory=dict)
     seconds: float = 2700.0
-    events: Sequence[tuple[str, float, Event]] = ()
+    events: Sequence[tuple[str, float, SourceEvent]] = ()
     facts: Mapping[str, Mapping[str, Any]] | None = None
     silent_s: float = 1.0
     printing: Printing | None = None

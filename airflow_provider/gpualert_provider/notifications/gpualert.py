@@ -12,7 +12,7 @@ from gpualert_common import config
 from gpualert_common.notify.channel_config import alerts_of_each
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_provider import alerts
-from gpualert_provider.ended import Ended
+from gpualert_provider.finished_attempt import FinishedAttempt
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -71,7 +71,7 @@ class GPUAlertNotifier(BaseNotifier):
         if wanted is None:
             return []
         secrets: alerts.Secrets = given_secrets
-        ended = Ended.of(context)
+        ended = FinishedAttempt.of(context)
         record = ended.training(settings["state_dir"].value)
         if record is None:
             record = ended.recorded(wanted, settings["state_dir"].value)

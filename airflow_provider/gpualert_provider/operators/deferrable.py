@@ -27,8 +27,8 @@ from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
 from gpualert_common.recover import elsewhere
-from gpualert_provider import deferred
-from gpualert_provider.workplace import Workplace
+from gpualert_provider import deferred_run
+from gpualert_provider.working_directory import WorkingDirectory
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -60,14 +60,14 @@ class DeferrableOperator(BashOperator):
     command: Sequence[str] | None
     adopt_within: timedelta | float | None
     _killed: bool
-    _leftovers: list[Workplace]
+    _leftovers: list[WorkingDirectory]
     _retries: Retries
 
     # -- leaving it ------------------------------------------------------------------------
 
     def _make_way(self, spec: RunSpec, attempt: Attempt) -> None:
         """End what a cleared attempt left; raise AirflowFailException where nothing can be left."""
-        deferred.end_forsaken(attempt.key, attempt.number, spec.state_dir, self.log.info)
+        deferred_run.end_forsaken(attempt.key, attempt.number, spec.state_dir, self.log.info)
         if self.deferrable and ends_with_its_task():
             raise AirflowFailException(
                 "deferrable=True: this container ends with the task, and the training would end "
@@ -79,9 +79,9 @@ class DeferrableOperator(BashOperator):
         """Raise TaskDeferred once the guardian has agreed; return when somebody must follow it."""
         if not self.deferrable:
             return
-        within_s = max(deferred.AWAY_S, self._retries.adopt_within_s(self.adopt_within))
+        within_s = max(deferred_run.AWAY_S, self._retries.adopt_within_s(self.adopt_within))
         try:
-            agreed = deferred.leave(handle.record, attempt, within_s)
+            agreed = deferred_run.leave(handle.record, attempt, within_s)
         except (OSError, RecordError) as error:
             self.log.warning("The training cannot be left to a trigger: %s", error)
             agreed = False
@@ -159,7 +159,7 @@ class DeferrableOperator(BashOperator):
         attempt = self._attempt("")
         state_dir = config.load({}, given_as="argument")["state_dir"].value
         try:
-            left = deferred.find(event.get("record"), attempt.key, attempt.number, state_dir)
+            left = deferred_run.find(event.get("record"), attempt.key, attempt.number, state_dir)
             problem = "no run of this attempt is known there"
         except (GPUAlertError, OSError) as error:
             left, problem = None, str(error)
@@ -200,13 +200,13 @@ class DeferrableOperator(BashOperator):
         except (GPUAlertError, ValueError, TypeError) as error:
             self.log.warning("The channels of the alerts cannot be had: %s", error)
 
-    def _place_of(self, spec: dict[str, Any]) -> Workplace:
+    def _place_of(self, spec: dict[str, Any]) -> WorkingDirectory:
         """Where the run of this task worked, and whether that was made for it."""
         command = spec["command"]
         script = None
         if self.command is None and len(command) == 2:
             script = command[-1]
-        return Workplace(spec["cwd"], self.cwd is None, script)
+        return WorkingDirectory(spec["cwd"], self.cwd is None, script)
 
     # -- what the operator itself does -----------------------------------------------------
 
@@ -226,7 +226,7 @@ class DeferrableOperator(BashOperator):
     def _follow(self, handle: RunHandle) -> RunResult: ...
 
     @abstractmethod
-    def _give_up(self, error: BaseException, place: Workplace, grace_s: float) -> None: ...
+    def _give_up(self, error: BaseException, place: WorkingDirectory, grace_s: float) -> None: ...
 
     @abstractmethod
     def _judged(self, result: RunResult) -> SubprocessResult: ...

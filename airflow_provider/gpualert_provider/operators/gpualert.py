@@ -23,14 +23,14 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_provider import alerts, remembered, retries, stopping, xcom
+from gpualert_provider import alerts, retries, stopping, task_state, xcom
 from gpualert_provider.environment import without_airflows
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
 from gpualert_provider.identity import key_by_hand, key_of
 from gpualert_provider.links import VerdictLink
 from gpualert_provider.operators.deferrable import DeferrableOperator
 from gpualert_provider.output import last_line
-from gpualert_provider.workplace import Workplace
+from gpualert_provider.working_directory import WorkingDirectory
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -130,7 +130,7 @@ class GPUAlertOperator(DeferrableOperator):
         self._context: Context | None = None
         self._handle: RunHandle | None = None
         self.alert_secrets: alerts.Secrets = {}
-        self._leftovers: list[Workplace] = []
+        self._leftovers: list[WorkingDirectory] = []
         self._killed = False
         self._launching = False
 
@@ -210,14 +210,18 @@ class GPUAlertOperator(DeferrableOperator):
     def _run_inline_command(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
         text = str(self.bash_command)
         too_long = self.command is None and len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
-        return self._train(bash_path, env, Workplace.make(self.cwd, text if too_long else None))
+        return self._train(
+            bash_path, env, WorkingDirectory.make(self.cwd, text if too_long else None)
+        )
 
     def _run_rendered_script_file(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
-        return self._train(bash_path, env, Workplace.make(self.cwd, str(self.bash_command)))
+        return self._train(bash_path, env, WorkingDirectory.make(self.cwd, str(self.bash_command)))
 
     # -- a supervised run ------------------------------------------------------------------
 
-    def _train(self, bash: str, env: Mapping[str, str], place: Workplace) -> SubprocessResult:
+    def _train(
+        self, bash: str, env: Mapping[str, str], place: WorkingDirectory
+    ) -> SubprocessResult:
         """Launch, adopt or claim the training and follow it to its end."""
         command = [bash, "-c", str(self.bash_command)]
         if self.command is not None:
@@ -289,7 +293,7 @@ class GPUAlertOperator(DeferrableOperator):
         self.log.info("Command exited with return code %s", result.exit_code)
         return result
 
-    def _give_up(self, error: BaseException, place: Workplace, grace_s: float) -> None:
+    def _give_up(self, error: BaseException, place: WorkingDirectory, grace_s: float) -> None:
         """End the training because of ``error``, and wait for that within its grace.
 
         So the place that a task frees is free, and a next attempt finds nobody in it.
@@ -334,13 +338,13 @@ class GPUAlertOperator(DeferrableOperator):
             adopt_within_s=self._retries.adopt_within_s(self.adopt_within),
             is_last=not self._retries.left,
             fingerprint=same,
-            before=remembered.recall(self._context, self.log),
+            before=task_state.recall(self._context, self.log),
         )
 
     def _remember(self) -> None:
         assert self._context is not None
         assert self._handle is not None
-        remembered.remember(self._context, self._handle, self.log)
+        task_state.remember(self._context, self._handle, self.log)
 
     def _tell(self, state: str, *, final: bool, within_s: float | None = None) -> None:
         """Write down what became of the task, and wait for the alerts that are then due."""

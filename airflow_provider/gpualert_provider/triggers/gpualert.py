@@ -12,7 +12,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from gpualert_common.errors import RecordError
 from gpualert_common.processes.host import host_name
-from gpualert_provider import deferred
+from gpualert_provider import deferred_run
 from gpualert_provider.identity import name_among_states
 
 Result = TypeVar("Result")
@@ -57,7 +57,7 @@ class TrainingTrigger(BaseTrigger):
         self.number = number
         self.deadline = deadline
         self._fired = False
-        self._looking: asyncio.Future[deferred.Seen] | None = None
+        self._looking: asyncio.Future[deferred_run.DeferredRunState] | None = None
         self._seen_at = time.monotonic()
         self._beat = (0, time.monotonic())
 
@@ -98,10 +98,10 @@ class TrainingTrigger(BaseTrigger):
 
     # -- what is seen ----------------------------------------------------------------------
 
-    async def _look(self) -> deferred.Seen | None:
+    async def _look(self) -> deferred_run.DeferredRunState | None:
         """What a look shows; None while the disk does not answer, or not well."""
         if self._looking is None:
-            self._looking = in_thread(lambda: deferred.look(self.record, self.owner))
+            self._looking = in_thread(lambda: deferred_run.look(self.record, self.owner))
         done, _ = await asyncio.wait((self._looking,), timeout=DISK_S)
         if not done:
             return None
@@ -112,7 +112,7 @@ class TrainingTrigger(BaseTrigger):
             self.log.warning("The record %s could not be looked at: %s", self.record, error)
             return None
 
-    def _what(self, seen: deferred.Seen | None) -> str | None:
+    def _what(self, seen: deferred_run.DeferredRunState | None) -> str | None:
         """Why the worker is needed, or None."""
         now = time.monotonic()
         if seen is not None and seen.state in ("ended", "lost"):
@@ -153,7 +153,7 @@ class TrainingTrigger(BaseTrigger):
             return
         if state == "deferred":
             return
-        ending = in_thread(lambda: deferred.end(self.record, self.owner, self.number, state))
+        ending = in_thread(lambda: deferred_run.end(self.record, self.owner, self.number, state))
         try:
             if await asyncio.wait_for(ending, DISK_S):
                 self.log.info("The training is ended, since its task is %s", state or "cleared")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpualert_common.observe.series import Series
-from gpualert_common.observe.source import PERIOD_S
+from gpualert_common.telemetry.series import Series
+from gpualert_common.telemetry.source import PERIOD_S
 
 _LATE_S = 6 * PERIOD_S
 """A busy machine's looks come late; what is older than this says nothing of now."""

@@ -14,7 +14,7 @@ from gpualert_common.diagnose.early._sign import FINE, Sign
 from gpualert_common.diagnose.early._windows import is_fresh, last
 from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.diagnose.words import size
-from gpualert_common.observe.series import Series
+from gpualert_common.telemetry.series import Series
 
 DO = (
     "make room on that disk: old checkpoints, caches, logs of other runs",

@@ -12,7 +12,7 @@ from gpualert_common.diagnose.early._sign import FINE, Sign
 from gpualert_common.diagnose.early._windows import is_fresh
 from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.diagnose.words import size
-from gpualert_common.observe.series import Series
+from gpualert_common.telemetry.series import Series
 
 DO = (
     "use fewer data loader workers, a smaller prefetch or cache, or give the job more memory",

@@ -14,7 +14,7 @@ from gpualert_common.diagnose.early._windows import is_fresh, last
 from gpualert_common.diagnose.evidence import Evidence, number, seen
 from gpualert_common.diagnose.families.throttling import COUNTERS, MOMENTS
 from gpualert_common.model import Claim
-from gpualert_common.observe.series import Series
+from gpualert_common.telemetry.series import Series
 
 DO = (
     "look at the machine's GPUs: `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER`",

@@ -11,7 +11,7 @@ from gpualert_common.diagnose.early._sign import FINE, Sign
 from gpualert_common.diagnose.evidence import Evidence, claim, number
 from gpualert_common.diagnose.families.gpu_fault import concerns
 from gpualert_common.diagnose.xids import UNKNOWN, XIDS, Owner, Xid
-from gpualert_common.observe.series import Happening
+from gpualert_common.telemetry.series import TelemetryEvent
 
 DO = (
     "look whether the training still makes progress; one that waits for this GPU never ends",
@@ -36,17 +36,17 @@ def judge(evidence: Evidence) -> Sign | None:
     return Sign(_said(faults[0]), faults[0].at, shows)
 
 
-def _is_fault(happening: Happening, evidence: Evidence) -> bool:
+def _is_fault(happening: TelemetryEvent, evidence: Evidence) -> bool:
     found = _xid(happening)
     mine = found.owner in _OWNERS and found.action != "IGNORE"
     return mine and concerns(happening, evidence)
 
 
-def _xid(happening: Happening) -> Xid:
+def _xid(happening: TelemetryEvent) -> Xid:
     return XIDS.get(happening.fields.get("xid", 0), UNKNOWN)
 
 
-def _said(fault: Happening) -> str:
+def _said(fault: TelemetryEvent) -> str:
     gpu = number(fault.of).partition("/")[0] if fault.of.startswith("gpu:") else None
     where = f" on GPU {gpu}" if gpu is not None else ""
     if fault.what != "xid":

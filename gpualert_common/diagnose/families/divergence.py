@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from statistics import median
 
+from gpualert_common.command_options import evaluates
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.families._losses import level, trainings_of
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, Where
-from gpualert_common.options import evaluates
 from gpualert_common.progress import Point, Progress
 
 FAMILY = "E1"

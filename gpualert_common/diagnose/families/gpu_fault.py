@@ -20,7 +20,7 @@ from gpualert_common.diagnose.evidence import Evidence, claim, number, seen
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.xids import UNKNOWN, XIDS, Owner
 from gpualert_common.model import Claim
-from gpualert_common.observe.series import Happening
+from gpualert_common.telemetry.series import TelemetryEvent
 
 FAMILY = "B2"
 _CAUSE = "gpu_hardware"
@@ -95,7 +95,7 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _fault(
-    evidence: Evidence, xids: list[Happening], lost: list[Happening], risen: list[_Risen]
+    evidence: Evidence, xids: list[TelemetryEvent], lost: list[TelemetryEvent], risen: list[_Risen]
 ) -> Finding:
     claims: list[Claim] = [claim(one) for one in (*xids[:2], *lost[:1])]
     claims += [
@@ -126,7 +126,7 @@ def _fault(
     )
 
 
-def _details(xids: list[Happening]) -> dict[str, object]:
+def _details(xids: list[TelemetryEvent]) -> dict[str, object]:
     if not xids:
         return {}
     fields = xids[0].fields
@@ -157,22 +157,22 @@ def _is_blind(evidence: Evidence) -> bool:
     return cause == "cuda_runtime" or (cause == "segfault" and has_gpus)
 
 
-def _owner(xid: Happening) -> Owner:
+def _owner(xid: TelemetryEvent) -> Owner:
     return XIDS.get(xid.fields.get("xid", 0), UNKNOWN).owner
 
 
-def concerns(xid: Happening, evidence: Evidence) -> bool:
+def concerns(xid: TelemetryEvent, evidence: Evidence) -> bool:
     """True for an Xid of a GPU that the run used, or of which that cannot be told."""
     gpu = _gpu_of(xid, evidence)
     return _is_of_our_process(xid, evidence) or gpu is None or gpu in evidence.gpus
 
 
-def _is_of_our_process(xid: Happening, evidence: Evidence) -> bool:
+def _is_of_our_process(xid: TelemetryEvent, evidence: Evidence) -> bool:
     pid = xid.fields.get("pid")
     return isinstance(pid, int) and pid in evidence.pids
 
 
-def _gpu_of(xid: Happening, evidence: Evidence) -> str | None:
+def _gpu_of(xid: TelemetryEvent, evidence: Evidence) -> str | None:
     """The GPU that it is of; None where that is not known."""
     gpu = xid.of if xid.of.startswith("gpu:") else _gpu_at(xid.fields.get("pci"), evidence)
     return None if gpu is None else gpu.partition("/")[0]

@@ -18,7 +18,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim
-from gpualert_common.observe.series import Happening
+from gpualert_common.telemetry.series import TelemetryEvent
 
 FAMILY = "A2"
 _GONE = re.compile(
@@ -99,7 +99,7 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _is_ours(kill: Happening, evidence: Evidence) -> bool:
+def _is_ours(kill: TelemetryEvent, evidence: Evidence) -> bool:
     if kill.fields.get("in_run"):
         return True
     pid = kill.fields.get("pid")
@@ -111,7 +111,7 @@ def _is_ours(kill: Happening, evidence: Evidence) -> bool:
     return bool(own) and own != "/" and killed_in == own
 
 
-def _is_a_strangers(kill: Happening, evidence: Evidence) -> bool:
+def _is_a_strangers(kill: TelemetryEvent, evidence: Evidence) -> bool:
     """True for a kill in another cgroup than the run's, or of what was not of its tree."""
     own = evidence.facts_of("cgroup").get("paths", {}).get("memory")
     killed_in = kill.fields.get("task_memcg")
@@ -126,7 +126,7 @@ def _lost_a_peer(evidence: Evidence) -> bool:
     return any(_GONE.search(text) for text in said)
 
 
-def _killed(kill: Happening, counted: list[Happening]) -> Finding:
+def _killed(kill: TelemetryEvent, counted: list[TelemetryEvent]) -> Finding:
     said = {told: kill.fields.get(field) for told, field in _DETAILS.items()}
     limit = _limit(counted[-1]) if counted else {}
     return Finding(
@@ -141,7 +141,7 @@ def _killed(kill: Happening, counted: list[Happening]) -> Finding:
     )
 
 
-def _limit(counted: Happening) -> dict[str, object]:
+def _limit(counted: TelemetryEvent) -> dict[str, object]:
     return {name: counted.fields[name] for name in ("limit_bytes",) if name in counted.fields}
 
 

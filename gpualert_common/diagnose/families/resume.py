@@ -20,10 +20,10 @@ from posixpath import basename
 from typing import Any
 
 from gpualert_common.classify.resume_lines import is_loading_base_model
+from gpualert_common.command_options import evaluates, options_of, words_of
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, Where
-from gpualert_common.options import evaluates, options_of, words_of
 from gpualert_common.progress import Progress, Start, beginning_of
 
 FAMILY = "E2"

@@ -14,7 +14,7 @@ from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.measured import saves_of
 from gpualert_common.model import Claim, Where
-from gpualert_common.progress import Action, Progress
+from gpualert_common.progress import CheckpointAction, Progress
 
 FAMILY = "D2"
 
@@ -59,5 +59,5 @@ def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, object]) -> 
 
 
 def _claim(progress: Progress, said: str) -> Claim:
-    first = next(one for one in progress.checkpoints if one.action is Action.SAVED)
+    first = next(one for one in progress.checkpoints if one.action is CheckpointAction.SAVED)
     return Claim(said, "progress", Where(first.file, first.line, first.offset))

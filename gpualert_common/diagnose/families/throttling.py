@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, number, seen
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.observe.series import Series
+from gpualert_common.telemetry.series import Series
 
 FAMILY = "B3"
 _CAUSE = "throttling"

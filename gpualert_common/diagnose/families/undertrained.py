@@ -15,13 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpualert_common.command_options import evaluates
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import HISTORY, seconds, usual
 from gpualert_common.diagnose.evidence import Evidence, seen
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, Where
-from gpualert_common.options import evaluates
-from gpualert_common.progress import Action, Closing, Progress, Start, beginning_of
+from gpualert_common.progress import (
+    CheckpointAction,
+    Progress,
+    Start,
+    TrainingEndKind,
+    beginning_of,
+)
 
 if TYPE_CHECKING:
     from gpualert_common.history import Baseline
@@ -43,14 +49,14 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
 
 def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     counts = progress.counts
-    empty = [one for one in progress.endings if one.kind is Closing.NO_BATCHES]
+    empty = [one for one in progress.endings if one.kind is TrainingEndKind.NO_BATCHES]
     if empty:
         where = Where(empty[0].file, empty[0].line, empty[0].offset)
         words = Claim(empty[0].text, "log", where)
         yield _undertrained(empty[0].text, 0.93, (words,), {"kind": "no_batches"})
         return
     steps, meant = counts.last_step, counts.total_steps
-    if steps is None or any(one.kind is Closing.EARLY_STOP for one in progress.endings):
+    if steps is None or any(one.kind is TrainingEndKind.EARLY_STOP for one in progress.endings):
         return
     last = progress.points[-1] if progress.points else None
     claims: tuple[Claim, ...] = ()
@@ -108,13 +114,13 @@ def _none_at_all(evidence: Evidence, progress: Progress, before: Baseline) -> It
 
 def _is_one_of_a_chain(progress: Progress, last_step: int) -> bool:
     """True where the last thing that was done was to save what comes next."""
-    saved = [one.step for one in progress.checkpoints if one.action is Action.SAVED]
+    saved = [one.step for one in progress.checkpoints if one.action is CheckpointAction.SAVED]
     return last_step in saved
 
 
 def _saved_then_left(progress: Progress) -> bool:
     """True where it saved a checkpoint after the last step that it told, of those it announced."""
-    saved = [one for one in progress.checkpoints if one.action is Action.SAVED]
+    saved = [one for one in progress.checkpoints if one.action is CheckpointAction.SAVED]
     if not saved or not progress.points:
         return False
     last = progress.points[-1]

@@ -18,22 +18,22 @@ from typing import Any, ClassVar, NamedTuple
 
 from gpualert_common.classify.lines import Place
 from gpualert_common.progress.bars import Bar
-from gpualert_common.progress.clock import stamp_of
 from gpualert_common.progress.model import (
-    Action,
     Checkpoint,
-    Closing,
-    Ending,
+    CheckpointAction,
     Marker,
     Point,
     Start,
+    TrainingEnd,
+    TrainingEndKind,
 )
+from gpualert_common.progress.timestamps import stamp_of
 
 _TEXT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProgressLine:
     """A line of a log as parsers see it.
 
     ``text`` is without launchers' prefixes, escape sequences and the ``bar`` that it begins with,
@@ -61,7 +61,9 @@ class Line:
             **fields,
         )
 
-    def checkpoint(self, action: Action, step: int | None, path: bytes | None) -> Checkpoint:
+    def checkpoint(
+        self, action: CheckpointAction, step: int | None, path: bytes | None
+    ) -> Checkpoint:
         """A checkpoint that this line tells of."""
         told = None if path is None else path.decode("utf-8", "replace")
         return Checkpoint(action, self.file, *self.place, step=step, path=told)
@@ -70,12 +72,12 @@ class Line:
         """What this line says about where the training begins."""
         return Marker(says, self.excerpt, self.file, *self.place, step=step)
 
-    def ending(self, kind: Closing, values: dict[str, float] | None = None) -> Ending:
+    def ending(self, kind: TrainingEndKind, values: dict[str, float] | None = None) -> TrainingEnd:
         """What this line says about the end of the training."""
-        return Ending(kind, self.excerpt, self.file, *self.place, values=values or {})
+        return TrainingEnd(kind, self.excerpt, self.file, *self.place, values=values or {})
 
 
-class Named(NamedTuple):
+class FrameworkName(NamedTuple):
     """The framework was recognised, whether or not it tells of steps, or what is built on it.
 
     ``by_reward`` says that what is optimised is a reward: the loss may rise as well as fall.
@@ -95,7 +97,7 @@ class Tally:
     nan_iterations: int = 0
 
 
-class Shaped(NamedTuple):
+class ShapedPoint(NamedTuple):
     """A point of one of several shapes of line, which compete as formats do.
 
     ``sure`` says that the shape is one that hardly anything but a training has, ``by_clock`` that
@@ -109,14 +111,16 @@ class Shaped(NamedTuple):
     by_clock: bool = False
 
 
-class Span(NamedTuple):
+class TrainingLength(NamedTuple):
     """How many steps and epochs the training is to have."""
 
     total_steps: int | None = None
     total_epochs: float | None = None
 
 
-Finding = Point | Shaped | Checkpoint | Marker | Ending | Named | Tally | Span
+Finding = (
+    Point | ShapedPoint | Checkpoint | Marker | TrainingEnd | FrameworkName | Tally | TrainingLength
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class Parser(ABC):
     """True for what is shown a line after all others, and stands aside for what they said of it."""
 
     @abstractmethod
-    def read(self, line: Line) -> Iterable[Finding]:
+    def read(self, line: ProgressLine) -> Iterable[Finding]:
         """What *line* says."""
 
     def finish(self) -> Iterable[Finding]:

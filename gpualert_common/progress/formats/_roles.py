@@ -10,7 +10,7 @@ from typing import Any
 from gpualert_common.progress.pairs import Pair
 
 
-class Role(IntEnum):
+class NumberRole(IntEnum):
     """Of counters the higher one is the better one: the step over all epochs goes first."""
 
     NONE = auto()
@@ -25,26 +25,27 @@ class Role(IntEnum):
 
 
 _BY_LAST_WORD = {
-    **dict.fromkeys(b"epoch epochs ep".split(), Role.EPOCH),
-    **dict.fromkeys(b"batch batches minibatch".split(), Role.BATCH),
+    **dict.fromkeys(b"epoch epochs ep".split(), NumberRole.EPOCH),
+    **dict.fromkeys(b"batch batches minibatch".split(), NumberRole.BATCH),
     **dict.fromkeys(
-        b"step steps iteration iterations iter iters it update updates".split(), Role.STEP
+        b"step steps iteration iterations iter iters it update updates".split(), NumberRole.STEP
     ),
     **dict.fromkeys(
-        b"num_updates steps_completed global_step global_steps train_step".split(), Role.GLOBAL_STEP
+        b"num_updates steps_completed global_step global_steps train_step".split(),
+        NumberRole.GLOBAL_STEP,
     ),
-    **dict.fromkeys(b"lr learning_rate".split(), Role.RATE),
+    **dict.fromkeys(b"lr learning_rate".split(), NumberRole.RATE),
     **dict.fromkeys(
-        b"grad_norm gnorm gn grad gradnorm g_norm gradient_norm grad/norm".split(), Role.NORM
+        b"grad_norm gnorm gn grad gradnorm g_norm gradient_norm grad/norm".split(), NumberRole.NORM
     ),
-    **dict.fromkeys(b"time step_time sec seconds dt".split(), Role.TIME),
-    **dict.fromkeys(b"tps wps ups".split(), Role.SPEED),
+    **dict.fromkeys(b"time step_time sec seconds dt".split(), NumberRole.TIME),
+    **dict.fromkeys(b"tps wps ups".split(), NumberRole.SPEED),
 }
 _BY_TWO_WORDS = {
-    b"learning rate": Role.RATE,
-    b"grad norm": Role.NORM,
-    b"gradient norm": Role.NORM,
-    b"global step": Role.GLOBAL_STEP,
+    b"learning rate": NumberRole.RATE,
+    b"grad norm": NumberRole.NORM,
+    b"gradient norm": NumberRole.NORM,
+    b"global step": NumberRole.GLOBAL_STEP,
 }
 _NO_POSITION = frozenset(
     b"max total num number of warmup logging save eval every per last first final best for after "
@@ -61,15 +62,15 @@ _PER_SECOND = frozenset(b"s sec second".split())
 
 
 @lru_cache(maxsize=1024)
-def role_of(name: bytes) -> Role:
+def role_of(name: bytes) -> NumberRole:
     """The role that a name has, by its last word or two."""
     words = name.lower().replace(b"(train)", b"").strip(b"()").split(b" ")
     last = words[-1]
     before = words[-2] if len(words) > 1 else b""
     role = _BY_TWO_WORDS.get(before + b" " + last) or _BY_LAST_WORD.get(last)
     if role is None:
-        return Role.SPEED if speed_unit(last) else Role.NONE
-    return Role.NONE if role >= Role.EPOCH and before in _NO_POSITION else role
+        return NumberRole.SPEED if speed_unit(last) else NumberRole.NONE
+    return NumberRole.NONE if role >= NumberRole.EPOCH and before in _NO_POSITION else role
 
 
 @lru_cache(maxsize=256)
@@ -93,13 +94,13 @@ def measures(found: Iterable[Pair]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for pair in found:
         role = role_of(pair.name)
-        if role is Role.RATE:
+        if role is NumberRole.RATE:
             fields.setdefault("learning_rate", pair.value)
-        elif role is Role.NORM:
+        elif role is NumberRole.NORM:
             fields.setdefault("grad_norm", pair.value)
-        elif role is Role.TIME and pair.unit in _SECONDS:
+        elif role is NumberRole.TIME and pair.unit in _SECONDS:
             fields.setdefault("step_s", pair.value * _SECONDS[pair.unit])
-        elif role is Role.SPEED:
+        elif role is NumberRole.SPEED:
             word = pair.name.rpartition(b" ")[2]
             fields.setdefault("throughput", pair.value)
             fields.setdefault("throughput_unit", speed_unit(word) or "tokens/s")

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
-from gpualert_common.progress.model import Closing, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+)
+from gpualert_common.progress.model import Start, TrainingEndKind
 
 _RESUMES = latin1_regex(
     rb"Using Auto-resume functionality to start with checkpoint at \S*?(?:-(\d{1,12}))?$"
@@ -23,11 +29,11 @@ class PARSER(Parser):
     built_on = "transformers"
     hints = Hints(rare=rb"\[axolotl\.|Using Auto-resume functionality|Training [Cc]ompleted!")
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         if b"axolotl" in line.raw:
-            yield Named()
+            yield FrameworkName()
         if found := _RESUMES.search(line.text):
             yield line.marker(Start.RESUMED, int(found[1]) if found[1] else None)
         elif b"ompleted!" in line.text:
-            yield line.ending(Closing.FINISHED)
+            yield line.ending(TrainingEndKind.FINISHED)

@@ -14,13 +14,13 @@ from dataclasses import replace
 from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
+    FrameworkName,
     Hints,
-    Line,
-    Named,
     Parser,
+    ProgressLine,
     Tally,
 )
-from gpualert_common.progress.model import Action, Closing, Point, Start
+from gpualert_common.progress.model import CheckpointAction, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
 
 _STEP = latin1_regex(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^,\]]*)")
@@ -54,12 +54,12 @@ class PARSER(Parser):
         self._held: Point | None = None
         self._loaded: int | None = None
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if found := _STEP.search(text):
             yield from self.finish()
-            yield Named()
+            yield FrameworkName()
             rate = number(found[3])
             self._held = line.point(step=int(found[1]), learning_rate=rate)
             yield Tally(skipped_total=int(found[2]))
@@ -71,7 +71,7 @@ class PARSER(Parser):
         elif any(word in text for word in _OVERFLOW):
             yield Tally(overflows=1)
         elif found := _PIPELINE.search(text):
-            yield Named()
+            yield FrameworkName()
             yield line.point(
                 step=int(found[1]),
                 loss=number(found[2]),
@@ -88,19 +88,19 @@ class PARSER(Parser):
             held, self._held = self._held, None
             yield held
 
-    def _read_words(self, line: Line) -> Iterator[Finding]:
+    def _read_words(self, line: ProgressLine) -> Iterator[Finding]:
         text = line.text
         if b"DeepSpeed info: version=" in text:
-            yield Named()
+            yield FrameworkName()
         elif found := _SAVED.search(text):
-            yield line.checkpoint(Action.SAVED, whole(found[2]), found[1])
+            yield line.checkpoint(CheckpointAction.SAVED, whole(found[2]), found[1])
         elif found := _LOADED.search(text):
             step = whole(found[2])
             if step != self._loaded:
                 self._loaded = step
-                yield line.checkpoint(Action.LOADED, step, found[1])
+                yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
                 yield line.marker(Start.RESUMED, step)
         elif _NOTHING in text:
             yield line.marker(Start.FRESH)
         elif _EXHAUSTED in text:
-            yield line.ending(Closing.DIVERGED)
+            yield line.ending(TrainingEndKind.DIVERGED)

@@ -16,11 +16,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Parser, Shaped
-from gpualert_common.progress.formats._roles import Role, measures, role_of
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    Hints,
+    Parser,
+    ProgressLine,
+    ShapedPoint,
+)
+from gpualert_common.progress.formats._roles import NumberRole, measures, role_of
 from gpualert_common.progress.model import Phase
 from gpualert_common.progress.pairs import Losses, Pair, count_of, losses, pairs
-from gpualert_common.progress.steps import StepCount
+from gpualert_common.progress.step_counter import StepCounter
 
 _HEADER = (
     rb"(?:^|[\]:|>.)-]|[\dZ] )\W{0,12}(?i:(?:global|train|training)?[ _]?"
@@ -68,11 +74,11 @@ class PARSER(Parser):
     hints = Hints(steps=_LOSS + rb"|" + _HEADER, bars=True)
 
     def __init__(self) -> None:
-        self._counts: tuple[tuple[str, StepCount], ...] = ()
+        self._counts: tuple[tuple[str, StepCounter], ...] = ()
         self._header: tuple[_Where, int] | None = None
         self._evaluation = ""
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         if line.bar is not None:
             yield from self._read_bar(line)
@@ -93,7 +99,7 @@ class PARSER(Parser):
         shape = f"{where.name}|{said.name.decode('latin-1')}"
         yield from self._tell(line, where, said, shape, found)
 
-    def _under_header(self, line: Line) -> _Where | None:
+    def _under_header(self, line: ProgressLine) -> _Where | None:
         """The position of a line that has but a loss, below a header that has but a position."""
         if self._header is None or not _LOSS_FIRST.search(line.text):
             return None
@@ -102,7 +108,7 @@ class PARSER(Parser):
 
     def _tell(
         self,
-        line: Line,
+        line: ProgressLine,
         where: _Where,
         said: Losses,
         shape: str,
@@ -117,31 +123,31 @@ class PARSER(Parser):
         at = {"step": step, "total_steps": total, "epoch": where.epoch}
         if said.evaluation is not None:
             point = line.point(phase=Phase.EVAL, loss=said.evaluation, **at)
-            yield Shaped("evaluation", point, sure=False)
+            yield ShapedPoint("evaluation", point, sure=False)
         if said.train is not None or said.evaluation is None:
             point = line.point(loss=said.train, **at, **measures(found))
             by_clock = line.bar is not None
-            yield Shaped(shape, point, where.sure, where.unit, by_clock)
+            yield ShapedPoint(shape, point, where.sure, where.unit, by_clock)
 
     def _count(self, where: _Where) -> int | None:
         """The step over all epochs; each name has a count of its own."""
         if where.step is None or where.epoch is None:
             return where.step
         counts = dict(self._counts)
-        counts[where.name] = counts.get(where.name, StepCount()).at(
+        counts[where.name] = counts.get(where.name, StepCounter()).at(
             where.step, where.epoch, batches=where.total, in_epoch=where.in_epoch
         )
         self._counts = tuple(counts.items())[-_MOST_COUNTS:]
         return counts[where.name].step
 
-    def _read_bar(self, line: Line) -> Iterator[Finding]:
+    def _read_bar(self, line: ProgressLine) -> Iterator[Finding]:
         bar = line.bar
         label = b"" if bar is None else bar.label.encode()
         if bar is None or not _LABEL.search(label):
             return
         if _EVALUATES.search(label) or _NO_TRAINING.search(label):
             return
-        epochs = (one for one in pairs(label) if role_of(one.name) is Role.EPOCH)
+        epochs = (one for one in pairs(label) if role_of(one.name) is NumberRole.EPOCH)
         epoch = next((one for one in epochs if count_of(one.value) is not None), None)
         where = _Where(
             name="bar of an epoch" if epoch else "bar" if label else f"bar of {bar.total}",
@@ -170,18 +176,18 @@ def _position(text: bytes, found: list[Pair]) -> _Where | None:
     epoch = step = None
     for pair in found:
         role = role_of(pair.name)
-        if role is Role.EPOCH and count_of(pair.value) is not None:
+        if role is NumberRole.EPOCH and count_of(pair.value) is not None:
             epoch = epoch or pair
         elif pair.whole is None or text[: pair.begin].endswith(b"nan "):
             continue
-        elif role > Role.EPOCH and (step is None or role > role_of(step.name)):
+        elif role > NumberRole.EPOCH and (step is None or role > role_of(step.name)):
             step = pair
     counter = None if step is not None else _counter(text, found)
     by = step or counter or epoch
     if by is None:
         return _bare(text, found)
     begin = min(pair.word_begin for pair in (by, epoch) if pair is not None)
-    by_batch = by is counter or role_of(by.name) is Role.BATCH
+    by_batch = by is counter or role_of(by.name) is NumberRole.BATCH
     words = {pair.name.rpartition(b" ")[2].lower() for pair in (by, epoch) if pair is not None}
     return _Where(
         name=b"+".join(sorted(words)).decode("latin-1"),

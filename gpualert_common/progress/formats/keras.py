@@ -13,8 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
-from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+    TrainingLength,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
 
 _HEADER = latin1_regex(rb"^Epoch (\d{1,12})/(\d{1,12})$")
@@ -44,7 +51,7 @@ class PARSER(Parser):
         self._batches: int | None = None
         self._whole = False
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if found := _BAR.search(text):
@@ -54,25 +61,25 @@ class PARSER(Parser):
         elif found := _SAVED.search(text):
             done = int(found[1])
             step = done * self._batches if self._batches else None
-            yield line.checkpoint(Action.SAVED, step, found[2])
+            yield line.checkpoint(CheckpointAction.SAVED, step, found[2])
         elif text.endswith(b": early stopping"):
-            yield line.ending(Closing.EARLY_STOP)
+            yield line.ending(TrainingEndKind.EARLY_STOP)
         elif b": Invalid loss, terminating training" in text:
-            yield line.ending(Closing.DIVERGED)
+            yield line.ending(TrainingEndKind.DIVERGED)
 
-    def _header(self, line: Line, epoch: int, epochs: int) -> Iterator[Finding]:
+    def _header(self, line: ProgressLine, epoch: int, epochs: int) -> Iterator[Finding]:
         if self._epoch is None and epoch > 1:
             yield line.marker(Start.RESUMED)
         self._epoch, self._epochs, self._whole = epoch, epochs, False
-        yield Span(total_epochs=epochs)
+        yield TrainingLength(total_epochs=epochs)
 
     def _bar(
-        self, line: Line, batch: int, batches: int | None, loss: float | None
+        self, line: ProgressLine, batch: int, batches: int | None, loss: float | None
     ) -> Iterator[Finding]:
         if self._whole and batch != batches:
             yield line.point(phase=Phase.EVAL, loss=loss)
             return
-        yield Named()
+        yield FrameworkName()
         told = {found[1]: number(found[2]) for found in _TOLD.finditer(line.text)}
         self._batches = batches or self._batches
         self._whole = batch == batches

@@ -15,8 +15,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
-from gpualert_common.progress.model import Action, Closing, Phase, Point, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+    TrainingLength,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import losses, named, number, whole
 
 _EPOCH = latin1_regex(rb"^Epoch (\d{1,12})$")
@@ -51,7 +58,7 @@ class PARSER(Parser):
         self._moved = False
         self._evaluated: float | None = None
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says; of a step when the bar has moved on."""
         if line.bar is not None:
             bar = line.bar
@@ -64,7 +71,7 @@ class PARSER(Parser):
         text = line.text
         if found := _RICH.search(text):
             if not self._rich and int(found[2]) >= 0:
-                yield Span(total_epochs=int(found[2]) + 1)
+                yield TrainingLength(total_epochs=int(found[2]) + 1)
             self._rich = True
             at = (int(found[1]), int(found[3]), int(found[4]))
             rate = number(found[5])
@@ -81,7 +88,7 @@ class PARSER(Parser):
 
     def _step(
         self,
-        line: Line,
+        line: ProgressLine,
         at: tuple[int, int, int | None],
         step_s: float | None,
         said: dict[bytes, float],
@@ -89,7 +96,7 @@ class PARSER(Parser):
         epoch, batch, batches = at
         if not self._named:
             self._named = True
-            yield Named()
+            yield FrameworkName()
         _, train, evaluation = losses(said.items())
         done = epoch + batch / batches if batches else float(epoch)
         step = epoch * batches + batch if batches else batch
@@ -102,7 +109,7 @@ class PARSER(Parser):
             self._held = line.point(step=step, epoch=done, loss=train, step_s=step_s)
         yield from self._evaluation(line, step, done, evaluation)
 
-    def _continue(self, line: Line, said: dict[bytes, float]) -> Iterator[Finding]:
+    def _continue(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[Finding]:
         """What Rich has wrapped."""
         if not self._rich or self._held is None:
             return
@@ -112,29 +119,33 @@ class PARSER(Parser):
         yield from self._evaluation(line, self._held.step, self._held.epoch, evaluation)
 
     def _evaluation(
-        self, line: Line, step: int | None, epoch: float | None, loss: float | None
+        self, line: ProgressLine, step: int | None, epoch: float | None, loss: float | None
     ) -> Iterator[Finding]:
         """The bar shows the same loss until the next evaluation."""
         if loss is not None and repr(loss) != repr(self._evaluated):
             self._evaluated = loss
             yield line.point(phase=Phase.EVAL, step=step, epoch=epoch, loss=loss)
 
-    def _read_words(self, line: Line) -> Iterator[Finding]:
+    def _read_words(self, line: ProgressLine) -> Iterator[Finding]:
         text = line.text
         if not self._named and any(own in text for own in _OWN):
             self._named = True
-            yield Named()
+            yield FrameworkName()
         if found := _STOPPED.search(text):
-            limit = Closing.STEP_LIMIT if found[1] == b"max_steps" else Closing.FINISHED
-            yield line.ending(Closing.NO_BATCHES if found[2] else limit)
+            limit = (
+                TrainingEndKind.STEP_LIMIT if found[1] == b"max_steps" else TrainingEndKind.FINISHED
+            )
+            yield line.ending(TrainingEndKind.NO_BATCHES if found[2] else limit)
         elif found := _RESTORED.search(text):
-            yield Named()
-            yield line.checkpoint(Action.LOADED, None, found[1])
+            yield FrameworkName()
+            yield line.checkpoint(CheckpointAction.LOADED, None, found[1])
             yield line.marker(Start.RESUMED)
         elif found := _KEPT.search(text):
-            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif found := _STOPS.search(text):
             not_finite = b"is not finite" in found[1]
-            yield line.ending(Closing.DIVERGED if not_finite else Closing.EARLY_STOP)
+            yield line.ending(
+                TrainingEndKind.DIVERGED if not_finite else TrainingEndKind.EARLY_STOP
+            )
         elif text.startswith(b"Detected KeyboardInterrupt"):
-            yield line.ending(Closing.INTERRUPTED)
+            yield line.ending(TrainingEndKind.INTERRUPTED)

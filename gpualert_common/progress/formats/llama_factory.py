@@ -11,8 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
-from gpualert_common.progress.model import Action, Phase, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Start
 from gpualert_common.progress.pairs import count_of, named
 
 _RESUMES = latin1_regex(
@@ -30,19 +36,19 @@ class PARSER(Parser):
         rare=rb"llamafactory\.[a-z_.]+[: ]|Resuming (?:training )?from ",
     )
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         if b"llamafactory" in line.raw:
-            yield Named()
+            yield FrameworkName()
         if found := _RESUMES.search(line.text):
             step = int(found[2]) if found[2] else None
-            yield line.checkpoint(Action.LOADED, step, found[1])
+            yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
             yield line.marker(Start.RESUMED, step)
         elif b"current_steps" in line.text:
             yield from self._read_log(line, named(line.text))
 
-    def _read_log(self, line: Line, said: dict[bytes, float]) -> Iterator[Finding]:
-        yield Named()
+    def _read_log(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[Finding]:
+        yield FrameworkName()
         if b"current_steps" not in said:
             return
         for key, phase in ((b"loss", Phase.TRAIN), (b"eval_loss", Phase.EVAL)):

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
+    FrameworkName,
     Hints,
-    Line,
-    Named,
     Parser,
+    ProgressLine,
     Tally,
 )
-from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import count_of, losses, number, whole
 
 _ITERATION = latin1_regex(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
@@ -46,40 +46,42 @@ class PARSER(Parser):
         rb"|exiting program |\[after training is done\]",
     )
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if found := _ITERATION.search(text):
             yield from self._iteration(line, int(found[1]), int(found[2]), _fields(found[3]))
         elif found := _VALIDATION.search(text):
-            yield Named()
+            yield FrameworkName()
             loss = number(found[2])
             yield line.point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
         elif found := _SAVED.search(text):
-            yield Named()
-            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+            yield FrameworkName()
+            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif found := _LOADED.search(text):
             step = whole(found[2])
-            yield Named()
-            yield line.checkpoint(Action.LOADED, step, found[1])
+            yield FrameworkName()
+            yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
             yield line.marker(Start.RESUMED if step else Start.FRESH, step)
         elif text.lstrip().startswith(b"saving checkpoint at iteration"):
-            yield Named()
+            yield FrameworkName()
         elif _NOTHING.search(text):
-            yield Named()
+            yield FrameworkName()
             yield line.marker(Start.FRESH)
         elif found := _ENDED.search(text):
             interrupted = found[1].endswith(b"receiving")
-            yield line.ending(Closing.INTERRUPTED if interrupted else Closing.FINISHED)
+            yield line.ending(
+                TrainingEndKind.INTERRUPTED if interrupted else TrainingEndKind.FINISHED
+            )
 
     def _iteration(
-        self, line: Line, step: int, total: int, said: dict[bytes, float]
+        self, line: ProgressLine, step: int, total: int, said: dict[bytes, float]
     ) -> Iterator[Finding]:
         milliseconds = said.get(b"elapsed time per iteration (ms)")
         seconds = said.get(b"elapsed time per iteration (s)")
         if milliseconds is not None:
             seconds = milliseconds / 1000
-        yield Named()
+        yield FrameworkName()
         rates = {
             "TFLOP/s/GPU": said.get(b"throughput per GPU (TFLOP/s/GPU)"),
             "samples/s": said.get(b"samples per second"),

@@ -11,8 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
-from gpualert_common.progress.model import Action, Phase, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Start
 from gpualert_common.progress.pairs import count_of, losses, named, whole
 
 _LINE = latin1_regex(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
@@ -35,30 +41,30 @@ class PARSER(Parser):
     def __init__(self) -> None:
         self._evaluated: float | None = None
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if line.bar is not None and b"reduced_train_loss=" in line.bar.rest:
-            yield Named()
+            yield FrameworkName()
             yield from self._step(line, None, line.bar.total, named(line.bar.rest))
         if found := _LINE.search(text):
-            yield Named()
+            yield FrameworkName()
             said = named(found[4])
             said.setdefault(b"global_step", float(found[2]))
             yield from self._step(line, float(found[1]), int(found[3]) + 1, said)
         elif found := _SAVED.search(text):
-            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif _NOTHING in text:
-            yield Named()
+            yield FrameworkName()
             yield line.marker(Start.FRESH)
         elif b"[NeMo " in line.raw:
-            yield Named()
+            yield FrameworkName()
             if found := _RESUMES.search(text):
-                yield line.checkpoint(Action.LOADED, None, found[1])
+                yield line.checkpoint(CheckpointAction.LOADED, None, found[1])
                 yield line.marker(Start.RESUMED)
 
     def _step(
-        self, line: Line, epoch: float | None, total: int | None, said: dict[bytes, float]
+        self, line: ProgressLine, epoch: float | None, total: int | None, said: dict[bytes, float]
     ) -> Iterator[Finding]:
         _, train, evaluation = losses(said.items())
         step = said.get(b"global_step")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Parser
-from gpualert_common.progress.model import Action, Closing, Start
+from gpualert_common.progress.formats._interface import Finding, Hints, Parser, ProgressLine
+from gpualert_common.progress.model import CheckpointAction, Start, TrainingEndKind
 from gpualert_common.progress.pairs import whole
 
 _RESUMED = (
@@ -61,7 +61,7 @@ class PARSER(Parser):
     accompanies = True
     hints = Hints(rare=_RESUMED + rb"|" + _FRESH + rb"|" + _SAVED + rb"|" + _STOPPED)
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if found := _FRESH_RE.search(text):
@@ -70,14 +70,14 @@ class PARSER(Parser):
         elif found := _RESUMED_RE.search(text):
             if not _advises(text, found):
                 step = _step(text)
-                yield line.checkpoint(Action.LOADED, step, _path(text))
+                yield line.checkpoint(CheckpointAction.LOADED, step, _path(text))
                 yield line.marker(Start.RESUMED, step)
         elif found := _SAVED_RE.search(text):
             if not _advises(text, found):
-                yield line.checkpoint(Action.SAVED, _step(text), _path(text))
+                yield line.checkpoint(CheckpointAction.SAVED, _step(text), _path(text))
         elif (found := _STOPPED_RE.search(text)) and not _advises(text, found):
             diverged = b"is nan" in text.lower()
-            yield line.ending(Closing.DIVERGED if diverged else Closing.EARLY_STOP)
+            yield line.ending(TrainingEndKind.DIVERGED if diverged else TrainingEndKind.EARLY_STOP)
 
 
 def _advises(text: bytes, found: object) -> bool:

@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser
-from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
 
 _LOSS = latin1_regex(rb"\bloss = (" + NUMBER + rb")")
@@ -37,16 +43,16 @@ class PARSER(Parser):
         self._step: int | None = None
         self._speed: float | None = None
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if found := _SAVED.search(text):
-            yield Named()
-            yield line.checkpoint(Action.SAVED, whole(found[1]), found[2])
+            yield FrameworkName()
+            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif found := _RESTORED.search(text):
             step = whole(found[2]) if found[2] else None
-            yield Named()
-            yield line.checkpoint(Action.LOADED, step, found[1])
+            yield FrameworkName()
+            yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
             if self._step is None and step:
                 yield line.marker(Start.RESUMED, step)
         elif found := _EVALUATED.search(text):
@@ -55,19 +61,19 @@ class PARSER(Parser):
         elif found := _SPEED.search(text):
             self._speed = number(found[1])
         elif b"Loss for final step: " in text:
-            yield line.ending(Closing.FINISHED)
+            yield line.ending(TrainingEndKind.FINISHED)
         elif b"Model diverged with loss" in text:
-            yield line.ending(Closing.DIVERGED)
+            yield line.ending(TrainingEndKind.DIVERGED)
         elif b"Skipping training since max_steps" in text:
-            yield line.ending(Closing.STEP_LIMIT)
+            yield line.ending(TrainingEndKind.STEP_LIMIT)
         else:
             yield from self._log(line)
 
-    def _log(self, line: Line) -> Iterator[Finding]:
+    def _log(self, line: ProgressLine) -> Iterator[Finding]:
         loss, told = _LOSS.search(line.text), _STEP.search(line.text)
         if loss is None or told is None:
             return
-        yield Named()
+        yield FrameworkName()
         step = int(told[1])
         seconds = number(told[2]) if told[2] else None
         apart = step - self._step if self._step is not None else 0

@@ -10,8 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
-from gpualert_common.progress.model import Action, Closing, Phase, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+    TrainingLength,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
 
 _STEP = latin1_regex(
@@ -42,11 +49,11 @@ class PARSER(Parser):
     def __init__(self) -> None:
         self._step: int | None = None
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
         text = line.text
         if found := _STEP.search(text):
-            yield Named()
+            yield FrameworkName()
             step = int(found[2])
             self._step = step
             yield line.point(
@@ -59,19 +66,19 @@ class PARSER(Parser):
             )
         elif found := _STARTS.search(text):
             first = int(found[1])
-            yield Named()
+            yield FrameworkName()
             yield line.marker(Start.RESUMED if first > 1 else Start.FRESH, first - 1)
             if found[2]:
-                yield Span(total_steps=whole(found[2]))
+                yield TrainingLength(total_steps=whole(found[2]))
         elif found := _LOADS.search(text):
             of_step = _OF_STEP.search(found[1]) if found[1] else None
             told = of_step[1] if of_step else found[2]
-            yield line.checkpoint(Action.LOADED, whole(told) if told else None, found[1])
+            yield line.checkpoint(CheckpointAction.LOADED, whole(told) if told else None, found[1])
         elif _SAVED in text:
-            yield line.checkpoint(Action.SAVED, self._step, None)
+            yield line.checkpoint(CheckpointAction.SAVED, self._step, None)
         elif text.endswith(_SAVING):
-            yield Named()
+            yield FrameworkName()
         elif _FRESH in text:
             yield line.marker(Start.FRESH)
         elif text.endswith(b"Training completed"):
-            yield line.ending(Closing.FINISHED)
+            yield line.ending(TrainingEndKind.FINISHED)

@@ -16,8 +16,15 @@ from dataclasses import replace
 
 from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.bars import Bar
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
-from gpualert_common.progress.model import Action, Closing, Phase, Point, Start
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+    TrainingLength,
+)
+from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import named, whole
 
 _PLAN = latin1_regex(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
@@ -62,7 +69,7 @@ class PARSER(Parser):
         self._ended = False
         self._told = False
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says; of a dictionary when its step is known, or not to be known."""
         if line.bar is not None:
             yield from self._read_bar(line, line.bar)
@@ -72,17 +79,21 @@ class PARSER(Parser):
         elif found := _PLAN.search(text):
             yield from self._read_plan(found[1], whole(found[2]))
         elif found := _CONTINUES.search(text):
-            yield Named()
+            yield FrameworkName()
             yield line.marker(Start.RESUMED, whole(found[1]) if found[1] else None)
         elif _MISSING_KEYS in text and not self._told:
-            yield Named()
+            yield FrameworkName()
             yield line.marker(Start.RESUMED)
         elif _NO_SAMPLE in text:  # at a later step an endless data set came to its end
-            yield Named()
+            yield FrameworkName()
             at_once = b"stopping training at step 0!" in text
-            yield line.ending(Closing.NO_BATCHES if at_once else Closing.INTERRUPTED)
+            yield line.ending(
+                TrainingEndKind.NO_BATCHES if at_once else TrainingEndKind.INTERRUPTED
+            )
         elif found := _SAVES.search(text) or _LOADS.search(text):
-            action = Action.SAVED if text.startswith(b"Saving") else Action.LOADED
+            action = (
+                CheckpointAction.SAVED if text.startswith(b"Saving") else CheckpointAction.LOADED
+            )
             step = whole(found[2]) if found[2] else None
             path = found[1] + (b"-" + found[2] if found[2] else b"")
             yield line.checkpoint(action, step, path)
@@ -92,17 +103,17 @@ class PARSER(Parser):
         yield from self._release(self._bar)
 
     def _read_plan(self, what: bytes, count: int | None) -> Iterator[Finding]:
-        yield Named()
+        yield FrameworkName()
         if what == b"Num Epochs":
-            yield Span(total_epochs=count)
+            yield TrainingLength(total_epochs=count)
         else:
             self._total = count
-            yield Span(total_steps=count)
+            yield TrainingLength(total_steps=count)
 
-    def _read_bar(self, line: Line, bar: Bar) -> Iterator[Finding]:
+    def _read_bar(self, line: ProgressLine, bar: Bar) -> Iterator[Finding]:
         if bar.label == _WRITING and bar.done == bar.total:
             step = self._bar.done if self._bar is not None else None
-            yield line.checkpoint(Action.SAVED, step, None)
+            yield line.checkpoint(CheckpointAction.SAVED, step, None)
         if bar.label or bar.rest or bar.total is None:
             return
         if self._ended and bar.done == 0:  # another training in the same process
@@ -131,7 +142,7 @@ class PARSER(Parser):
                 self._total, self._bar, self._pace = bar.total, bar, pace
             self._doubt = (bar.total, pace, epoch)
 
-    def _read_dictionary(self, line: Line, said: dict[bytes, float]) -> Iterator[Finding]:
+    def _read_dictionary(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[Finding]:
         epoch = said.get(b"epoch")
         if epoch is not None and not 0 <= epoch < _MOST_EPOCHS:
             return
@@ -139,7 +150,7 @@ class PARSER(Parser):
             yield from self._release(self._bar)
             self._ended = True
             values = {name.decode(): value for name, value in said.items()}
-            yield line.ending(Closing.SUMMARY, values)
+            yield line.ending(TrainingEndKind.SUMMARY, values)
         elif epoch is None or said.keys() & _OF_A_LOOP:
             return
         elif (loss := said.get(b"loss")) is not None:
@@ -147,7 +158,7 @@ class PARSER(Parser):
                 self._told = True
                 by_reward = bool(said.keys() & _OF_A_REWARD)
                 built_on = by_reward or said.keys() & _OF_TRL
-                yield Named("trl" if built_on else None, by_reward)
+                yield FrameworkName("trl" if built_on else None, by_reward)
             point = line.point(
                 epoch=epoch,
                 loss=loss,
@@ -167,7 +178,7 @@ class PARSER(Parser):
             self._held, self._before = point, self._bar
         elif (loss := said.get(b"eval_loss")) is not None:
             if b"eval_runtime" in said:
-                yield Named()
+                yield FrameworkName()
             yield from self._release()
             self._before = self._bar
             self._held = line.point(phase=Phase.EVAL, epoch=epoch, loss=loss)

@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.classify.program import latin1_regex
-from gpualert_common.progress.formats._interface import Finding, Hints, Line, Named, Parser, Span
+from gpualert_common.progress.formats._interface import (
+    Finding,
+    FrameworkName,
+    Hints,
+    Parser,
+    ProgressLine,
+    TrainingLength,
+)
 from gpualert_common.progress.pairs import whole
 
 _EPOCHS = latin1_regex(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
@@ -23,10 +30,10 @@ class PARSER(Parser):
     built_on = "transformers"
     hints = Hints(rare=rb"==\(\(====\)\)== +Unsloth|Num examples = [\d,]+ \||\| Total steps = ")
 
-    def read(self, line: Line) -> Iterator[Finding]:
+    def read(self, line: ProgressLine) -> Iterator[Finding]:
         """What a line says."""
-        yield Named()
+        yield FrameworkName()
         if found := _EPOCHS.search(line.text):
-            yield Span(total_epochs=whole(found[1]))
+            yield TrainingLength(total_epochs=whole(found[1]))
         if found := _STEPS.search(line.text):
-            yield Span(total_steps=whole(found[1]))
+            yield TrainingLength(total_steps=whole(found[1]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpualert_common import store
+from gpualert_common import record_locations
 from gpualert_common.record import Record
 from tests.faults.airflow.deployment import Deployment
 from tests.observer import Observer, command_of, left_of
@@ -136,8 +136,8 @@ class Case:
     def _records(self) -> Iterator[Record]:
         key = ["airflow", self.dag, self.run, self.task_id, str(self.index)]
         for place in self.lab.states():
-            for record in store.records(str(place)):
-                own = os.path.dirname(record.path) == str(place / store.RUNS)
+            for record in record_locations.records(str(place)):
+                own = os.path.dirname(record.path) == str(place / record_locations.RUNS)
                 if own and (record.spec.get("custody") or {}).get("key") == key:
                     yield record
 

@@ -14,7 +14,7 @@ from tests.supervised import DEADLINE_S, python
 
 _PROGRAM = """
 import json, sys, time
-from gpualert_common.observe.source import Event, UnavailableError, class_of
+from gpualert_common.telemetry.source import SourceEvent, UnavailableError, class_of
 
 def say(what):
     print(json.dumps(what), flush=True)

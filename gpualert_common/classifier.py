@@ -1,0 +1,212 @@
+"""From logs and an ending to a verdict: the same way for a live run, a lost one, and an old log."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gpualert_common.classify import (
+    CHUNK_BYTES,
+    Reading,
+    RuleSet,
+    Scanner,
+    load_rules,
+    prepare,
+    telling,
+)
+from gpualert_common.diagnose import conclude, to_json
+from gpualert_common.diagnose.evidence import Observed
+from gpualert_common.diagnose.lookout import Lookout
+from gpualert_common.diagnose.warned import Warned
+from gpualert_common.errors import RuleError
+from gpualert_common.model import ExitFacts, Verdict
+from gpualert_common.progress import TrainingLogs
+from gpualert_common.record import Record
+from gpualert_common.run_evidence import RunEvidence
+from gpualert_common.spec import Ending
+from gpualert_common.telemetry.series import Telemetry
+
+
+class RunClassifier:
+    """Reads the logs of one run piece by piece and concludes once, at the end.
+
+    What else was seen of the run stands in its ``record``; of an old log alone there is none.
+    The user's own rules are those that the launch record names.  A rule file that is broken is
+    left out and named among the verdict's warnings.
+    """
+
+    def __init__(
+        self, launch_record: dict[str, Any] | None = None, record: Record | None = None
+    ) -> None:
+        self._launch_record = launch_record or {}
+        self._seen = None if record is None else RunEvidence(self._launch_record, record)
+        own = self._launch_record.get("rules")
+        self._rules, broken = _live_rules(own, _state_of(own))
+        self._faults = [("broken_rule", f"left out: {error}") for error in broken]
+        self._scanners: dict[str, Scanner] = {}
+        self._next: dict[str, int] = {}
+        self._training = TrainingLogs()
+        self._readings: list[Reading] = []
+        self._lookout: Lookout | None = None
+        self._is_blind = False
+
+    def prepare(self) -> None:
+        """Make the rules ready for matching, some 0.15 s of CPU, before there is a log to read, and
+        look up what ran before."""
+        prepare(self._rules)
+        if self._seen is not None:
+            self._seen.recall()
+
+    def look(self) -> list[dict[str, Any]]:
+        """Take in what was seen beside the logs of a run that goes on since the last time.
+
+        What is to be written down of it as events of the record: warnings that come and go.
+        """
+        if self._seen is None or self._is_blind:
+            return []
+        self._seen.read()
+        try:
+            if self._lookout is None:
+                self._lookout = _lookout(self._seen.record, self._launch_record, self._rules)
+            telemetry, printed_at = self._seen.telemetry, self._seen.printed_at
+            return self._lookout.look(telemetry, printed_at, self._training.so_far)
+        except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
+            self._is_blind = True
+            return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
+
+    def feed(self, log: str, data: bytes, offset: int) -> None:
+        """Read ``data``, which stands at ``offset`` of that log.
+
+        An offset before what was read means that the log was truncated and begins anew.
+        """
+        if offset < self._next.get(log, 0):
+            self._readings.append(self._scanners.pop(log).finish())
+            self._training.begin_anew(log)
+        if log not in self._scanners:
+            self._scanners[log] = Scanner(self._rules, log)
+        self._scanners[log].feed(data, offset)
+        self._training.feed(log, data, offset)
+        if self._lookout is not None:
+            self._lookout.notice(data)
+        self._next[log] = offset + len(data)
+
+    def feed_file(self, path: str, name: str, most_bytes: int | None = None) -> None:
+        """Read a file, cited as ``name``; of one with more than ``most_bytes`` begin and end.
+
+        Raises OSError.
+        """
+        with open(path, "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            if most_bytes is not None and size > most_bytes:
+                for offset in range(0, most_bytes // 2, CHUNK_BYTES):
+                    self.feed(name, file.read(CHUNK_BYTES), offset)
+                self.feed_stream(file, name, file.seek(size - most_bytes // 2))
+            else:
+                self.feed_stream(file, name)
+
+    def feed_stream(self, stream: BinaryIO, name: str, offset: int = 0) -> None:
+        """Read a stream, which stands at ``offset``, to its end, cited as ``name``.
+
+        Raises OSError.
+        """
+        self.feed(name, b"", offset)
+        while data := stream.read(CHUNK_BYTES):
+            self.feed(name, data, offset)
+            offset += len(data)
+
+    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> dict[str, Any]:
+        """The verdict as its JSON object; of a run that goes on when there is no ending."""
+        self._readings += [scanner.finish() for scanner in self._scanners.values()]
+        self._scanners.clear()
+        verdict = conclude(
+            run_id=self._launch_record.get("run_id"),
+            attempt=(self._launch_record.get("custody") or {}).get("number", 1),
+            host=self._launch_record.get("host"),
+            log_path=facts.get("log_path"),
+            readings=self._readings,
+            facts=_exit_facts(Ending(0.0) if ending is None else ending, facts),
+            rules=self._rules,
+            running=ending is None,
+            observed=self._observed(ending),
+        )
+        fields = to_json(verdict)
+        fields["warnings"] += [{"kind": kind, "text": text} for kind, text in self._faults]
+        fields["warnings"] += self._warned(verdict)
+        return fields
+
+    def _warned(self, verdict: Verdict) -> list[dict[str, str]]:
+        """What was warned of while it went on, by what we saw, else by the record's events."""
+        if self._seen is None:
+            return []
+        try:
+            if self._lookout is not None:
+                return self._lookout.warned.told(verdict)
+            return Warned(self._seen.record.events()).told(verdict)
+        except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
+            text = f"what was warned of is not known: {type(error).__name__}: {error}"
+            return [{"kind": "warnings_lost", "text": text}]
+
+    def _observed(self, ending: Ending | None) -> Observed:
+        """What was seen beside the words of the logs; a fault in it costs that, and no verdict."""
+        progress = self._training.finish()
+        if self._training.problem:
+            self._faults.append(("progress_unread", self._training.problem))
+        if self._seen is None:
+            return Observed(Telemetry(), progress=progress)
+        try:
+            return self._seen.observed(ending, progress)
+        except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
+            self._faults.append(("not_observed", f"{type(error).__name__}: {error}"))
+            return Observed(self._seen.telemetry, progress=progress)
+
+
+def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
+    """One that goes on where a scribe before us may have ended."""
+    pid = (record.event("launched") or {}).get("pid")
+    return Lookout(launch_record, record.events(), pid, rules)
+
+
+def telling_lines(text: bytes, own: str | None) -> list[int]:
+    """Start of every line of *text* that people should see, by our rules and the user's *own*.
+
+    No line where the rules cannot be read.
+    """
+    try:
+        return telling.telling_lines(text, _live_rules(own, _state_of(own))[0])
+    except (OSError, RuleError):
+        return []
+
+
+def _state_of(own: str | None) -> object:
+    """What changes when a file of the user's own rules does."""
+    if own is None:
+        return None
+    place = Path(own)
+    files = [place] if place.is_file() else sorted(place.glob("*.toml"))
+    return tuple((str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+
+
+@lru_cache(maxsize=4)
+def _live_rules(own: str | None, _state: object) -> tuple[RuleSet, list[RuleError]]:
+    broken: list[RuleError] = []
+    rules = load_rules(own=own, broken=broken)
+    return rules, broken
+
+
+def _exit_facts(ending: Ending, facts: dict[str, Any]) -> ExitFacts:
+    duration_s = None
+    if ending.ended_at is not None and ending.started_at:
+        duration_s = ending.ended_at - ending.started_at
+    return ExitFacts(
+        code=ending.code,
+        started=ending.started,
+        start_error=ending.start_error,
+        limit=ending.limit,
+        signal=ending.signal,
+        sender=ending.sender,
+        duration_s=duration_s,
+        survivors=len(facts.get("survivors", ())),
+        log_disk_full=bool(facts.get("log_disk_full")),
+    )

@@ -1,0 +1,84 @@
+"""The logs of one run, read for its training as they grow."""
+
+from __future__ import annotations
+
+from gpualert_common.progress.merging import merge
+from gpualert_common.progress.model import Progress
+from gpualert_common.progress.reader import ProgressReader
+
+WHOLE_BYTES = 32 << 20
+"""Of each log, read whole: half a million lines, a second's CPU."""
+WINDOW_BYTES = 64 << 10
+"""Read of each :data:`SPACING_BYTES` that come after that; and so much of the log's end."""
+SPACING_BYTES = 1 << 20
+
+
+class TrainingLogs:
+    """What all logs of a run tell.  Of a flood, windows tell as much as all of it.
+
+    Not thread-safe.  Never raises for what the logs hold: a fault in reading one costs what that
+    one tells, and is named in ``problem``.
+    """
+
+    def __init__(self) -> None:
+        self.problem = ""
+        self._readers: dict[str, ProgressReader | None] = {}
+        self._ends: dict[str, tuple[bytes, int]] = {}
+        self._lines: dict[str, int] = {}
+
+    def feed(self, log: str, data: bytes, offset: int) -> None:
+        """Take the bytes of that log at ``offset``, in the order of the file."""
+        until = offset + len(data)
+        before = self._lines.get(log, 0)
+        self._lines[log] = before + data.count(b"\n")
+        if until <= WHOLE_BYTES:
+            self._feed(log, data, offset)
+            return
+        end, begin = self._ends.get(log, (b"", offset))
+        end = (end if begin + len(end) == offset else b"") + data
+        self._ends[log] = end[-WINDOW_BYTES:], until - min(len(end), WINDOW_BYTES)
+        for window in range(offset // SPACING_BYTES * SPACING_BYTES, until, SPACING_BYTES):
+            length = SPACING_BYTES if window < WHOLE_BYTES else WINDOW_BYTES
+            begin, end_of = max(window, offset), min(window + length, until)
+            if begin < end_of:
+                line = before + data.count(b"\n", 0, begin - offset) + 1
+                self._feed(log, data[begin - offset : end_of - offset], begin, line)
+
+    def begin_anew(self, log: str) -> None:
+        """Forget a log that was truncated."""
+        self._readers.pop(log, None)
+        self._ends.pop(log, None)
+        self._lines.pop(log, None)
+
+    def so_far(self) -> Progress | None:
+        """What was read until now, None where nothing could be; reading goes on.  Raises nothing.
+
+        Costs as much as reading the last 64 KiB of each log again.
+        """
+        try:
+            readers = self._readers.values()
+            read = [reader.progress() for reader in readers if reader is not None]
+            return merge(read) if read else None
+        except Exception:  # noqa: BLE001 - the boundary: logs are anybody's bytes
+            return None
+
+    def finish(self) -> Progress | None:
+        """All that was read, None where nothing could be.  Call it once, last."""
+        for log, (end, offset) in self._ends.items():
+            self._feed(log, end, offset, self._lines[log] - end.count(b"\n") + 1)
+        try:
+            read = [reader.finish() for reader in self._readers.values() if reader is not None]
+            return merge(read) if read else None
+        except Exception as error:  # noqa: BLE001 - the boundary: logs are anybody's bytes
+            self.problem = f"{type(error).__name__}: {error}"
+            return None
+
+    def _feed(self, log: str, data: bytes, offset: int, line: int | None = None) -> None:
+        reader = self._readers.setdefault(log, ProgressReader(log))
+        if reader is None:
+            return
+        try:
+            reader.feed(data, offset, line)
+        except Exception as error:  # noqa: BLE001 - as above
+            self.problem = f"{log}: {type(error).__name__}: {error}"
+            self._readers[log] = None

@@ -1,0 +1,119 @@
+"""What was seen of a run beside the words of its logs: by sources, a clock, and earlier runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gpualert_common.diagnose.compared import as_source
+from gpualert_common.diagnose.evidence import Observed
+from gpualert_common.progress import Progress, read_index, stepped
+from gpualert_common.record import INDEX, Record
+from gpualert_common.spec import Ending
+from gpualert_common.telemetry.series import Telemetry, look_once
+from gpualert_common.telemetry.source import ObservedRun
+
+if TYPE_CHECKING:
+    from gpualert_common.history import EarlierRuns
+
+_LEAST_S = 1.0
+"""A shorter run trained nothing: it is compared with no other, and no other one with it."""
+_MOST_MOMENTS = 1000
+"""At which a log grew; then the time of a line is known to a thousandth of the run's."""
+
+
+class RunEvidence:
+    """What the record of one run holds besides its logs, read piece by piece."""
+
+    def __init__(self, launch_record: dict[str, Any], record: Record) -> None:
+        self.record = record
+        self.telemetry = Telemetry()
+        self._launch_record = launch_record
+        self._recalled: EarlierRuns | None = None
+
+    def recall(self) -> EarlierRuns:
+        """The earlier runs of the same command, looked up once.  Never raises."""
+        if self._recalled is None:
+            from gpualert_common.history import EarlierRuns, recall  # a short run needs none
+
+            try:
+                self._recalled = recall(self.record.path, self._launch_record)
+            except Exception as error:  # noqa: BLE001 - the boundary: it costs a comparison alone
+                self._recalled = EarlierRuns(problem=f"{type(error).__name__}: {error}")
+        return self._recalled
+
+    def read(self) -> None:
+        """Take in what the sources have written since the last time."""
+        with suppress(OSError):  # a disk that fails costs what it held, and no verdict
+            self.telemetry.read(self.record)
+
+    @property
+    def printed_at(self) -> float:
+        """When the logs last grew, in seconds since the epoch; 0 while they are empty."""
+        logs = self._launch_record.get("logs", ())
+        return max(map(_written_at, map(self.record.log_path, logs)), default=0.0)
+
+    def observed(self, ending: Ending | None, progress: Progress | None) -> Observed:
+        """All of it; of a run that goes on when there is no ending.
+
+        Raises what a damaged record makes of reading it.
+        """
+        self.read()
+        started_at = self._launch_record.get("created_at") or 0.0
+        pid = (self.record.event("launched") or {}).get("pid") if ending is None else ending.pid
+        if ending is not None:
+            self._look_once(ending, pid, started_at)
+        ended_at = (None if ending is None else ending.ended_at) or time.time()
+        recalled = None
+        if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
+            recalled = self.recall()
+            self.telemetry.add(as_source(recalled), ())
+        return Observed(
+            self.telemetry,
+            pid,
+            started_at,
+            ended_at,
+            last_output_at=min(max(started_at, self.printed_at), ended_at),
+            progress=progress,
+            command=tuple(map(str, self._launch_record.get("command") or ())),
+            host=self._launch_record.get("host"),
+            stepping=None if ending is None else self._stepping(ended_at, progress),
+            earlier=() if recalled is None else recalled.runs,
+        )
+
+    def _look_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
+        """At what can still be read of a run that was over before anybody looked."""
+        if self.telemetry.sources or not self._launch_record.get("observe"):
+            return
+        subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
+        left = "checkpoints" if ending.code == 0 else "kernel_log"
+        self.telemetry.add(*look_once(left, subject))
+
+    def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
+        """Steps and seconds by the clock, of a training whose lines do not tell."""
+        points = () if progress is None else progress.points
+        logs = list(self._launch_record.get("logs", ()))
+        told = any(point.step_s or point.throughput for point in points)
+        if progress is None or not points or told or points[-1].file not in logs:
+            return None
+        try:
+            with open(self.record.open_log(INDEX), "rb") as file:
+                lines = file.readlines()
+        except OSError:
+            return None  # of a short run there is none
+        index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
+        started_at = self._launch_record.get("created_at") or 0.0
+        arrivals = read_index(index, started_at, logs.index(points[-1].file))
+        return stepped(progress, [*arrivals, (ended_at, sys.maxsize)])
+
+
+def _written_at(path: str) -> float:
+    """When something was last written to a log; 0 of one that is gone, or empty."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0.0
+    return found.st_mtime if found.st_size else 0.0

@@ -1,0 +1,84 @@
+"""Where a process stands in the trees of cgroups: of version 1, of version 2, or of both."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpualert_common.processes.procfs import read
+from gpualert_common.telemetry.mounts import Mount, mounts
+
+MEMBERSHIP = "/proc/{}/cgroup"
+
+_CONTAINER = re.compile(r"(?<![0-9a-f])([0-9a-f]{64})(?![0-9a-f])")
+_POD = re.compile(r"pod([0-9a-f]{8}[-_](?:[0-9a-f]{4}[-_]){3}[0-9a-f]{12}|[0-9a-f]{32})\b")
+_SLURM = re.compile(r"/slurm.*?/job_(\d+)(?:/step_(\w+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupPath:
+    """One cgroup: ``path`` is its name as the kernel logs it, ``levels`` the directories of itself
+    and of those above it that can be seen, in that order."""
+
+    version: int
+    path: str
+    levels: tuple[str, ...]
+
+    def path_of(self, level: str) -> str:
+        """The name of the cgroup at one of its levels."""
+        above = self.levels.index(level)
+        return self.path if not above else self.path.rsplit("/", above)[0] or "/"
+
+
+def groups_of(pid: int | str) -> dict[str, CgroupPath]:
+    """The cgroup that each controller counts the process in; those of version 2 under "".
+
+    Empty when the process is gone, or no cgroup can be seen from here.
+    """
+    trees = [mount for mount in mounts() if mount.kind in ("cgroup", "cgroup2")]
+    found = {}
+    for line in read(MEMBERSHIP.format(pid)).decode("utf-8", "surrogateescape").splitlines():
+        _number, controllers, path = line.split(":", 2)
+        version = 1 if controllers else 2
+        for controller in controllers.split(","):
+            levels = _levels(trees, version, controller, path)
+            if levels:
+                found[controller] = CgroupPath(version, path, levels)
+    return found
+
+
+def whereabouts(paths: Iterable[str]) -> dict[str, str]:
+    """What cgroup paths say of where a process runs: its container, pod, and Slurm job and step."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if match := _CONTAINER.search(path):
+            found["container"] = match[1]
+        if match := _POD.search(path):
+            found["pod"] = match[1].replace("_", "-")
+        if match := _SLURM.search(path):
+            found["slurm_job"] = match[1]
+            if match[2]:
+                found["slurm_step"] = match[2]
+    return found
+
+
+def _levels(trees: list[Mount], version: int, controller: str, path: str) -> tuple[str, ...]:
+    """Directories of the cgroup and those above it, as far as a mount shows them.
+
+    A container sees a part of the tree, with its own cgroup or one above as the mount's root.
+    """
+    for mount in trees:
+        if version == 2 and mount.kind != "cgroup2":
+            continue
+        if version == 1 and (mount.kind != "cgroup" or controller not in mount.options):
+            continue
+        root = mount.root.rstrip("/")
+        names = [name for name in path[len(root) :].split("/") if name]
+        if not f"{path}/".startswith(f"{root}/") or ".." in names:
+            continue  # outside of what this container may see
+        found = [os.path.join(mount.point, *names[:depth]) for depth in range(len(names), -1, -1)]
+        if os.path.isdir(found[0]):
+            return tuple(found)
+    return ()

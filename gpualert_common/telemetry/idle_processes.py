@@ -1,0 +1,93 @@
+"""Which processes did nothing for a minute: idle ones, and those that no signal reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from gpualert_common.processes.procfs import ProcessStat, read
+from gpualert_common.telemetry.source import SourceEvent
+
+WINDOW_S = 60.0
+IDLE_BELOW_CORES = 0.05
+"""The same share that DLRover takes for a process that hangs; a wait that spins is not idle."""
+
+_Identity = tuple[int, int]
+
+
+class _Window(NamedTuple):
+    began_at: float
+    cpu_s: float
+    is_idle: bool
+
+
+class IdleProcesses:
+    """Remembers what each process used, and tells what changed."""
+
+    def __init__(self) -> None:
+        self._windows: dict[tuple[str, _Identity], _Window] = {}
+        self._blocked: dict[_Identity, tuple[float, bool]] = {}
+
+    def see(
+        self, now: float, working: Mapping[str, ProcessStat], live: Iterable[ProcessStat]
+    ) -> Iterator[SourceEvent]:
+        """What became clear with this look; ``now`` is of a clock that never jumps.
+
+        ``working`` are the processes by name that should use some processor time.
+        """
+        yield from self._see_idle(now, working)
+        yield from self._see_blocked(now, live)
+
+    def _see_idle(self, now: float, working: Mapping[str, ProcessStat]) -> Iterator[SourceEvent]:
+        windows = {}
+        for name, one in working.items():
+            key = (name, (one.pid, one.start_ticks))
+            window = self._windows.get(key, _Window(now, one.cpu_s, False))
+            lasted_s, used_s = now - window.began_at, one.cpu_s - window.cpu_s
+            if lasted_s >= WINDOW_S:
+                is_idle = used_s < IDLE_BELOW_CORES * lasted_s
+                if is_idle != window.is_idle:
+                    yield _event(one, name, is_idle, used_s, lasted_s)
+                window = _Window(now, one.cpu_s, is_idle)
+            windows[key] = window
+        self._windows = windows
+
+    def _see_blocked(self, now: float, live: Iterable[ProcessStat]) -> Iterator[SourceEvent]:
+        blocked = {}
+        for one in live:
+            if one.state == "D":
+                key = (one.pid, one.start_ticks)
+                since, is_told = self._blocked.get(key, (now, False))
+                if now - since >= WINDOW_S and not is_told:
+                    is_told = True
+                    fields = {**_place(one), "seconds": round(now - since)}
+                    text = (
+                        f"process {one.pid} ({one.name}) has been in state D at every look for "
+                        f"{now - since:.0f} s: it waits in {fields['waits_in'] or 'the kernel'}"
+                    )
+                    yield SourceEvent("process_blocked", f"pid:{one.pid}", text, fields)
+                blocked[key] = (since, is_told)
+        self._blocked = blocked
+
+
+def _event(
+    one: ProcessStat, name: str, is_idle: bool, used_s: float, lasted_s: float
+) -> SourceEvent:
+    fields = {**_place(one), "used_seconds": round(used_s, 2), "seconds": round(lasted_s)}
+    text = (
+        f"{name}, process {one.pid} ({one.name}), used {used_s:.1f} s of a core in {lasted_s:.0f} s"
+    )
+    if is_idle:
+        text += f"; state {one.state}, waits in {fields['waits_in'] or 'nothing that is shown'}"
+    return SourceEvent("process_idle" if is_idle else "process_busy", name, text, fields)
+
+
+def _place(one: ProcessStat) -> dict[str, Any]:
+    """Where its main thread waits, as far as the kernel shows it: "" where it does not."""
+    place = read(f"/proc/{one.pid}/wchan").decode("utf-8", "replace")
+    return {
+        "pid": one.pid,
+        "name": one.name,
+        "state": one.state,
+        "waits_in": "" if place == "0" else place,
+    }

@@ -1,0 +1,160 @@
+"""Events of all GPUs, waited for in a thread: Xids, ECC errors and what newer drivers add."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from ctypes import addressof
+from dataclasses import dataclass
+from typing import Any
+
+from gpualert_common.telemetry.nvml.gpu import Gpu
+from gpualert_common.telemetry.source import SourceEvent
+
+_XID = 0x8
+_ECC_CORRECTED = 0x1
+
+_KINDS = {
+    _XID: ("xid", "Xid {data} on GPU {gpu}"),
+    _ECC_CORRECTED: ("ecc_corrected", "corrected ECC error on GPU {gpu}"),
+    0x2: ("ecc_uncorrected", "uncorrected ECC error on GPU {gpu}"),
+    0x200: ("ecc_corrected_storm", "storm of corrected ECC errors on GPU {gpu}"),
+    0x400: ("memory_retired", "memory of GPU {gpu} was retired"),
+    0x800: ("memory_retirement_failed", "memory of GPU {gpu} could not be retired"),
+    0x1000: ("poison", "poisoned data on GPU {gpu}, not fatal"),
+    0x2000: ("poison_fatal", "poisoned data on GPU {gpu}, fatal"),
+    0x4000: ("gpu_unavailable", "GPU {gpu} is unavailable"),
+    0x8000: ("recovery_action", "the driver's recommendation for GPU {gpu} changed"),
+}
+"""What each nvmlEventType is called, and how it is told."""
+
+_WAIT_MS = 500
+_PAUSE_AFTER_ERROR_S = 1.0
+_PAUSE_AFTER_CORRECTED_S = 0.05
+"""They may come by the thousand, and one waits no worse for the next than the other."""
+
+_NO_INSTANCE = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    kind: int
+    device: int
+    data: int
+    gpu_instance: int
+    compute_instance: int
+
+
+class Events:
+    """A thread that waits for the events of GPUs until it is ended.
+
+    Equal ones between two looks are told as one with a count, so that no storm fills a disk.
+    """
+
+    def __init__(self, nvml: Any, gpus: list[Gpu]) -> None:
+        self._nvml = nvml
+        self._gpus = {addressof(gpu.device.contents): gpu for gpu in gpus}
+        self._lock = threading.Lock()
+        self._came: dict[_Key, tuple[float, int]] = {}
+        self._ended = threading.Event()
+        self._set: Any = None
+        self.lacks: dict[int, str] = {}
+        """Why nothing can be heard of a GPU, by its index."""
+        self.kinds = self._register()
+        """The names of what can be heard of each GPU at first, by its index."""
+        self._thread = threading.Thread(target=self._wait, name="nvml events", daemon=True)
+        self._thread.start()
+
+    def told(self) -> Iterator[SourceEvent]:
+        """What has come since the last call."""
+        with self._lock:
+            came, self._came = self._came, {}
+        for key, (at, count) in came.items():
+            yield self._event(key, at, count)
+
+    def end(self, deadline: float) -> bool:
+        """End the thread; False when it has not ended by ``deadline`` of ``time.monotonic``."""
+        self._ended.set()
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        if self._thread.is_alive():
+            return False
+        self._free()
+        return True
+
+    def _register(self) -> dict[int, list[str]]:
+        """Make the set that is waited on, of all GPUs that can take part; the kinds of each."""
+        kinds = {}
+        try:
+            self._set = self._nvml.nvmlEventSetCreate()
+            for gpu in self._gpus.values():
+                if wanted := self._wanted(gpu):
+                    kinds[gpu.index] = [name for kind, (name, _) in _KINDS.items() if kind & wanted]
+        except self._nvml.NVMLError as error:
+            self.lacks = {gpu.index: str(error) for gpu in self._gpus.values()}
+        if not kinds:
+            self._free()
+        return kinds
+
+    def _wanted(self, gpu: Gpu) -> int:
+        """Have the GPU's events come to the set; their types, 0 where there are none."""
+        if gpu.is_lost:
+            return 0
+        try:
+            known = self._nvml.nvmlDeviceGetSupportedEventTypes(gpu.device)
+            if wanted := sum(kind for kind in _KINDS if kind & known):
+                self._nvml.nvmlDeviceRegisterEvents(gpu.device, wanted, self._set)
+        except self._nvml.NVMLError as error:
+            self.lacks[gpu.index] = str(error)
+            return 0
+        return wanted
+
+    def _free(self) -> None:
+        old, self._set = self._set, None
+        try:
+            if old is not None:
+                self._nvml.nvmlEventSetFree(old)
+        except self._nvml.NVMLError:
+            pass  # then it is the driver's
+
+    def _wait(self) -> None:
+        while self.kinds and not self._ended.is_set():
+            if self._set is None:
+                self._ended.wait(_PAUSE_AFTER_ERROR_S)
+                self._register()
+                continue
+            try:
+                data = self._nvml.nvmlEventSetWait_v2(self._set, _WAIT_MS)
+            except self._nvml.NVMLError_Timeout:
+                continue
+            except self._nvml.NVMLError:
+                # One lost GPU makes it fail at once and for all: no Xid of another would be heard.
+                self._free()
+                continue
+            key = _Key(
+                data.eventType,
+                addressof(data.device.contents) if data.device else 0,
+                data.eventData if data.eventType == _XID else 0,
+                data.gpuInstanceId,
+                data.computeInstanceId,
+            )
+            with self._lock:
+                at, count = self._came.get(key, (time.time(), 0))
+                self._came[key] = at, count + 1
+            if key.kind == _ECC_CORRECTED:
+                self._ended.wait(_PAUSE_AFTER_CORRECTED_S)
+
+    def _event(self, key: _Key, at: float, count: int) -> SourceEvent:
+        gpu = self._gpus.get(key.device)
+        what, text = _KINDS.get(key.kind, (f"nvml_event_{key.kind:#x}", "event on GPU {gpu}"))
+        fields: dict[str, Any] = {"count": count}
+        if key.kind == _XID:
+            fields["xid"] = key.data
+        if gpu is not None:
+            fields |= {"gpu": gpu.index, "uuid": gpu.uuid}
+        if key.gpu_instance != _NO_INSTANCE:
+            fields |= {"gpu_instance": key.gpu_instance, "compute_instance": key.compute_instance}
+        number = "unknown" if gpu is None else str(gpu.index)
+        return SourceEvent(
+            what, f"gpu:{number}", text.format(data=key.data, gpu=number), fields, at
+        )

@@ -1,0 +1,85 @@
+"""Which runs belong to a task run or a flow run of Prefect.
+
+A hook of a task is called in the process that ran the task, which remembers.  A hook of a flow may
+be called in another one, after the flow's own was killed: then only what is on the disk helps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from uuid import UUID
+
+from prefect.client.schemas.objects import TaskRun
+
+from gpualert_common import record_locations
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
+from prefect_gpualert.contexts import current
+
+_MOST_REMEMBERED = 1000
+_MOST_LOOKED_AT = 2000
+"""Of the newest records; a launch record is read in a fraction of a millisecond."""
+
+_had: deque[tuple[UUID | None, int, UUID | None, str]] = deque(maxlen=_MOST_REMEMBERED)
+
+
+def remember(path: str) -> None:
+    """Note that the current task run, or flow run, has this training."""
+    context, flow = current()
+    if context is not None:
+        run = context.task_run
+        _had.append((run.id, run.run_count, run.flow_run_id, path))
+    elif flow is not None and flow.flow_run is not None:
+        _had.append((None, 0, flow.flow_run.id, path))
+
+
+def of_task(run: TaskRun) -> list[Record]:
+    """The trainings that this attempt of the task had in this process, oldest first."""
+    this = (run.id, run.run_count)
+    return _opened([path for id_, count, _, path in _had.copy() if (id_, count) == this])
+
+
+def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
+    """The runs of a flow run, from memory and from the disk, oldest first."""
+    paths = {path for _, _, id_, path in _had.copy() if id_ == flow_run_id}
+    for path in record_locations.paths(state_dir)[-_MOST_LOOKED_AT:]:
+        if path not in paths and _belongs(path, str(flow_run_id)):
+            paths.add(path)
+    return _opened(sorted(paths, key=os.path.basename))
+
+
+def ended_badly(record: Record) -> bool:
+    """True for a run that ended, not well, and that no later attempt has taken the place of."""
+    if record.ending is None or record.read_json(SUCCESSOR) is not None:
+        return False
+    outcome = record.read_json(OUTCOME)
+    if outcome is not None:
+        return outcome.get("state") != "success"
+    verdict = record.read_json(VERDICT)
+    return verdict is None or verdict.get("cause") != "none"
+
+
+def _belongs(path: str, flow_run_id: str) -> bool:
+    try:
+        record = Record.open(path)
+    except GPUAlertError:
+        return False
+    try:
+        key = (record.spec.get("custody") or {}).get("key") or ()
+        return tuple(key[:2]) == ("prefect", flow_run_id)
+    except (GPUAlertError, AttributeError, TypeError):
+        return False
+    finally:
+        record.close()
+
+
+def _opened(paths: Iterable[str]) -> list[Record]:
+    found = []
+    for path in dict.fromkeys(paths):
+        try:
+            found.append(Record.open(path))
+        except GPUAlertError:
+            continue  # removed since, or not ours
+    return found
