@@ -237,19 +237,21 @@ def beside(prepared: Prepared) -> dict[str, Callable[[], Popen[bytes]]]:
     record, launch_record = prepared.record, prepared.launch_record
     found: dict[str, Callable[[], Popen[bytes]]] = {}
     if launch_record["alerts"] is not None:
-        found["survey"] = lambda: _start("collect", record)
+        found["survey"] = lambda: _start("artifacts/snapshot_program.py", record)
     if launch_record["observe"]:
-        found["observer"] = lambda: _start("observe", record, run_marker(record.run_id))
+        found["observer"] = lambda: _start(
+            "telemetry/sampler.py", record, run_marker(record.run_id)
+        )
     return found
 
 
-def _start(room: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Execute the ``process.py`` of a room, apart from whatever ends us by the keyboard."""
+def _start(program: str, record: Record, *arguments: str) -> Popen[bytes]:
+    """Execute a program of ours, apart from whatever ends us by the keyboard."""
     import subprocess
     import sys
 
     nothing = subprocess.DEVNULL
-    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), room, "process.py")
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
     return subprocess.Popen(
         [sys.executable or "python3", "-I", file, record.path, *arguments],
         env={**os.environ, HELPER_OF: run_marker(record.run_id)},

@@ -1,8 +1,8 @@
 """The look after launch: which files stand in the run's working directory.
 
-Executed as a file, ``python -I .../artifacts/snapshot_program.py RECORD``; writes ``baseline.json`` into the
-record and says nothing.  Whatever happens to it, the run does not notice: it is killed by the
-kernel when its time is up, and where it wrote nothing, files are told by their times.
+Executed as a file, ``python -I .../artifacts/snapshot_program.py RECORD``.  It writes
+``baseline.json`` into the record and prints nothing.  The kernel kills it when its time is up; no
+fault of it reaches the run.  Without ``baseline.json``, new files are recognised by their times.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from gpualert_common.history.runs import History
 
 __all__ = [
     "Baseline",
-    "IndexResult",
-    "History",
-    "PastRun",
     "EarlierRuns",
+    "History",
+    "IndexResult",
+    "PastRun",
     "Spread",
     "baseline",
     "fingerprint",

@@ -23,13 +23,10 @@ from gpualert_common.progress.timestamps import read_index, stepped, timed
 from gpualert_common.progress.training_logs import TrainingLogs
 
 __all__ = [
-    "CheckpointAction",
     "Beginning",
     "Checkpoint",
-    "TrainingEndKind",
+    "CheckpointAction",
     "Counts",
-    "TrainingEnd",
-    "StepJump",
     "Marker",
     "Phase",
     "Point",
@@ -37,6 +34,9 @@ __all__ = [
     "ProgressReader",
     "Segment",
     "Start",
+    "StepJump",
+    "TrainingEnd",
+    "TrainingEndKind",
     "TrainingLogs",
     "beginning_of",
     "describe",

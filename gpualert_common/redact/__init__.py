@@ -10,9 +10,9 @@ from gpualert_common.redact.secret_kinds import (
 )
 
 __all__ = [
+    "Redactor",
     "SecretKind",
     "SecretPattern",
-    "Redactor",
     "check_secrets",
     "load_secrets",
     "secrets_directory",

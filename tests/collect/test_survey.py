@@ -468,10 +468,10 @@ def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
     hang.write_text(
         "import signal, sys, time\n"
         f"sys.path.insert(0, {str(Path(PROCESS).parents[2])!r})\n"
-        "from gpualert_common.artifacts import process\n"
+        "from gpualert_common.artifacts import snapshot_program\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
         "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
-        "process.restrain(1)\n"
+        "snapshot_program.restrain(1)\n"
         "while True: time.sleep(60)\n"
     )
     assert subprocess.run([sys.executable, hang], timeout=60).returncode == -14
@@ -481,8 +481,8 @@ def test_process_needs_little_of_us(place: Workplace) -> None:
     """The look loads nothing that it does not need: a training is running beside it."""
     probe = (
         f"import sys; sys.path.insert(0, {str(Path(PROCESS).parents[2])!r})\n"
-        "from gpualert_common.artifacts import process\n"
-        f"process.look({place.record.path!r})\n"
+        "from gpualert_common.artifacts import snapshot_program\n"
+        f"snapshot_program.look({place.record.path!r})\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", probe], capture_output=True, text=True)

@@ -51,7 +51,8 @@ def test_what_works_everywhere(lab: Lab) -> None:
 
 def test_the_table(lab: Lab) -> None:
     """People get a line for each source, and below it what is missing and what would help."""
-    broken = "from gpualert_common.telemetry.sources import kernel_log\nkernel_log.PATH = '/nowhere/kmsg'"
+    source = "from gpualert_common.telemetry.sources import kernel_log"
+    broken = f"{source}\nkernel_log.PATH = '/nowhere/kmsg'"
     done = lab.call(python(DOCTOR.format(break_it=broken)), cwd=ROOT)
     lines = done.stdout.decode().splitlines()
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == names()

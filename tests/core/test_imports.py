@@ -17,16 +17,16 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"options", "toml_table"}),
-    frozenset({"rulefiles"}),
+    frozenset({"command_options", "toml_table"}),
+    frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
-    frozenset({"observe", "progress", "store"}),
+    frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history"}),
-    frozenset({"collect", "diagnose", "report", "retries", "supervise"}),
-    frozenset({"seen"}),
-    frozenset({"judge", "notify"}),
-    frozenset({"api", "corpus", "recover", "unsupervised"}),
+    frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
+    frozenset({"run_evidence"}),
+    frozenset({"classifier", "notify"}),
+    frozenset({"api", "corpus", "external_run", "recover"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
@@ -77,7 +77,8 @@ def room(name: str) -> str | None:
 def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
     supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
-    plain = [f"gpualert_common.{name}" for name in ("errors", "spec", "record", "store", "config")]
+    names = ("errors", "spec", "record", "record_locations", "config")
+    plain = [f"gpualert_common.{name}" for name in names]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in kinds()]
     plain += ["gpualert_common.api", "gpualert_common.notify.channel_config", *channels]

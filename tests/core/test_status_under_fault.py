@@ -20,7 +20,7 @@ ENDINGS = {
     "is killed": (shell("echo bad; sleep 0.3; kill -9 $$"), 137, -9),
 }
 
-JUDGE = "from gpualert_common.classifier import RunClassifier\n"
+CLASSIFIER = "from gpualert_common.classifier import RunClassifier\n"
 RAISES = "def broken(*a, **k): raise RuntimeError('broken on purpose')\n"
 LOOPS = "def broken(*a, **k):\n    while True: pass\n"
 SLEEPS = "import time\ndef broken(*a, **k): time.sleep(1000)\n"
@@ -29,13 +29,16 @@ LEAVES = "def broken(*a, **k): raise SystemExit(99)\n"
 NO_SPACE = "def broken(*a, **k): raise OSError(28, 'No space left on device')\n"
 
 BREAKS = {
-    "classifier cannot be imported": "import sys\nsys.modules['gpualert_common.classifier'] = None\n",
-    "classifier raises when made": JUDGE + RAISES + "Judge.__init__ = broken\n",
-    "classifier raises on a line": JUDGE + RAISES + "Judge.feed = broken\n",
-    "classifier raises at the end": JUDGE + RAISES + "Judge.conclude = broken\n",
-    "classifier exits the interpreter": JUDGE + LEAVES + "Judge.conclude = broken\n",
-    "classifier returns no JSON": JUDGE + "Judge.conclude = lambda *a: {'schema': object()}\n",
-    "classifier runs out of stack": JUDGE + "Judge.conclude = lambda s, *a: s.conclude(*a)\n",
+    "classifier cannot be imported": "import sys\n"
+    "sys.modules['gpualert_common.classifier'] = None\n",
+    "classifier raises when made": CLASSIFIER + RAISES + "RunClassifier.__init__ = broken\n",
+    "classifier raises on a line": CLASSIFIER + RAISES + "RunClassifier.feed = broken\n",
+    "classifier raises at the end": CLASSIFIER + RAISES + "RunClassifier.conclude = broken\n",
+    "classifier exits the interpreter": CLASSIFIER + LEAVES + "RunClassifier.conclude = broken\n",
+    "classifier returns no JSON": CLASSIFIER
+    + "RunClassifier.conclude = lambda *a: {'schema': object()}\n",
+    "classifier runs out of stack": CLASSIFIER
+    + "RunClassifier.conclude = lambda s, *a: s.conclude(*a)\n",
     "event cannot be written": "from gpualert_common.record import Record\n"
     + NO_SPACE
     + "Record.append_event = broken\n",
@@ -71,15 +74,17 @@ BREAKS = {
 }
 
 BREAKS_SLOWLY = {
-    "classifier loops on a line": JUDGE + LOOPS + "Judge.feed = broken\n",
-    "classifier loops at the end": JUDGE + LOOPS + "Judge.conclude = broken\n",
-    "classifier hangs on a line": JUDGE + SLEEPS + "Judge.feed = broken\n",
-    "classifier hangs at the end": JUDGE + SLEEPS + "Judge.conclude = broken\n",
+    "classifier loops on a line": CLASSIFIER + LOOPS + "RunClassifier.feed = broken\n",
+    "classifier loops at the end": CLASSIFIER + LOOPS + "RunClassifier.conclude = broken\n",
+    "classifier hangs on a line": CLASSIFIER + SLEEPS + "RunClassifier.feed = broken\n",
+    "classifier hangs at the end": CLASSIFIER + SLEEPS + "RunClassifier.conclude = broken\n",
 }
 
 BREAKS_OF_THE_PROGRAM = {
-    "classifier kills its process": JUDGE + DIES + "Judge.feed = broken\n",
-    "classifier kills its process at the end": JUDGE + DIES + "Judge.conclude = broken\n",
+    "classifier kills its process": CLASSIFIER + DIES + "RunClassifier.feed = broken\n",
+    "classifier kills its process at the end": CLASSIFIER
+    + DIES
+    + "RunClassifier.conclude = broken\n",
     "no process for the recorder": "import os\n"
     "def broken(): raise OSError(11, 'Resource temporarily unavailable')\n"
     "os.fork = broken\n",
@@ -150,7 +155,7 @@ def test_api_when_the_classifier_never_returns(lab: Lab) -> None:
 
 def test_verdict_is_told_as_missing(lab: Lab) -> None:
     """When the classifier fails the program says so, and the record says how."""
-    program = breaking(JUDGE + RAISES + "Judge.feed = broken\n")
+    program = breaking(CLASSIFIER + RAISES + "RunClassifier.feed = broken\n")
     done = lab.call((*program, "run", "--", *shell("echo line; exit 3")))
     assert b"no verdict: the classifier failed" in done.stderr
     event = lab.record().event("classifier_failed")
@@ -160,7 +165,7 @@ def test_verdict_is_told_as_missing(lab: Lab) -> None:
 
 def test_recover_gives_the_verdict_that_a_broken_classifier_owed(lab: Lab) -> None:
     """``recover`` judges a run whose classifier failed, without touching its status."""
-    program = breaking(JUDGE + RAISES + "Judge.feed = broken\n")
+    program = breaking(CLASSIFIER + RAISES + "RunClassifier.feed = broken\n")
     lab.call((*program, "run", "--", *shell("echo line; exit 3")))
     (outcome,) = lab.json("recover")["records"]
     assert outcome["outcome"] == "recovered"
