@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
     frozenset({"progress", "record_locations", "telemetry"}),
-    frozenset({"history"}),
+    frozenset({"history", "launch"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
     frozenset({"run_evidence"}),
     frozenset({"classifier", "notify"}),
@@ -76,7 +76,8 @@ def room(name: str) -> str | None:
 
 def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
-    supervising = [f"gpualert_common.supervise.{path.stem}" for path in sources(CORE / "supervise")]
+    rooms = [path for room in ("launch", "supervise") for path in sources(CORE / room)]
+    supervising = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in rooms]
     names = ("errors", "spec", "record", "record_locations", "config")
     plain = [f"gpualert_common.{name}" for name in names]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]

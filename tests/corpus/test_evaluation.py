@@ -173,7 +173,7 @@ def test_the_kept_figures_are_true(results: dict[str, Any]) -> None:
     assert kept["splits"] == results["splits"]
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_the_kept_robustness_is_true(samples: list[Sample]) -> None:
     """No change of dress costs more than its limit, and the table in results.json says so.
 

@@ -23,7 +23,7 @@ def start_copier(log_fd: int, count_fd: int) -> tuple[int, int]:
     """Start the copying process; returns the descriptor for the child and the process id."""
     import subprocess
 
-    from gpualert_common.supervise.spawn import Child
+    from gpualert_common.launch.spawn import Child
 
     os.pwrite(count_fd, _COUNT % 0, 0)
     os.fsync(count_fd)

@@ -18,7 +18,7 @@ _DEATH_S = 0.5
 """For the kernel to end what was killed, which takes it milliseconds."""
 
 
-class Beside:
+class HelperProcess:
     """Started once, reaped when it ends, ended with the run.  ``name`` says what it does."""
 
     def __init__(self, name: str, start: Callable[[], Popen[bytes]]) -> None:

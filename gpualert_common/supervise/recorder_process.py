@@ -7,8 +7,8 @@ import os
 import select
 
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
-from gpualert_common.supervise import link
 from gpualert_common.supervise.recorder import VERDICT_DEADLINE_S, Recorder
+from gpualert_common.supervise.recorder_link import RecorderLink, connect_recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MARGIN_S = 1.0
 """For the scribe to say that the classifier missed its deadline."""
 
 
-class ScribeHandle:
+class RecorderProcess:
     """A scribe and the supervisor's end of its link.
 
     ``in_process`` True runs it as a thread, False as a forked process that calls ``after_fork``
@@ -32,7 +32,7 @@ class ScribeHandle:
 
     def __init__(
         self,
-        make: Callable[[link.Link], Recorder],
+        make: Callable[[RecorderLink], Recorder],
         *,
         in_process: bool,
         after_fork: Callable[[], None] = lambda: None,
@@ -40,7 +40,7 @@ class ScribeHandle:
         self._make = make
         self._in_process = in_process
         self._after_fork = after_fork
-        self._link: link.Link | None = None
+        self._link: RecorderLink | None = None
         self._scribe: Recorder | None = None
         self.pid: int | None = None
         self.finished = False
@@ -77,7 +77,7 @@ class ScribeHandle:
         self.close()
         self._starts += 1
         try:
-            ours, theirs = link.pair()
+            ours, theirs = connect_recorder()
             if self._in_process:
                 self._scribe = self._make(theirs)
                 _thread.start_new_thread(self._scribe.run, ())
@@ -90,7 +90,7 @@ class ScribeHandle:
             return
         self._link = ours
 
-    def _run_forked(self, ours: link.Link, theirs: link.Link) -> None:
+    def _run_forked(self, ours: RecorderLink, theirs: RecorderLink) -> None:
         try:
             self._after_fork()
             ours.close()

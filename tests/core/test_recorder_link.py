@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gpualert_common.supervise import link
+from gpualert_common.supervise.recorder_link import connect_recorder
 
 LAST = {"kind": "ended"}
 
 
 def test_last_words_are_heard() -> None:
     """An answer that reaches nobody loses nothing of what was said before."""
-    ours, theirs = link.pair()
+    ours, theirs = connect_recorder()
     ours.send(LAST)
     ours.close()
     theirs.send({"kind": "look"})
@@ -22,7 +22,7 @@ def test_last_words_are_heard() -> None:
 
 def test_what_a_full_pipe_does_not_take_waits() -> None:
     """Nothing blocks, and nothing is lost or comes out of order."""
-    ours, theirs = link.pair()
+    ours, theirs = connect_recorder()
     sent = [{"kind": "event", "number": number, "text": "x" * 1000} for number in range(200)]
     for message in sent:
         ours.send(message)

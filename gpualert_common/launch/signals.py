@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 
-from gpualert_common.supervise import libc
+from gpualert_common.launch import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

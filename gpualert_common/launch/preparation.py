@@ -10,6 +10,8 @@ import time
 
 from gpualert_common import record_locations
 from gpualert_common.errors import NoDurableLogError
+from gpualert_common.launch import libc
+from gpualert_common.launch.log_file import LogFile
 from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.record import (
     SPARE_BYTES,
@@ -20,8 +22,6 @@ from gpualert_common.record import (
     refuse_strangers,
     spare_of,
 )
-from gpualert_common.supervise import libc
-from gpualert_common.supervise.logfile import LogFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _PROBE_BYTES = 64 << 10
 """Written and taken back where space cannot be reserved: more than a filesystem keeps inline."""
 
 
-class Prepared:
+class PreparedRun:
     """A record that is ready, the descriptors that the child will write to, and logs to read them.
 
     ``tried`` names the places that could not be had before this one.
@@ -62,7 +62,7 @@ class Prepared:
         self.log_fds = []
 
 
-def prepare(spec: RunSpec) -> Prepared:
+def prepare(spec: RunSpec) -> PreparedRun:
     """A durable place for the run's log, from the first place that can give one.
 
     When this returns the launch record is written, the log file is empty and writable, its space is
@@ -78,7 +78,9 @@ def prepare(spec: RunSpec) -> Prepared:
     raise NoDurableLogError(tried)
 
 
-def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]) -> Prepared:
+def _prepare_at(
+    place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]
+) -> PreparedRun:
     runs = os.path.join(place, record_locations.RUNS)
     path = os.path.join(runs, run_id)
     try:
@@ -123,7 +125,7 @@ def _prepare_at(place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, s
             os.close(fd)
         record.discard()
         raise
-    return Prepared(record, log_fds, logs, launch_record, tried)
+    return PreparedRun(record, log_fds, logs, launch_record, tried)
 
 
 def _prove_writable(record: Record, fd: int, size: int) -> int:

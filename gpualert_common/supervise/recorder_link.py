@@ -17,7 +17,7 @@ _MAX_BACKLOG_BYTES = 1 << 20
 _READ_BYTES = 1 << 16
 
 
-class Link:
+class RecorderLink:
     """One end.
 
     ``closed`` turns True when all that the other end ever sent was received; ``unheard`` when a
@@ -73,7 +73,7 @@ class Link:
         self.closed = True
 
 
-def pair() -> tuple[Link, Link]:
+def connect_recorder() -> tuple[RecorderLink, RecorderLink]:
     """Two ends that talk to each other.  Raises OSError when descriptors run out."""
     flags = os.O_CLOEXEC | os.O_NONBLOCK
     read_one, write_two = os.pipe2(flags)
@@ -83,4 +83,4 @@ def pair() -> tuple[Link, Link]:
         os.close(read_one)
         os.close(write_two)
         raise
-    return Link(read_one, write_one), Link(read_two, write_two)
+    return RecorderLink(read_one, write_one), RecorderLink(read_two, write_two)
