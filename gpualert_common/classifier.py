@@ -16,7 +16,8 @@ from gpualert_common.classify import (
     prepare,
     telling,
 )
-from gpualert_common.diagnose import conclude, to_json
+from gpualert_common.classify.explanation import Explanation
+from gpualert_common.diagnose import conclude_with_explanation, to_json
 from gpualert_common.diagnose.evidence import Observed
 from gpualert_common.diagnose.lookout import Lookout
 from gpualert_common.diagnose.warned import Warned
@@ -51,6 +52,8 @@ class RunClassifier:
         self._readings: list[Reading] = []
         self._lookout: Lookout | None = None
         self._is_blind = False
+        self.explanation: Explanation | None = None
+        """How the cause of the verdict was chosen; None before there is a verdict."""
 
     def prepare(self) -> None:
         """Make the rules ready for matching, some 0.15 s of CPU, before there is a log to read, and
@@ -120,7 +123,7 @@ class RunClassifier:
         """The verdict as its JSON object; of a run that goes on when there is no ending."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
-        verdict = conclude(
+        verdict, self.explanation = conclude_with_explanation(
             run_id=self._launch_record.get("run_id"),
             attempt=(self._launch_record.get("custody") or {}).get("number", 1),
             host=self._launch_record.get("host"),

@@ -30,13 +30,14 @@ class AppliedRule:
     """A rule that changed something, in the order of application.
 
     ``rejected`` are the candidates that it took out, ``leading`` the one that it put first, by
-    their numbers from 1 on.
+    their numbers from 1 on.  With ``is_status`` it left the cause to the exit status.
     """
 
     rule: str
     because: str
     rejected: tuple[int, ...] = ()
     leading: int | None = None
+    is_status: bool = False
 
 
 @dataclass(frozen=True, slots=True)

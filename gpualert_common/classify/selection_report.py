@@ -8,7 +8,7 @@ from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.exit_status import ExitStatus
 from gpualert_common.classify.explanation import AppliedRule, ExplainedCandidate, Explanation
-from gpualert_common.classify.preferences import LAST_RESORT, MOST_IMPORTANT
+from gpualert_common.classify.preferences import LAST_RESORT, MOST_IMPORTANT, Preference
 from gpualert_common.classify.selection import Selection, Step
 
 _TIERS = {
@@ -103,4 +103,5 @@ def _explained(one: Candidate, selection: Selection, status: ExitStatus) -> Expl
 def _applied(step: Step, numbers: dict[int, int]) -> AppliedRule:
     rejected = tuple(numbers[id(one)] for one in step.rejected)
     leading = None if step.leading is None else numbers.get(id(step.leading))
-    return AppliedRule(step.rule.name, step.rule.because, rejected, leading)
+    is_status = isinstance(step.rule, Preference) and step.leading is None
+    return AppliedRule(step.rule.name, step.rule.because, rejected, leading, is_status)

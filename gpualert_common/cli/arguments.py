@@ -173,6 +173,11 @@ def _add_classify(commands: _Commands[_Parser]) -> None:
         metavar="N",
         help="status of the run: 0 to 255, or -n when signal n ended it",
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also list the candidates for the cause and the rules that chose among them",
+    )
     _add_own_rules(parser)
     _add_forms(parser)
     parser.set_defaults(action=_lazily("classify", "classify"))

@@ -6,11 +6,13 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from gpualert_common import config, report
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
+from gpualert_common.cli.explanation import explanation_lines
 from gpualert_common.errors import UsageError
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Unmasked, markdown, terminal
@@ -26,12 +28,15 @@ def classify(options: argparse.Namespace) -> int:
     own = config.load({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    judge = RunClassifier({"rules": own})
+    classifier = RunClassifier({"rules": own})
     for log in options.logs:
-        _read(judge, log)
-    verdict = judge.conclude(ending, {})
+        _read(classifier, log)
+    verdict = classifier.conclude(ending, {})
     verdict["log_path"] = _told_by(verdict, options.logs)
+    explanation = classifier.explanation if options.explain else None
     if options.json:
+        if explanation is not None:
+            verdict["explanation"] = asdict(explanation)
         print(json.dumps(verdict, ensure_ascii=False))
         return 0
     say = report.speaker(Redactor() if options.markdown else Unmasked())
@@ -42,6 +47,9 @@ def classify(options: argparse.Namespace) -> int:
     else:
         paper = terminal.Paper.of_stdout(whole=options.full)
         print("\n".join(terminal.page(told, paper, facts=facts)))
+    if explanation is not None:
+        lines = list(explanation_lines(explanation, say))
+        print("", *(["```text", *lines, "```"] if options.markdown else lines), sep="\n")
     return 0
 
 
@@ -52,11 +60,11 @@ def _told_by(verdict: dict[str, Any], logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
-def _read(judge: RunClassifier, log: str) -> None:
+def _read(classifier: RunClassifier, log: str) -> None:
     if log == "-":
-        judge.feed_stream(sys.stdin.buffer, "stdin")
+        classifier.feed_stream(sys.stdin.buffer, "stdin")
         return
     try:
-        judge.feed_file(log, log)
+        classifier.feed_file(log, log)
     except OSError as error:
         raise UsageError(f"{log}: {error.strerror}") from None

@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from gpualert_common.classify.exit_status import signal_name
+from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.raised import Traceback
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
 from gpualert_common.classify.scan import Reading
 from gpualert_common.diagnose import families
+from gpualert_common.diagnose.decision import Decision, decide
 from gpualert_common.diagnose.evidence import Evidence, Observed
-from gpualert_common.diagnose.finding import Decision, decide
 from gpualert_common.diagnose.measured import Measured
 from gpualert_common.diagnose.paper import paper_class
 from gpualert_common.diagnose.words import all_filled, first_filled, words_for
@@ -52,10 +53,37 @@ def conclude(
     running: bool = False,
     observed: Observed | None = None,
 ) -> Verdict:
-    """The verdict on a run from what was read of its logs, how it ended, and what else was seen.
+    """Return the verdict alone; see :func:`conclude_with_explanation`."""
+    return conclude_with_explanation(
+        run_id=run_id,
+        attempt=attempt,
+        host=host,
+        log_path=log_path,
+        readings=readings,
+        facts=facts,
+        rules=rules,
+        running=running,
+        observed=observed,
+    )[0]
 
-    Always a verdict: for a run that never started, one that is still *running*, one whose status
-    is unknown (never called a success), and with rules missing.  Every claim cites its source.
+
+def conclude_with_explanation(
+    *,
+    run_id: str | None,
+    attempt: int,
+    host: str | None,
+    log_path: str | None,
+    readings: Sequence[Reading],
+    facts: ExitFacts,
+    rules: RuleSet,
+    running: bool = False,
+    observed: Observed | None = None,
+) -> tuple[Verdict, Explanation]:
+    """Return the verdict on a run, from its logs, its end and the other evidence, and how its cause
+    was chosen.
+
+    There is always a verdict: for a run that never started, one that is still *running*, one of
+    unknown status (never a success), and with rules missing.  Every claim cites its source.
     """
     resolution = resolve(readings, facts, rules, running=running)
     decision = Decision(resolution)
@@ -75,7 +103,8 @@ def conclude(
     known = _known(resolution, facts)
     words = words_for(rule, known)
     failed = rule.family != "G1" or resolution.disposition is Disposition.COMPLETED
-    return Verdict(
+    is_attributed = failed and not decision.is_unattributed
+    verdict = Verdict(
         run_id=run_id,
         message_id=None if run_id is None else message_id(run_id),
         attempt=attempt,
@@ -88,7 +117,7 @@ def conclude(
         cause=resolution.cause,
         fault_class=rule.fault_class,
         paper_class=paper_class(resolution),
-        attribution=rule.attribution if failed and not decision.anybodys else Attribution.UNKNOWN,
+        attribution=rule.attribution if is_attributed else Attribution.UNKNOWN,
         confidence=resolution.confidence,
         retry=rule.retry,
         headline=first_filled(words.headline, known) or resolution.cause.replace("_", " "),
@@ -103,6 +132,7 @@ def conclude(
         sources=(*_sources(facts, readings, running=running), *_observers(observed)),
         measured=numbers,
     )
+    return verdict, resolution.explanation
 
 
 def _rule_of(resolution: Resolution, rules: RuleSet) -> Rule:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from statistics import median
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.command_options import evaluates
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
@@ -98,7 +99,7 @@ def _found(
     cause: str,
     confidence: float,
     points: Sequence[Point],
-    details: dict[str, object] | None = None,
+    details: dict[str, Scalar] | None = None,
 ) -> Finding:
     return Finding(
         FAMILY,

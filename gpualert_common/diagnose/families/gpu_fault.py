@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim, number, seen
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -126,7 +127,7 @@ def _fault(
     )
 
 
-def _details(xids: list[TelemetryEvent]) -> dict[str, object]:
+def _details(xids: list[TelemetryEvent]) -> dict[str, Scalar]:
     if not xids:
         return {}
     fields = xids[0].fields
@@ -138,7 +139,7 @@ def _details(xids: list[TelemetryEvent]) -> dict[str, object]:
     return {name: value for name, value in found.items() if value}
 
 
-def _index(gpus: list[str]) -> dict[str, object]:
+def _index(gpus: list[str]) -> dict[str, Scalar]:
     return {"gpu": int(number(gpus[0]).partition("/")[0])} if gpus else {}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, number, seen
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -27,7 +28,7 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     )
     others = _held_by_others(evidence, gpu)
     claims = [seen(f"GPU {number(gpu)} held {size(peak)} of {size(total)} at most", "nvml")]
-    details: dict[str, object] = {"peak_bytes": peak, "gpu": int(number(gpu))}
+    details: dict[str, Scalar] = {"peak_bytes": peak, "gpu": int(number(gpu))}
     cannot_decide: tuple[str, ...] = ()
     if others >= thresholds.CO_TENANT_SHARE * total:
         claims.append(seen(f"other processes held {size(others)} of it", "nvml"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import HISTORY, Slower, different, slow_here, slower
 from gpualert_common.diagnose.evidence import Evidence, seen
@@ -60,7 +61,7 @@ def _healthy(
     claims: tuple[Claim, ...],
     slow: Slower | None,
 ) -> Finding:
-    details: dict[str, object] = {
+    details: dict[str, Scalar] = {
         "health": "healthy",
         "first_loss": float(f"{losses[0]:.4g}"),
         "last_loss": float(f"{losses[1]:.4g}"),

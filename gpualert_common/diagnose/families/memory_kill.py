@@ -14,6 +14,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -141,7 +142,7 @@ def _killed(kill: TelemetryEvent, counted: list[TelemetryEvent]) -> Finding:
     )
 
 
-def _limit(counted: TelemetryEvent) -> dict[str, object]:
+def _limit(counted: TelemetryEvent) -> dict[str, Scalar]:
     return {name: counted.fields[name] for name in ("limit_bytes",) if name in counted.fields}
 
 

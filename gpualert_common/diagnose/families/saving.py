@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import HISTORY, slower
 from gpualert_common.diagnose.evidence import Evidence, seen
@@ -39,13 +40,13 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     before = slow.usual.saves_per_step
     if saves / steps < max(thresholds.SAVES_OF_BEFORE * before.median, before.high):
         return
-    details = {"kind": "more_often", "saves": saves, "steps": steps}
+    details: dict[str, Scalar] = {"kind": "more_often", "saves": saves, "steps": steps}
     usually = f"earlier runs saved {before.median * steps:.3g} in as many"
     claims = (claim, seen(usually, HISTORY), seen(slow.said, HISTORY))
     yield _storm(f"{said}; {usually}, and {slow.said}", claims, details)
 
 
-def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, object]) -> Finding:
+def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, Scalar]) -> Finding:
     return Finding(
         FAMILY,
         Weight.DECIDES,

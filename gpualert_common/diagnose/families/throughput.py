@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import Slower, cost, new_settings, slower
 from gpualert_common.diagnose.evidence import Evidence, number, seen
@@ -99,7 +100,7 @@ def _under_use(evidence: Evidence, slow: Slower | None) -> Iterator[Finding]:
         yield Finding("D1", Weight.RULED_OUT, f"GPU {number(busiest)} worked {percent:.0f} %")
         return
     said = f"no GPU of the run worked more than {percent:.0f} % of the time"
-    details: dict[str, object] = {"gpu_percent": round(percent)}
+    details: dict[str, Scalar] = {"gpu_percent": round(percent)}
     if usual is not None and less:
         said += f"; in earlier runs {usual.median:.0f} %"
         details["usual_gpu_percent"] = round(usual.median)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.command_options import evaluates
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.compared import HISTORY, seconds, usual
@@ -75,7 +76,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     elif (usually := _far_fewer(progress, before)) is not None:
         said = f"it ended after {steps} steps, and earlier runs after {usually}"
         known = (*claims, seen(said, HISTORY))
-        details = {"kind": "before", "steps": steps, "expected_steps": usually}
+        details: dict[str, Scalar] = {"kind": "before", "steps": steps, "expected_steps": usually}
         yield _undertrained(said, 0.85, known, details)
     elif steps < thresholds.LEAST_STEPS and _counts_from_one(progress):
         yield Finding("E3", Weight.WARNS, f"it ended after {steps} steps", kind="few_steps")
@@ -108,7 +109,7 @@ def _none_at_all(evidence: Evidence, progress: Progress, before: Baseline) -> It
     told = round(steps.median)
     said = f"it ended after {seconds(evidence.lasted_s)} without a step"
     claim = f"{said}; earlier runs did {told} steps in {seconds(usual_s.median)}"
-    details = {"kind": "before", "steps": 0, "expected_steps": told}
+    details: dict[str, Scalar] = {"kind": "before", "steps": 0, "expected_steps": told}
     yield _undertrained(said, 0.8, (seen(claim, HISTORY),), details)
 
 
@@ -145,7 +146,7 @@ def _counts_from_one(progress: Progress) -> bool:
 
 
 def _undertrained(
-    said: str, confidence: float, claims: tuple[Claim, ...], details: dict[str, object]
+    said: str, confidence: float, claims: tuple[Claim, ...], details: dict[str, Scalar]
 ) -> Finding:
     return Finding(
         "E3",
