@@ -18,9 +18,9 @@ from gpualert_common.classify import (
 )
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.diagnose import conclude_with_explanation, to_json
-from gpualert_common.diagnose.evidence import Observed
-from gpualert_common.diagnose.lookout import Lookout
-from gpualert_common.diagnose.warned import Warned
+from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.warning_monitor import WarningMonitor
+from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts, Verdict
 from gpualert_common.progress import TrainingLogs
@@ -50,7 +50,7 @@ class RunClassifier:
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
         self._readings: list[Reading] = []
-        self._lookout: Lookout | None = None
+        self._monitor: WarningMonitor | None = None
         self._is_blind = False
         self.explanation: Explanation | None = None
         """How the cause of the verdict was chosen; None before there is a verdict."""
@@ -71,10 +71,10 @@ class RunClassifier:
             return []
         self._seen.read()
         try:
-            if self._lookout is None:
-                self._lookout = _lookout(self._seen.record, self._launch_record, self._rules)
+            if self._monitor is None:
+                self._monitor = _monitor(self._seen.record, self._launch_record, self._rules)
             telemetry, printed_at = self._seen.telemetry, self._seen.printed_at
-            return self._lookout.look(telemetry, printed_at, self._training.so_far)
+            return self._monitor.check(telemetry, printed_at, self._training.so_far)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
@@ -91,8 +91,8 @@ class RunClassifier:
             self._scanners[log] = Scanner(self._rules, log)
         self._scanners[log].feed(data, offset)
         self._training.feed(log, data, offset)
-        if self._lookout is not None:
-            self._lookout.notice(data)
+        if self._monitor is not None:
+            self._monitor.note_output(data)
         self._next[log] = offset + len(data)
 
     def feed_file(self, path: str, name: str, most_bytes: int | None = None) -> None:
@@ -136,39 +136,39 @@ class RunClassifier:
         )
         fields = to_json(verdict)
         fields["warnings"] += [{"kind": kind, "text": text} for kind, text in self._faults]
-        fields["warnings"] += self._warned(verdict)
+        fields["warnings"] += self._early_warnings(verdict)
         return fields
 
-    def _warned(self, verdict: Verdict) -> list[dict[str, str]]:
+    def _early_warnings(self, verdict: Verdict) -> list[dict[str, str]]:
         """What was warned of while it went on, by what we saw, else by the record's events."""
         if self._seen is None:
             return []
         try:
-            if self._lookout is not None:
-                return self._lookout.warned.told(verdict)
-            return Warned(self._seen.record.events()).told(verdict)
+            if self._monitor is not None:
+                return self._monitor.state.verdict_warnings(verdict)
+            return WarningState(self._seen.record.events()).verdict_warnings(verdict)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             text = f"what was warned of is not known: {type(error).__name__}: {error}"
             return [{"kind": "warnings_lost", "text": text}]
 
-    def _observed(self, ending: Ending | None) -> Observed:
+    def _observed(self, ending: Ending | None) -> RunObservations:
         """What was seen beside the words of the logs; a fault in it costs that, and no verdict."""
         progress = self._training.finish()
         if self._training.problem:
             self._faults.append(("progress_unread", self._training.problem))
         if self._seen is None:
-            return Observed(Telemetry(), progress=progress)
+            return RunObservations(Telemetry(), progress=progress)
         try:
             return self._seen.observed(ending, progress)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             self._faults.append(("not_observed", f"{type(error).__name__}: {error}"))
-            return Observed(self._seen.telemetry, progress=progress)
+            return RunObservations(self._seen.telemetry, progress=progress)
 
 
-def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
+def _monitor(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> WarningMonitor:
     """One that goes on where a scribe before us may have ended."""
     pid = (record.event("launched") or {}).get("pid")
-    return Lookout(launch_record, record.events(), pid, rules)
+    return WarningMonitor(launch_record, record.events(), pid, rules)
 
 
 def telling_lines(text: bytes, own: str | None) -> list[int]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpualert_common.causes import CAUSES
-from gpualert_common.diagnose.paper import CLASSES, class_of_cause
+from gpualert_common.diagnose.paper_classes import CLASSES, class_of_cause
 from gpualert_common.errors import CorpusError
 
 ENTRIES = "entries.jsonl"

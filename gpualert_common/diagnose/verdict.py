@@ -13,12 +13,12 @@ from gpualert_common.classify.raised import Traceback
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
 from gpualert_common.classify.scan import Reading
-from gpualert_common.diagnose import families
 from gpualert_common.diagnose.decision import Decision, decide
-from gpualert_common.diagnose.evidence import Evidence, Observed
-from gpualert_common.diagnose.measured import Measured
-from gpualert_common.diagnose.paper import paper_class
-from gpualert_common.diagnose.words import all_filled, first_filled, words_for
+from gpualert_common.diagnose.evidence import Evidence, RunObservations
+from gpualert_common.diagnose.paper_classes import paper_class
+from gpualert_common.diagnose.phenomena import judge_families
+from gpualert_common.diagnose.rule_text import all_filled, first_filled, words_for
+from gpualert_common.diagnose.run_metrics import RunMetrics, measure_run
 from gpualert_common.model import (
     Attribution,
     Claim,
@@ -51,7 +51,7 @@ def conclude(
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
-    observed: Observed | None = None,
+    observed: RunObservations | None = None,
 ) -> Verdict:
     """Return the verdict alone; see :func:`conclude_with_explanation`."""
     return conclude_with_explanation(
@@ -77,7 +77,7 @@ def conclude_with_explanation(
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
-    observed: Observed | None = None,
+    observed: RunObservations | None = None,
 ) -> tuple[Verdict, Explanation]:
     """Return the verdict on a run, from its logs, its end and the other evidence, and how its cause
     was chosen.
@@ -87,14 +87,14 @@ def conclude_with_explanation(
     """
     resolution = resolve(readings, facts, rules, running=running)
     decision = Decision(resolution)
-    numbers: Measured = {}
+    metrics: RunMetrics = {}
     trained = resolution.trained
     if observed is not None:
         evidence = Evidence(resolution, facts, observed)
-        trained = evidence.trained
-        decision = decide(resolution, families.judge(evidence))
+        trained = evidence.has_trained
+        decision = decide(resolution, judge_families(evidence))
         try:
-            numbers = evidence.measured
+            metrics = measure_run(evidence)
         except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
             because = f"what it used is not known: {type(error).__name__}: {error}"
             decision = replace(decision, warnings=(*decision.warnings, ("not_measured", because)))
@@ -130,7 +130,7 @@ def conclude_with_explanation(
         secondary=tuple({"cause": c, "because": why} for c, why in resolution.secondary),
         warnings=_warnings(resolution, rule, facts, readings, decision.warnings),
         sources=(*_sources(facts, readings, running=running), *_observers(observed)),
-        measured=numbers,
+        measured=metrics,
     )
     return verdict, resolution.explanation
 
@@ -293,7 +293,7 @@ def _warnings(
     return tuple({"kind": kind, "text": text} for kind, text in found)
 
 
-def _observers(observed: Observed | None) -> tuple[dict[str, Any], ...]:
+def _observers(observed: RunObservations | None) -> tuple[dict[str, Any], ...]:
     """What else could be looked at, and why not where it could not."""
     if observed is None:
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpualert_common.corpus.baselines import KEYWORDS, by_exit_code, keywords, last_exception
-from gpualert_common.diagnose.paper import CLASSES
+from gpualert_common.diagnose.paper_classes import CLASSES
 
 
 def test_each_class_has_keywords() -> None:

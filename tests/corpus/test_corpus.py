@@ -17,7 +17,7 @@ from gpualert_common.corpus.entries import (
 )
 from gpualert_common.corpus.evaluate import Sample, near_copies
 from gpualert_common.corpus.first_contact import contacted, read_contacts
-from gpualert_common.diagnose.paper import CLASSES
+from gpualert_common.diagnose.paper_classes import CLASSES
 from gpualert_common.errors import CorpusError
 from tests.corpus.conftest import CORPUS, MakeCorpus
 
