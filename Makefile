@@ -1,5 +1,8 @@
-# Needs Python 3.11 and make; everything else comes from the package registry into .venv.
+# Needs Python 3.11, bash and make; everything else comes from the package registry into .venv.
 # Nothing outside this directory is written, so an empty or unwritable HOME will do.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,7 +21,9 @@ export UV_NO_PROGRESS := 1
 export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check test test-core test-runs test-airflow test-prefect test-upstream debian e2e e2e-core e2e-engines demo bench corpus docs clean
+LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs
+FAULT_LANES := fault-tables-airflow fault-tables-prefect
+.PHONY: help setup check test e2e nightly fault-tables test-upstream debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -90,49 +95,59 @@ check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, rule
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
 
-# They wait most of the time, and so go together; not all, since then some wait for one another.
-test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-core test-runs test-prefect test-airflow
-
-# One suite: $(1) is its environment, $(2) its tests.  With AGAIN=1, as in CI, what failed is run once
-# more at its end, and that has to pass: in these tests real time goes by, and on a busy machine one
-# of some thousands comes late.  Both runs are shown.  BEGIN_UNTIL is the second (of the epoch) from
-# which on no test is begun; which ones those are is told at the end.
+# Each test has one target: `e2e` and `nightly` by the markers of that name, `test` without a marker.
+# A target's lanes run at once, since tests mostly wait.  A lane is one pytest: $(1) is its
+# environment, $(2) its tests; each line of its output starts with its name.  With AGAIN=1, as in CI,
+# the tests that failed run once more at the end of the lane and must then pass; .ci/run reports them.
 AGAIN ?=
-BEGIN_UNTIL ?=
-pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(if $(BEGIN_UNTIL),--begin-until=$(BEGIN_UNTIL)) $(PYTEST_ARGS)
-suite = $(pytest)$(if $(AGAIN), || { test $$? -eq 1 && echo "$@: what failed runs once more" && $(pytest) --last-failed; })
+FAILURES := .pytest_cache/failures
+pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(if $(AGAIN),--failures-to=$(FAILURES)) $(PYTEST_ARGS)
+again = { test $$? -eq 1 && echo "the tests that failed run once more" && $(pytest) --last-failed; }
+lane = { $(pytest)$(if $(AGAIN), || $(again)); } 2>&1 | sed --unbuffered 's/^/[$@] /'
+run_lanes = $(MAKE) --no-print-directory --jobs $(words $(1)) $(1)
 
-RUNS := tests/alerts tests/guardian tests/observe tests/scenarios tests/warn
-FACES := tests/airflow tests/prefect
-test-core: $(VENV)/.ready
-	$(call suite,$(PY),$(filter-out $(RUNS) $(FACES),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py))))))
+IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py)))))
+RUNS := $(addprefix tests/,alerts guardian observe scenarios warn)
+marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
-test-runs: $(VENV)/.ready
-	$(call suite,$(PY),$(RUNS))
+test-core test-runs e2e-core nightly-core: $(VENV)/.ready
+test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
+test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
-test-airflow: $(AIRFLOW)/.ready
-	$(call suite,$(AIRFLOW)/bin/python,tests/airflow)
+test-core:
+	$(call lane,$(PY),$(filter-out $(RUNS),$(IN_CORE)))
+test-runs:
+	$(call lane,$(PY),$(RUNS))
+e2e-core nightly-core:
+	$(call lane,$(PY),$(marker) $(IN_CORE))
+test-airflow e2e-airflow nightly-airflow:
+	$(call lane,$(AIRFLOW)/bin/python,$(marker) tests/airflow tests/faults/airflow)
+test-prefect e2e-prefect nightly-prefect:
+	$(call lane,$(PREFECT)/bin/python,$(marker) tests/prefect tests/faults/prefect)
 
-test-prefect: $(PREFECT)/.ready
-	$(call suite,$(PREFECT)/bin/python,tests/prefect)
+test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
+	+$(call run_lanes,test-airflow test-prefect test-runs test-core)
+
+e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
+	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core)
+
+nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
+	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
+	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
+	+$(MAKE) --no-print-directory corpus
+
+# All rows again, with the engines' own operators beside ours; nothing asserts theirs.
+fault-tables: debian $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## docs/faults.md from faults done to our operators and the engines' own (as root)
+	+$(call run_lanes,$(FAULT_LANES))
+	$(PY) -m tests.faults.page
+$(FAULT_LANES): fault-tables-%:
+	$(call lane,.venv-$*/bin/python,--controls -m "e2e or nightly" tests/faults/$*/test_fault_matrix.py)
 
 test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests of the engines' own operators, with ours in their place
-	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python
+	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class gpualert
 
 debian:
 	tests/faults/install-debian-packages.sh
-
-e2e: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
-	$(PY) examples/demo.py --torch
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target e2e-core e2e-engines
-
-e2e-core:
-	$(call suite,$(PY),-m e2e)
-
-e2e-engines:
-	$(call suite,$(AIRFLOW)/bin/python,-m e2e tests/airflow tests/faults/airflow)
-	$(call suite,$(PREFECT)/bin/python,-m e2e tests/prefect tests/faults/prefect)
 
 demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.torch)  ## trainings at a shell, in Airflow and in Prefect, and their verdicts (TORCH=1: with PyTorch too)
 	$(PY) examples/demo.py --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python \
@@ -151,8 +166,8 @@ $(CORPUS)/%/.ready: corpus/produce/environments/%.txt $(UV)
 	@touch $@
 
 corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs again and tell what drifted (some as root)
-	$(PY) -m corpus.compose --check
-	env --default-signal=INT,QUIT $(PY) -m corpus.produce --check $(CORPUS_ARGS)
+	$(PY) -m corpus compose --check
+	env --default-signal=INT,QUIT $(PY) -m corpus produce --check $(CORPUS_ARGS)
 
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py

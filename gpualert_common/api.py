@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
+    from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.spec import Ending
     from gpualert_common.supervise.live_classifier import LogClassifier
-    from gpualert_common.supervise.prepare import Prepared
 
 
 OWN, LEFT = "own", "left"
@@ -222,14 +222,14 @@ def tell_late(spec: RunSpec, record_path: str) -> None:
         dispatch(record_path, secrets=spec.secrets, deadline_s=0.0)
 
 
-def judge_for(prepared: Prepared) -> LogClassifier:
+def judge_for(prepared: PreparedRun) -> LogClassifier:
     """The classifier for a run, imported when it is first needed."""
     from gpualert_common.classifier import RunClassifier
 
     return RunClassifier(prepared.launch_record, prepared.record)
 
 
-def beside(prepared: Prepared) -> dict[str, Callable[[], Popen[bytes]]]:
+def beside(prepared: PreparedRun) -> dict[str, Callable[[], Popen[bytes]]]:
     """What starts each process beside a run, by what it does.
 
     One surveys the working directory where an alert could carry a file, one observes the machine.
@@ -263,7 +263,7 @@ def _start(program: str, record: Record, *arguments: str) -> Popen[bytes]:
     )
 
 
-def _quiet_plan(spec: RunSpec, prepared: Prepared) -> RecorderHooks:
+def _quiet_plan(spec: RunSpec, prepared: PreparedRun) -> RecorderHooks:
     path = prepared.record.path
     return RecorderHooks(
         lambda: judge_for(prepared),

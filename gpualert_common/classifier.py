@@ -13,8 +13,8 @@ from gpualert_common.classify import (
     RuleSet,
     Scanner,
     load_rules,
+    notable_lines,
     prepare,
-    telling,
 )
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.diagnose import conclude_with_explanation, to_json
@@ -171,13 +171,13 @@ def _monitor(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> W
     return WarningMonitor(launch_record, record.events(), pid, rules)
 
 
-def telling_lines(text: bytes, own: str | None) -> list[int]:
+def find_notable_lines(text: bytes, own: str | None) -> list[int]:
     """Start of every line of *text* that people should see, by our rules and the user's *own*.
 
     No line where the rules cannot be read.
     """
     try:
-        return telling.telling_lines(text, _live_rules(own, _state_of(own))[0])
+        return notable_lines.find_notable_lines(text, _live_rules(own, _state_of(own))[0])
     except (OSError, RuleError):
         return []
 

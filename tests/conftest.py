@@ -1,61 +1,73 @@
-"""A skip is a failure: a test that did not run has shown nothing.
+"""Rules of the whole suite: skips, markers, signals, and the report of failures.
 
-What a machine may lack (root, Debian packages, PyTorch) is asked for by the marker ``e2e`` and
-left out by selection, which is visible, instead of by a skip, which is not.  Where the time of a
-whole run is limited, ``--begin-until`` leaves out what could not be begun by then, and says what.
+A skipped test counts as a failure, because it has shown nothing.  What a machine may lack (root,
+Debian packages, PyTorch) or what takes minutes is left out by a marker, which is visible.
 """
 
 from __future__ import annotations
 
 import signal
-import time
-from collections import Counter
+import sys
 from collections.abc import Generator
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
+collect_ignore = [  # each is run in the environment that has the engine
+    directory
+    for engine in ("airflow", "prefect")
+    if not Path(sys.executable).with_name(engine).exists()
+    for directory in (engine, f"faults/{engine}")
+]
+
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+TARGET_MARKERS = ("e2e", "nightly")
+"""Each names the one `make` target that runs the test; a test without one is run by `make test`."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what a machine that cannot run everything needs, or one that has no time for it."""
+    """Add the options of this suite."""
     parser.addoption("--allow-skips", action="store_true", help="let a skipped test pass")
     parser.addoption(
-        "--begin-until", type=float, metavar="EPOCH", help="begin no test after this second"
+        "--controls",
+        action="store_true",
+        help="in the fault tables, also run the engines' own operators, which nothing asserts",
+    )
+    parser.addoption(
+        "--failures-to",
+        type=Path,
+        metavar="FILE",
+        help="append a line with its reason for each test that fails",
     )
 
 
+def _survive(_number: int, _frame: object) -> None:
+    """Do nothing; unlike SIG_IGN, a handler is not inherited by the programs that tests start."""
+
+
 def pytest_configure() -> None:
-    """Hear Ctrl-C: a shell's background has it ignored here, and in all that the tests start."""
-    for number, usual in (
+    """Restore signals that the parent process ignores (`nohup`, a job in the background).
+
+    The programs under test inherit an ignored signal, and would then not react to it.  Pytest
+    itself survives a hang-up.
+    """
+    for number, handler in (
+        (signal.SIGHUP, _survive),
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),
     ):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, usual)
+            signal.signal(number, handler)
 
 
-NOT_BEGUN = pytest.StashKey[Counter[str]]()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """Pass over a test that comes too late to be begun, unless it is one that failed before."""
-    limit = item.config.getoption("begin_until")
-    if limit is None or time.time() <= limit or item.config.getoption("lf", default=False):
-        return None
-    file = item.nodeid.partition("::")[0]
-    item.config.stash.setdefault(NOT_BEGUN, Counter())[file] += 1
-    return True
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Tell which tests there was no time for."""
-    for file, count in config.stash.get(NOT_BEGUN, Counter()).items():
-        terminalreporter.write_line(f"NOT BEGUN, the time was up: {count} of {file}", yellow=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test with two target markers: two targets would run it."""
+    for item in items:
+        found = [name for name in TARGET_MARKERS if item.get_closest_marker(name)]
+        if len(found) > 1:
+            raise pytest.UsageError(f"{item.nodeid} has more than one of the markers {found}")
 
 
 def _refuse_skip(report: Report, config: pytest.Config) -> Report:
@@ -68,12 +80,26 @@ def _refuse_skip(report: Report, config: pytest.Config) -> Report:
     return report
 
 
+def _append_failure(report: pytest.TestReport, config: pytest.Config) -> None:
+    """Append a failed test and the last line of its reason to the file of `--failures-to`."""
+    path: Path | None = config.getoption("failures_to")
+    if path is None or report.outcome != "failed":
+        return
+    crash = getattr(report.longrepr, "reprcrash", None)
+    lines = str(crash.message if crash else report.longrepr).splitlines() or ["no reason"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(f"{report.nodeid} ({report.when}): {lines[0]}\n")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test that skips itself."""
-    return _refuse_skip((yield), item.config)
+    """Fail a test that skips itself, and note each failure."""
+    report = _refuse_skip((yield), item.config)
+    _append_failure(report, item.config)
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any
 
+    from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import Supervised
-    from gpualert_common.supervise.prepare import Prepared
 
 _STDOUT, _STDERR = 1, 2
 _START_S = 2.0
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         return _detach(spec, quiet=quiet)
     shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
-    def plan(prepared: Prepared) -> RecorderHooks:
+    def plan(prepared: PreparedRun) -> RecorderHooks:
         return RecorderHooks(
             lambda: judge_for(prepared),
             beside=beside(prepared),
@@ -118,12 +118,12 @@ def _forwards(spec: RunSpec) -> dict[str, int]:
     return {name: fd for name, fd in targets.items() if not is_discard(fd)}
 
 
-def _greeting(prepared: Prepared) -> str:
+def _greeting(prepared: PreparedRun) -> str:
     tried = "".join(f"gpualert: no log at {place}: {what}\n" for place, what in prepared.tried)
     return tried + (f"gpualert: the record is {prepared.record.path}\n" if tried else "")
 
 
-def _closing_words(prepared: Prepared) -> Any:
+def _closing_words(prepared: PreparedRun) -> Any:
     def say(verdict: dict[str, Any] | None, ending: Ending) -> str:
         from gpualert_common import report
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.classify.explanation import Explanation
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.raised import Traceback
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
-from gpualert_common.classify.scan import Reading
+from gpualert_common.classify.traceback_model import Traceback
 from gpualert_common.diagnose.decision import Decision, decide
 from gpualert_common.diagnose.evidence import Evidence, RunObservations
 from gpualert_common.diagnose.paper_classes import paper_class

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.diagnose import thresholds
@@ -16,10 +15,11 @@ from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
+from gpualert_common.regex import compile_bytes
 from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S
 
-_NOT_FINITE = latin1_regex(rb"(?i)\b(?:nan|inf|infinity)\b")
+_NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word all losses are finite, and the training's progress need not be read."""
 
 _READING_SHARE = 1 / 200

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.guardian.ownership import Told
-    from gpualert_common.supervise.prepare import Prepared
+    from gpualert_common.launch.preparation import PreparedRun
 
 GO = b"go\n"
 LOG = "guardian.log"
@@ -145,7 +145,7 @@ def _guard(message: dict[str, Any]) -> None:
 
     watch_fd = -1
 
-    def before_launch(prepared: Prepared) -> None:
+    def before_launch(prepared: PreparedRun) -> None:
         nonlocal watch_fd
         watch_fd = watch(prepared.record)
         log = prepared.record.create_log(LOG)
@@ -158,7 +158,7 @@ def _guard(message: dict[str, Any]) -> None:
             raise _NobodyThereError
         _let_go_of_pipes(log)
 
-    def plan(prepared: Prepared) -> RecorderHooks:
+    def plan(prepared: PreparedRun) -> RecorderHooks:
         return RecorderHooks(
             lambda: judge_for(prepared),
             looks=guard is not None,

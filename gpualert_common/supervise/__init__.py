@@ -7,15 +7,15 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.launch import libc, log_pipe, spawn
+from gpualert_common.launch.preparation import PreparedRun, prepare
+from gpualert_common.launch.signals import Inbox
 from gpualert_common.processes.children import list_children
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending
-from gpualert_common.supervise import drop, libc, spawn
-from gpualert_common.supervise.prepare import Prepared, prepare
 from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
-from gpualert_common.supervise.scribe_handle import ScribeHandle
-from gpualert_common.supervise.signals import Inbox
+from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.watch import Watch
 
@@ -53,10 +53,10 @@ class Supervised:
 
 def supervise(
     spec: RunSpec,
-    plan: Callable[[Prepared], RecorderHooks],
+    plan: Callable[[PreparedRun], RecorderHooks],
     *,
     own_process: bool,
-    before_launch: Callable[[Prepared], None] = lambda _prepared: None,
+    before_launch: Callable[[PreparedRun], None] = lambda _prepared: None,
     guard: OwnershipPolicy | None = None,
 ) -> Supervised:
     """Run ``spec`` to its end and return how it ended.
@@ -82,7 +82,7 @@ def supervise(
         prepared.close()
         record.discard()
         raise
-    scribe = ScribeHandle(
+    scribe = RecorderProcess(
         lambda link: Recorder(record, prepared.launch_record, prepared.logs, plan(prepared), link),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
@@ -103,8 +103,8 @@ def supervise(
 
 def _launch_and_watch(
     spec: RunSpec,
-    prepared: Prepared,
-    scribe: ScribeHandle,
+    prepared: PreparedRun,
+    scribe: RecorderProcess,
     inbox: Inbox | None,
     guard: OwnershipPolicy | None,
 ) -> Ending:
@@ -141,14 +141,14 @@ def _launch_and_watch(
     return watch.ending
 
 
-def _outputs(spec: RunSpec, prepared: Prepared, copiers: list[int]) -> list[int]:
+def _outputs(spec: RunSpec, prepared: PreparedRun, copiers: list[int]) -> list[int]:
     """The descriptors for stdout and stderr (one when merged): the logs, or pipes before them."""
     if spec.log_full == "fail":
         return prepared.log_fds
     pipes = []
     for name, log_fd in zip(spec.logs, prepared.log_fds, strict=True):
-        count_fd = prepared.record.create_log(drop.count_file(name), append=False)
-        write_fd, pid = drop.start_copier(log_fd, count_fd)
+        count_fd = prepared.record.create_log(log_pipe.count_file(name), append=False)
+        write_fd, pid = log_pipe.start_copier(log_fd, count_fd)
         os.close(count_fd)
         os.close(log_fd)
         pipes.append(write_fd)
@@ -163,7 +163,7 @@ def _not_started(error: spawn.NotStartedError) -> Ending:
     return ending
 
 
-def _end_unwatched(record: Record, scribe: ScribeHandle, error: BaseException) -> None:
+def _end_unwatched(record: Record, scribe: RecorderProcess, error: BaseException) -> None:
     """End the child that an exception of the caller's came between: launched, not yet watched.
 
     Its number may not even have reached us, so it is found by its mark.

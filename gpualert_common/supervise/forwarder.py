@@ -14,7 +14,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.supervise.logfile import LogFile
+    from gpualert_common.launch.log_file import LogFile
 
 CHUNK_BYTES = 64 << 10
 TERMINAL_BEHIND_BYTES = 1 << 20

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.spec import Ending
-    from gpualert_common.supervise.logfile import LogFile
 
     class LogClassifier(Protocol):
         """What makes a verdict of logs and an ending; anything here may raise or hang."""

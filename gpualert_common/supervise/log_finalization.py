@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from gpualert_common.supervise.drop import count_file
+from gpualert_common.launch.log_pipe import count_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.record import Record
-    from gpualert_common.supervise.logfile import LogFile
 
 
 def settle(logs: Sequence[LogFile], record: Record) -> Iterator[tuple[str, dict[str, Any]]]:

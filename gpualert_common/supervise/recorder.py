@@ -2,7 +2,7 @@
 
 The supervisor may not wait for any of these, so the scribe does: a forked process under the CLI (a
 process stuck in a disk's uninterruptible sleep cannot be reaped, and would take the status with
-it), a thread inside a caller's process.  Both speak over a :class:`~.link.Link`:
+it), a thread inside a caller's process.  Both speak over a :class:`~.recorder_link.RecorderLink`:
 
 =====================  ======================================================
 to the scribe          event (to be written down), ended (with the ending)
@@ -19,8 +19,8 @@ import time
 
 from gpualert_common.record import EXIT, INDEX, SPEC, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
-from gpualert_common.supervise.beside import Beside
 from gpualert_common.supervise.forwarder import Forwarder
+from gpualert_common.supervise.helper_process import HelperProcess
 from gpualert_common.supervise.live_classifier import LiveClassifier
 from gpualert_common.supervise.log_finalization import settle
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
+    from gpualert_common.launch.log_file import LogFile
     from gpualert_common.record import Record
-    from gpualert_common.supervise.link import Link
     from gpualert_common.supervise.live_classifier import LogClassifier
-    from gpualert_common.supervise.logfile import LogFile
+    from gpualert_common.supervise.recorder_link import RecorderLink
 
 TICK_S = 0.25
 VERDICT_DEADLINE_S = 5.0
@@ -113,7 +113,7 @@ class Recorder:
         launch_record: dict[str, Any],
         logs: list[LogFile],
         plan: RecorderHooks,
-        link: Link,
+        link: RecorderLink,
     ) -> None:
         self._record = record
         self._launch_record = launch_record
@@ -126,7 +126,7 @@ class Recorder:
         self._index_due = 0.0
         self._beat_due = 0.0
         self._index_sizes: list[int] = []
-        self._beside = [Beside(name, start) for name, start in plan.beside.items()]
+        self._beside = [HelperProcess(name, start) for name, start in plan.beside.items()]
         self._analyst = LiveClassifier(logs, plan.evidence) if plan.evidence else None
         self._forwarders = [
             Forwarder(log, plan.forwards[log.name], plan.shared, slot)

@@ -10,13 +10,13 @@ import select
 import signal
 import time
 
+from gpualert_common.launch import libc
+from gpualert_common.launch.signals import STOPS
 from gpualert_common.processes.children import reap_adopted
 from gpualert_common.processes.pidfd import await_exit, is_ready, open_pidfd
 from gpualert_common.processes.procfs import read_name, read_stat
 from gpualert_common.spec import Ending, is_seconds
-from gpualert_common.supervise import libc
 from gpualert_common.supervise.recorder import ended, note
-from gpualert_common.supervise.signals import STOPS
 from gpualert_common.supervise.stop import Stop
 
 TYPE_CHECKING = False
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from gpualert_common.launch.signals import Inbox
+    from gpualert_common.launch.spawn import Child
     from gpualert_common.processes.tree import ProcessTree
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
-    from gpualert_common.supervise.scribe_handle import ScribeHandle
-    from gpualert_common.supervise.signals import Inbox
-    from gpualert_common.supervise.spawn import Child
+    from gpualert_common.supervise.recorder_process import RecorderProcess
 
 _TICK_S = 1.0
 _BLIND_S = 0.02
@@ -51,7 +51,7 @@ class Watch:
         child: Child,
         spec: RunSpec,
         tree: ProcessTree,
-        scribe: ScribeHandle,
+        scribe: RecorderProcess,
         inbox: Inbox | None,
         guard: OwnershipPolicy | None = None,
         copiers: Sequence[int] = (),

@@ -1,6 +1,7 @@
-"""Every fault of an alert in Airflow: the task is what it is without alerts, and none is lost.
+"""Every fault of an alert in Airflow: the task ends as without alerts, and no alert is lost.
 
-The table goes to ``.bench/alerts_airflow.json``, a row as it is made.
+``make nightly`` runs the slow faults; CI runs them under ``gpualert run`` only.  A test adds its
+row to ``.bench/alerts_airflow.json``.
 """
 
 from __future__ import annotations
@@ -15,10 +16,8 @@ import pytest
 from gpualert_provider.exceptions import TrainingFailed
 
 from tests.airflow.conftest import Done, Trials
-from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, Cell
+from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
 from tests.supervised import Lab
-
-pytestmark = pytest.mark.e2e
 
 FIGURES = Path(__file__).parents[2] / ".bench" / "alerts_airflow.json"
 
@@ -47,7 +46,13 @@ def said(done: Done) -> tuple[str, int | None]:
     return done.error.cause, done.error.exit_code
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.e2e if name in QUICK else pytest.mark.nightly)
+        for name in FAULTS
+    ],
+)
 def test_fault(
     name: str, trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -532,3 +532,6 @@ FAULTS: dict[str, Fault] = {
     )
 }
 """By name, which is the id of the cell."""
+
+QUICK = ("refused", "550_rcpt", "template_raises", "module_import_error", "hostile_text")
+"""Faults that take about a second and need no root."""

@@ -10,11 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, ROOT, Cell
+from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, ROOT, Cell
 from tests.supervised import PROGRAM
-
-QUICK = ("refused", "550_rcpt", "template_raises", "module_import_error", "hostile_text")
-"""In every test run; the others take a while, or root."""
 
 
 def train(cell: Cell, *options: str) -> tuple[int, float, str]:

@@ -1,21 +1,24 @@
-"""The suite's own rules about what does not run, shown with suites of a test or two."""
+"""The rules of tests/conftest.py, each shown with a suite of one or two tests."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+import pytest
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 
-def pytest_in(directory: Path, body: str, *options: str) -> subprocess.CompletedProcess[str]:
+def pytest_in(
+    directory: Path, body: str, *options: str, before: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     """Run one test file in a directory of its own, under the same conftest.py."""
     (directory / "conftest.py").write_text(CONFTEST.read_text())
     (directory / "test_it.py").write_text(f"import pytest\n{body}\n")
     (directory / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", *options]
+    command = [*before, sys.executable, "-m", "pytest", *options]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True)
 
 
@@ -51,38 +54,39 @@ def test_expected_failure_is_no_skip(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-TWO = """
-import time
-def test_first():
-    time.sleep({first_s})
-    assert {holds}
-def test_second(): pass
+def test_two_target_markers_are_refused(tmp_path: Path) -> None:
+    """A test that two targets would run stops the suite, which names it."""
+    body = "@pytest.mark.e2e\n@pytest.mark.nightly\ndef test_it(): pass"
+    done = pytest_in(tmp_path, body, "-W", "ignore::pytest.PytestUnknownMarkWarning")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "test_it.py::test_it has more than one of the markers" in done.stderr
+
+
+def test_failures_are_noted_with_their_reason(tmp_path: Path) -> None:
+    """With --failures-to each failed test is one line of the file, after those of earlier runs."""
+    noted = tmp_path / "noted" / "failures"
+    noted.parent.mkdir()
+    noted.write_text("an earlier run\n")
+    body = "def test_it():\n    assert 1 + 1 == 3, 'no sum'\ndef test_other(): pass"
+    done = pytest_in(tmp_path, body, f"--failures-to={noted}")
+    assert done.returncode == 1
+    earlier, line = noted.read_text().splitlines()
+    assert earlier == "an earlier run"
+    assert line == "test_it.py::test_it (call): AssertionError: no sum"
+
+
+IGNORED = """
+import signal, subprocess
+def test_it():
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+        done = subprocess.run(["sh", "-c", f"kill -s {name[3:]} $$; sleep 60"], timeout=30)
+        assert done.returncode == -getattr(signal, name)
+    signal.raise_signal(signal.SIGHUP)
 """
 
 
-def test_no_test_is_begun_too_late(tmp_path: Path) -> None:
-    """Once the time is up nothing is begun, what runs is ended, and what was left out is told."""
-    until = time.time() + 3.0
-    two = TWO.format(first_s=4.0, holds=True)
-    done = pytest_in(tmp_path, two, f"--begin-until={until}")
-    assert done.returncode == 0
-    assert "1 passed" in done.stdout
-    assert "NOT BEGUN, the time was up: 1 of test_it.py" in done.stdout
-
-
-def test_all_is_begun_in_time(tmp_path: Path) -> None:
-    """Before the time is up nothing is left out."""
-    done = pytest_in(
-        tmp_path, TWO.format(first_s=0, holds=True), f"--begin-until={time.time() + 900}"
-    )
-    assert "2 passed" in done.stdout
-    assert "NOT BEGUN" not in done.stdout
-
-
-def test_what_failed_is_run_again_however_late(tmp_path: Path) -> None:
-    """A failure is not made good by there being no time to run it again."""
-    two = TWO.format(first_s=0, holds=False)
-    assert pytest_in(tmp_path, two).returncode == 1
-    again = pytest_in(tmp_path, two, "--last-failed", "--begin-until=1")
-    assert again.returncode == 1
-    assert "1 failed" in again.stdout
+def test_signals_that_the_parent_ignores_reach_programs_under_test(tmp_path: Path) -> None:
+    """Under nohup, or in the background of a shell, a child of a test still dies of a signal."""
+    ignoring = ("env", "--ignore-signal=HUP,INT,QUIT")
+    done = pytest_in(tmp_path, IGNORED, before=ignoring)
+    assert done.returncode == 0, done.stdout

@@ -56,10 +56,10 @@ BREAKS = {
     "requests cannot be read": "from gpualert_common.record import Record\n"
     + RAISES
     + "Record.requests = broken\n",
-    "log cannot be looked at": "from gpualert_common.supervise.logfile import LogFile\n"
+    "log cannot be looked at": "from gpualert_common.launch.log_file import LogFile\n"
     + RAISES
     + "LogFile.tampering = broken\n",
-    "log cannot be read": "from gpualert_common.supervise.logfile import LogFile\n"
+    "log cannot be read": "from gpualert_common.launch.log_file import LogFile\n"
     + RAISES
     + "LogFile.read = broken\n",
     "recorder raises": "from gpualert_common.supervise.recorder import Recorder\n"
@@ -68,9 +68,9 @@ BREAKS = {
     "recorder cannot be made": "import gpualert_common.supervise as supervise\n"
     + RAISES
     + "supervise.Recorder = broken\n",
-    "no pipe for the recorder": "from gpualert_common.supervise import link\n"
+    "no pipe for the recorder": "from gpualert_common.supervise import recorder_process\n"
     "def broken(): raise OSError(24, 'Too many open files')\n"
-    "link.pair = broken\n",
+    "recorder_process.connect_recorder = broken\n",
 }
 
 BREAKS_SLOWLY = {

@@ -1,10 +1,9 @@
-"""Disks and fences of our own, for root: filled, frozen and counted without harm to others."""
+"""Filesystems and control groups for tests, which root can fill, freeze and count safely."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +14,6 @@ from tests.supervised import Lab, lab, until
 __all__ = ["lab"]
 
 SMALL_DISK_MIB = 8
-
-collect_ignore = [  # each is played in the environment that has it
-    engine
-    for engine in ("airflow", "prefect")
-    if not Path(sys.executable).with_name(engine).exists()
-]
 
 
 def _command(*words: str) -> None:

@@ -1,6 +1,7 @@
-"""Every fault of an alert in Prefect: the task is what it is without alerts, and none is lost.
+"""Every fault of an alert in Prefect: the task ends as without alerts, and no alert is lost.
 
-The table goes to ``.bench/alerts_prefect.json``, a row as it is made.
+``make nightly`` runs the slow faults; CI runs them under ``gpualert run`` only.  A test adds its
+row to ``.bench/alerts_prefect.json``.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,22 @@ from prefect import flow, task
 from prefect.client.schemas.objects import StateType
 from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
 
-from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, Cell
+from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
 from tests.supervised import Lab
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("harness")]
+pytestmark = pytest.mark.usefixtures("harness")
 
 FIGURES = Path(__file__).parents[2] / ".bench" / "alerts_prefect.json"
 ELSEWHERE = ("artifact", "disk", "outbox", "hostile")
-"""What a fault is called that needs a training to be done."""
+"""Parts of the names of faults that need a training."""
+
+
+def faults(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrize a test by faults: the quick ones in CI, the others each night."""
+    targets = {True: pytest.mark.e2e, False: pytest.mark.nightly}
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=targets[name in QUICK]) for name in names]
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,7 @@ def enter(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.syspath_prepend(cell.modules)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@faults(FAULTS)
 def test_task(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """State, attempts and end of the task stand; what was not delivered is, later, once."""
     fault = FAULTS[name]
@@ -112,7 +122,7 @@ def test_task(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     note(name, "gpualert_run", usual, done, row)
 
 
-@pytest.mark.parametrize("name", [name for name in FAULTS if not any(x in name for x in ELSEWHERE)])
+@faults(name for name in FAULTS if not any(part in name for part in ELSEWHERE))
 def test_hook(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """State and end of any task stand; what its hook could not deliver is delivered later, once."""
     fault = FAULTS[name]

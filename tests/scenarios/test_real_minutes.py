@@ -14,7 +14,7 @@ from gpualert_common.record import Record
 from tests.observe.standin import Process, Scenario, environment, gpu, line, steps
 from tests.supervised import PROGRAM, Lab, python
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.nightly
 
 GIB = 1 << 30
 SECONDS = 170

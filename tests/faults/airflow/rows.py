@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import BrokenBarrierError
 from typing import Any
@@ -14,7 +15,8 @@ from tests.faults.airflow.deployment import Deployment, send
 from tests.observer import command_of, parent_of
 from tests.supervised import until
 
-OPERATORS = ("GPUAlertOperator", "BashOperator")
+OURS = "GPUAlertOperator"
+OPERATORS = (OURS, "BashOperator")
 FINAL = ("success", "failed")
 MAPPED = 3
 """How many trainings the mapped task has; the runner of the middle one is killed."""
@@ -170,8 +172,6 @@ ROWS: dict[str, Row] = {
     "timeout_deaf": ends_by_itself,
     "cleared_while_running": cleared_while_running,
     "cleared_after_success": cleared_after_success,
-}
-CELERY_ROWS: dict[str, Row] = {
     "drained_warm": drained_warm,
     "drained_remapped": drained_remapped,
     "worker_killed_redelivered": worker_killed_redelivered,
@@ -194,9 +194,9 @@ def broker_away(lab: Deployment) -> None:
     lab.restart_broker()
 
 
-LAST = {"api_server_away": api_server_away}
-CELERY_LAST = {"broker_away": broker_away}
-"""Away for every task, and so played one by one when the others are over."""
+LAST_ROWS = {"api_server_away": api_server_away, "broker_away": broker_away}
+"""Faults that every task suffers, and so are played one by one after all others."""
+ALL_ROWS = (*ROWS, *LAST_ROWS)
 
 QUEUES = {
     "worker_killed": "killed",
@@ -218,11 +218,10 @@ REMAPPED = {"REMAP_SIGTERM": "SIGQUIT"}
 """Has Celery take SIGTERM for SIGQUIT, and send that to the processes that run its tasks, too."""
 
 
-def workers(home: Path) -> list[Worker]:
-    """What the queues of the matrix need."""
+def workers(home: Path, keys: Sequence[tuple[str, str]]) -> list[Worker]:
+    """Return a worker for each queue of these cases, each a row and an operator."""
     found = []
-    for queue in dict.fromkeys(QUEUES.values()):
-        tasks = len(OPERATORS) * list(QUEUES.values()).count(queue)
+    for queue, tasks in Counter(QUEUES[row] for row, _ in keys if row in QUEUES).items():
         found.append(
             Worker(
                 queue,
@@ -238,7 +237,7 @@ def workers(home: Path) -> list[Worker]:
 def play(case: Case) -> None:
     """Play the case to its end and look at what came of it; what goes wrong stands in it."""
     try:
-        (ROWS | CELERY_ROWS).get(case.row, ends_by_itself)(case)
+        ROWS.get(case.row, ends_by_itself)(case)
         case.look()
     except (AssertionError, OSError, BrokenBarrierError) as error:
         case.problem = f"{type(error).__name__}: {error}"

@@ -131,9 +131,9 @@ FAULTS = (
 )
 
 
-def play(fault: Fault, place: Place) -> dict[str, Outcome]:
-    """Do the fault to a training of every face, all at once, and say what came of each."""
-    scenes = [Scene.new(place, face) for face in fault.faces]
+def play(fault: Fault, place: Place, faces: Sequence[str]) -> dict[str, Outcome]:
+    """Do the fault to a training of each face, all at once, and return the outcomes by face."""
+    scenes = [Scene.new(place, face) for face in faces]
     parameters: dict[str, Any] = {
         "how": fault.how,
         "seconds": fault.seconds,

@@ -16,7 +16,7 @@ from gpualert_common.record import Record
 from tests.supervised import Lab, lab
 
 __all__ = ["lab"]
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.nightly
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHON = ROOT / ".venv-frameworks" / "bin" / "python"

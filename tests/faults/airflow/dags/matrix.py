@@ -1,4 +1,4 @@
-"""One DAG for each row of the fault matrix and each of the two operators."""
+"""One DAG for each case of the fault matrix: a row and an operator."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from gpualert_provider.operators.gpualert import GPUAlertOperator
 
 TRAINER = Path(os.environ["MATRIX_TRAINER"])
 QUEUES: dict[str, str] = json.loads(os.environ["MATRIX_QUEUES"])
+CASES: list[tuple[str, str]] = json.loads(os.environ["MATRIX_DAGS"])
 MAPPED = int(os.environ["MATRIX_MAPPED"])
 SOON = timedelta(seconds=1)
 
@@ -67,15 +68,17 @@ def arguments(row: str, operator: type, mark: str) -> dict[str, Any]:
     }
 
 
-for row in TASKS:
-    for operator in (GPUAlertOperator, BashOperator):
-        name = f"{row}.{operator.__name__}"
-        with DAG(name, schedule=None) as dag:
-            if row == "mapped":
-                given = arguments(row, operator, f"{name}[{{{{ ti.map_index }}}}]")
-                commands = [given.pop("bash_command")] * MAPPED
-                with TaskGroup("group"):
-                    operator.partial(task_id="train", **given).expand(bash_command=commands)
-            else:
-                operator(task_id="train", **arguments(row, operator, name))
-        globals()[name] = dag
+OPERATORS = {one.__name__: one for one in (GPUAlertOperator, BashOperator)}
+
+for row, name in CASES:
+    operator = OPERATORS[name]
+    dag_id = f"{row}.{name}"
+    with DAG(dag_id, schedule=None) as dag:
+        if row == "mapped":
+            given = arguments(row, operator, f"{dag_id}[{{{{ ti.map_index }}}}]")
+            commands = [given.pop("bash_command")] * MAPPED
+            with TaskGroup("group"):
+                operator.partial(task_id="train", **given).expand(bash_command=commands)
+        else:
+            operator(task_id="train", **arguments(row, operator, dag_id))
+    globals()[dag_id] = dag

@@ -1,0 +1,164 @@
+"""Before launch: a record whose log exists, is proven writable and lies on the disk.
+
+Everything here may fail, and then nothing has been launched.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gpualert_common import record_locations
+from gpualert_common.errors import NoDurableLogError
+from gpualert_common.launch import libc
+from gpualert_common.launch.log_file import LogFile
+from gpualert_common.processes.host import boot_id, host_name, pid_namespace
+from gpualert_common.record import (
+    SPARE_BYTES,
+    SPEC,
+    Record,
+    describe,
+    make_directory,
+    refuse_strangers,
+    spare_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpualert_common.spec import RunSpec
+
+_PROBE_BYTES = 64 << 10
+"""Written and taken back where space cannot be reserved: more than a filesystem keeps inline."""
+
+
+class PreparedRun:
+    """A record that is ready, the descriptors that the child will write to, and logs to read them.
+
+    ``tried`` names the places that could not be had before this one.
+    """
+
+    __slots__ = ("launch_record", "log_fds", "logs", "record", "tried")
+
+    def __init__(
+        self,
+        record: Record,
+        log_fds: list[int],
+        logs: list[LogFile],
+        launch_record: dict[str, Any],
+        tried: list[tuple[str, str]],
+    ) -> None:
+        self.record = record
+        self.log_fds = log_fds
+        self.logs = logs
+        self.launch_record = launch_record
+        self.tried = tried
+
+    def close(self) -> None:
+        """Give back the descriptors that the child would have written to."""
+        for fd in self.log_fds:
+            os.close(fd)
+        self.log_fds = []
+
+
+def prepare(spec: RunSpec) -> PreparedRun:
+    """A durable place for the run's log, from the first place that can give one.
+
+    When this returns the launch record is written, the log file is empty and writable, its space is
+    reserved, and the file and the directory are synced.  Raises NoDurableLogError otherwise.
+    """
+    tried: list[tuple[str, str]] = []
+    run_id = record_locations.new_run_id()
+    for place in record_locations.places(spec.state_dir):
+        try:
+            return _prepare_at(place, run_id, spec, tried)
+        except OSError as error:
+            tried.append((place, error.strerror or str(error)))
+    raise NoDurableLogError(tried)
+
+
+def _prepare_at(
+    place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]
+) -> PreparedRun:
+    runs = os.path.join(place, record_locations.RUNS)
+    path = os.path.join(runs, run_id)
+    try:
+        record = Record.create(path, sync=spec.sync)
+    except FileNotFoundError:
+        make_directory(runs)
+        record = Record.create(path, sync=spec.sync)
+    log_fds: list[int] = []
+    logs: list[LogFile] = []
+    try:
+        chosen = not tried and spec.state_dir is not None
+        refuse_strangers(place, chosen=chosen)
+        refuse_strangers(runs, chosen=chosen)
+        reserved = 0
+        for name in spec.logs:
+            log_fds.append(record.create_log(name))
+            reserved = _prove_writable(record, log_fds[-1], spec.log_reserve_bytes)
+            logs.append(LogFile(name, record.log_path(name), record.open_log(name)))
+        if reserved:
+            _keep_spare(record)
+        launch_record = describe(
+            spec,
+            record,
+            created_at=time.time(),
+            cwd=spec.cwd or _working_directory(),
+            host=host_name(),
+            uid=os.geteuid(),
+            boot_id=boot_id(),
+            pid_namespace=pid_namespace(),
+            supervisor_pid=os.getpid(),
+            environment=sorted(os.environ if spec.env is None else spec.env),
+            reserved_bytes=reserved,
+            tried=tried,
+        )
+        record.write_json(SPEC, launch_record)
+        if spec.sync:
+            for fd in log_fds:
+                os.fsync(fd)
+            record.sync_directory()
+    except BaseException:
+        for fd in log_fds:
+            os.close(fd)
+        record.discard()
+        raise
+    return PreparedRun(record, log_fds, logs, launch_record, tried)
+
+
+def _prove_writable(record: Record, fd: int, size: int) -> int:
+    """Reserve space for the log, or show that bytes reach the disk.  Returns what is reserved."""
+    if size:
+        try:
+            libc.reserve(fd, size)
+        except OSError as error:
+            if error.errno not in libc.UNSUPPORTED:
+                raise
+        else:
+            return size
+    probe = record.create_log(".probe")
+    try:
+        os.write(probe, b"\n" * _PROBE_BYTES)
+        os.fsync(probe)
+    finally:
+        os.close(probe)
+        record.remove(".probe")
+    return 0
+
+
+def _keep_spare(record: Record) -> None:
+    for name, size in SPARE_BYTES.items():
+        fd = record.create_log(spare_of(name))
+        try:
+            libc.reserve(fd, size)
+        finally:
+            os.close(fd)
+
+
+def _working_directory() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None

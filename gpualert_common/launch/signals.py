@@ -1,0 +1,93 @@
+"""Signals to the supervisor, and who sent them.
+
+From :meth:`Inbox.install` on no signal of ours can end the supervisor; after :meth:`Inbox.arm` they
+arrive through a signalfd, which tells the sender.  The two steps are apart because a blocked signal
+would stay blocked in the child: it is launched between them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from gpualert_common.launch import libc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Begin a stop: leader first, the rest after the grace."""
+
+PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT)
+"""Go to the leader and mean what the program takes them to mean."""
+
+_FROM_KERNEL = 0x80
+
+
+class Signal:
+    """One signal that reached the supervisor.  ``sender`` is empty when the kernel did not tell."""
+
+    __slots__ = ("number", "sender")
+
+    def __init__(self, number: int, sender: dict[str, Any]) -> None:
+        self.number = number
+        self.sender = sender
+
+
+class Inbox:
+    """The signals of this process, from installation until it ends."""
+
+    def __init__(self) -> None:
+        self.fd = -1
+        self._early: list[Signal] = []
+        self._ours: list[int] = []
+
+    def install(self) -> None:
+        """Catch what is not ignored; under nohup a hang-up stays ignored, for the child too."""
+        for number in (*STOPS, *PASSED_ON):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._ours.append(number)
+                signal.signal(number, self._catch)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+    def arm(self) -> None:
+        """After launch: take the signals from a descriptor from now on."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._ours)
+        try:
+            self.fd = libc.open_signalfd(self._ours)
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._ours)
+
+    def take(self) -> list[Signal]:
+        """The signals that came in since the last call."""
+        found, self._early = self._early, []
+        while self.fd >= 0:
+            try:
+                data = os.read(self.fd, libc.SIGINFO_BYTES)
+            except BlockingIOError:
+                break
+            number, code, pid, uid = libc.parse_siginfo(data)
+            found.append(Signal(number, _sender(code, pid, uid)))
+        return found
+
+    def ignore_in_scribe(self) -> None:
+        """In a forked scribe: signals to the process group are the supervisor's to act on."""
+        for number in (*STOPS, *PASSED_ON):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._ours)
+
+    def _catch(self, number: int, _frame: FrameType | None) -> None:
+        self._early.append(Signal(number, {}))
+
+
+def _sender(code: int, pid: int, uid: int) -> dict[str, Any]:
+    if code == _FROM_KERNEL or pid == 0:
+        return {"pid": 0, "uid": uid, "command": "the terminal"}
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            command = file.read().strip()
+    except OSError:
+        command = ""
+    return {"pid": pid, "uid": uid, "command": command}
