@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,12 +18,12 @@ from gpualert_common.classify import (
     prepare,
 )
 from gpualert_common.classify.explanation import Explanation
-from gpualert_common.diagnose import conclude_with_explanation, to_json
+from gpualert_common.diagnose import conclude_with_explanation
 from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
-from gpualert_common.model import ExitFacts, Verdict
+from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Record
 from gpualert_common.run_evidence import RunEvidence
@@ -45,7 +46,7 @@ class RunClassifier:
         self._seen = None if record is None else RunEvidence(self._launch_record, record)
         own = self._launch_record.get("rules")
         self._rules, broken = _live_rules(own, _state_of(own))
-        self._faults = [("broken_rule", f"left out: {error}") for error in broken]
+        self._faults = [VerdictWarning("broken_rule", f"left out: {error}") for error in broken]
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
@@ -119,8 +120,8 @@ class RunClassifier:
             self.feed(name, data, offset)
             offset += len(data)
 
-    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> dict[str, Any]:
-        """The verdict as its JSON object; of a run that goes on when there is no ending."""
+    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> Verdict:
+        """Return the verdict; without an ending, that of a run in progress."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
         verdict, self.explanation = conclude_with_explanation(
@@ -134,12 +135,10 @@ class RunClassifier:
             running=ending is None,
             observed=self._observed(ending),
         )
-        fields = to_json(verdict)
-        fields["warnings"] += [{"kind": kind, "text": text} for kind, text in self._faults]
-        fields["warnings"] += self._early_warnings(verdict)
-        return fields
+        early = self._early_warnings(verdict)
+        return replace(verdict, warnings=(*verdict.warnings, *self._faults, *early))
 
-    def _early_warnings(self, verdict: Verdict) -> list[dict[str, str]]:
+    def _early_warnings(self, verdict: Verdict) -> list[VerdictWarning]:
         """What was warned of while it went on, by what we saw, else by the record's events."""
         if self._seen is None:
             return []
@@ -149,19 +148,20 @@ class RunClassifier:
             return WarningState(self._seen.record.events()).verdict_warnings(verdict)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             text = f"what was warned of is not known: {type(error).__name__}: {error}"
-            return [{"kind": "warnings_lost", "text": text}]
+            return [VerdictWarning("warnings_lost", text)]
 
     def _observed(self, ending: Ending | None) -> RunObservations:
         """What was seen beside the words of the logs; a fault in it costs that, and no verdict."""
         progress = self._training.finish()
         if self._training.problem:
-            self._faults.append(("progress_unread", self._training.problem))
+            self._faults.append(VerdictWarning("progress_unread", self._training.problem))
         if self._seen is None:
             return RunObservations(Telemetry(), progress=progress)
         try:
             return self._seen.observed(ending, progress)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
-            self._faults.append(("not_observed", f"{type(error).__name__}: {error}"))
+            problem = f"{type(error).__name__}: {error}"
+            self._faults.append(VerdictWarning("not_observed", problem))
             return RunObservations(self._seen.telemetry, progress=progress)
 
 

@@ -68,4 +68,4 @@ def _classify(entry: CorpusEntry, content: bytes) -> Classification:
     judge = RunClassifier()
     judge.feed_stream(io.BytesIO(content), f"{entry.name}.log")
     verdict = judge.conclude(ending, {})
-    return Classification(verdict["cause"], verdict["paper_class"], verdict["confidence"])
+    return Classification(verdict.cause, verdict.paper_class, verdict.confidence)

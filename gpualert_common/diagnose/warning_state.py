@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpualert_common.codec import encode_part
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.phenomena import warning_kinds
-from gpualert_common.diagnose.serial import claim_to_json
-from gpualert_common.model import Disposition, Verdict
+from gpualert_common.model import Disposition, Verdict, VerdictWarning
 from gpualert_common.spec import EARLY
 
 RAISED, RECOVERED = "warning_raised", "warning_recovered"
@@ -98,7 +98,7 @@ class WarningState:
         return {
             **_event(RAISED, kind, warning, now),
             "news": part_of is None,
-            "shows": [claim_to_json(claim) for claim in detection.shows],
+            "shows": [encode_part(claim) for claim in detection.shows],
             "do": list(found.DO),
         }
 
@@ -124,10 +124,10 @@ class WarningState:
 
     # -- in a verdict ----------------------------------------------------------------------
 
-    def verdict_warnings(self, verdict: Verdict) -> list[dict[str, str]]:
+    def verdict_warnings(self, verdict: Verdict) -> list[VerdictWarning]:
         """Return each warning for the verdict, together with those that are part of it."""
         return [
-            {"kind": f"{EARLY}{kind}", "text": "; then ".join(self._texts(kind, verdict))}
+            VerdictWarning(f"{EARLY}{kind}", "; then ".join(self._texts(kind, verdict)))
             for kind, warning in self._warnings.items()
             if warning.part_of not in self._warnings
         ]

@@ -24,7 +24,7 @@ from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.pidfd import is_ready
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise.stop import Stop
 
@@ -313,7 +313,7 @@ class RunHandle:
         ending = record.ending
         if ending is None:
             raise GuardianError(f"{record.path}: its guardian died before its end; {problem}")
-        return RunResult(record, ending, record.read_json(VERDICT))
+        return RunResult(record, ending, record.verdict)
 
     def _finish_lost(self) -> None:
         """Its guardian died: end what lives of the run, and complete the record."""

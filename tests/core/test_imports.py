@@ -17,7 +17,7 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"command_options", "regex", "toml_table"}),
+    frozenset({"codec", "command_options", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),

@@ -48,7 +48,7 @@ WELL = ended(Disposition.COMPLETED, "none")
 
 def texts(warned: WarningState, verdict: Verdict) -> dict[str, str]:
     """What a verdict says, by kind."""
-    return {one["kind"]: one["text"] for one in warned.verdict_warnings(verdict)}
+    return {one.kind: one.text for one in warned.verdict_warnings(verdict)}
 
 
 def test_once() -> None:

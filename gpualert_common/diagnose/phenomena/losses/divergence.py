@@ -22,7 +22,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.losses._trainings import level, trainings_of
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Point, Progress
 
 FAMILY = "E1"
@@ -115,7 +115,7 @@ def _found(
 
 def claim_of_point(point: Point) -> Claim:
     """Return the claim of one line of a training's progress."""
-    where = Where(point.file, point.line, point.offset)
+    where = LogLocation(point.file, point.line, point.offset)
     values = {"step": point.step, "epoch": point.epoch, "loss": point.loss}
     text = ", ".join(f"{name} {value:g}" for name, value in values.items() if value is not None)
     return Claim(text, "progress", where)

@@ -14,7 +14,7 @@ from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.regression import HISTORY, Comparison
 from gpualert_common.diagnose.run_metrics import count_saves
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import CheckpointAction, Progress
 
 FAMILY = "D2"
@@ -61,4 +61,4 @@ def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, Scalar]) -> 
 
 def _claim(progress: Progress, said: str) -> Claim:
     first = next(one for one in progress.checkpoints if one.action is CheckpointAction.SAVED)
-    return Claim(said, "progress", Where(first.file, first.line, first.offset))
+    return Claim(said, "progress", LogLocation(first.file, first.line, first.offset))

@@ -24,7 +24,7 @@ from gpualert_common.classify.resume_lines import is_loading_base_model
 from gpualert_common.command_options import evaluates, options_of, words_of
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Progress, Start, beginning_of
 
 FAMILY = "E2"
@@ -113,10 +113,10 @@ def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     said_so = [marker for marker in progress.markers if marker.says is Start.RESUMED]
     sure = wanted.is_sure and (bool(denied) or not said_so) and _trains(progress)
     segment = progress.segments[0]
-    where = Where(segment.file, segment.line, segment.offset)
+    where = LogLocation(segment.file, segment.line, segment.offset)
     claims = [Claim(wanted.why, wanted.source), Claim(beginning.because[0], "progress", where)]
     claims += [
-        Claim(marker.text, "log", Where(marker.file, marker.line, marker.offset))
+        Claim(marker.text, "log", LogLocation(marker.file, marker.line, marker.offset))
         for marker in denied[:1]
     ]
     yield Finding(

@@ -20,7 +20,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.regression import HISTORY, Comparison, format_seconds
-from gpualert_common.model import Claim, Where
+from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import (
     CheckpointAction,
     Progress,
@@ -51,7 +51,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     counts = progress.counts
     empty = [one for one in progress.endings if one.kind is TrainingEndKind.NO_BATCHES]
     if empty:
-        where = Where(empty[0].file, empty[0].line, empty[0].offset)
+        where = LogLocation(empty[0].file, empty[0].line, empty[0].offset)
         words = Claim(empty[0].text, "log", where)
         yield _undertrained(empty[0].text, 0.93, (words,), {"kind": "no_batches"})
         return
@@ -61,7 +61,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     last = progress.points[-1] if progress.points else None
     claims: tuple[Claim, ...] = ()
     if last is not None:
-        where = Where(last.file, last.line, last.offset)
+        where = LogLocation(last.file, last.line, last.offset)
         claims = (Claim(f"the last step was {steps}", "progress", where),)
     if _is_one_of_a_chain(progress, steps):
         return
