@@ -166,8 +166,8 @@ $(CORPUS)/%/.ready: corpus/produce/environments/%.txt $(UV)
 	@touch $@
 
 corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs again and tell what drifted (some as root)
-	$(PY) -m corpus.compose --check
-	env --default-signal=INT,QUIT $(PY) -m corpus.produce --check $(CORPUS_ARGS)
+	$(PY) -m corpus compose --check
+	env --default-signal=INT,QUIT $(PY) -m corpus produce --check $(CORPUS_ARGS)
 
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py

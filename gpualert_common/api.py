@@ -35,30 +35,22 @@ class RunResult:
     """A run that has ended.
 
     ``exit_code`` is the child's status (-n: killed by signal n), 124 after our time limit, 126 or
-    127 when it could not be executed, None when the status was lost.  ``log_path`` is the log, or
-    stderr's where the streams are apart.  ``record`` stays readable.
+    127 when it could not be executed, None when the status was lost.  ``verdict`` is the cause of
+    that end, None when the classifier failed or the disk was too slow for it.  ``log_path`` is the
+    log, or stderr's where the streams are apart.  ``record`` stays readable.
     """
 
-    __slots__ = ("_verdict", "exit_code", "record")
+    __slots__ = ("exit_code", "record", "verdict")
 
-    def __init__(self, record: Record, ending: Ending, verdict: dict[str, Any] | None) -> None:
+    def __init__(self, record: Record, ending: Ending, verdict: Verdict | None) -> None:
         self.record = record
         self.exit_code = ending.exit_code
-        self._verdict = verdict
+        self.verdict = verdict
 
     @property
     def log_path(self) -> str:
         """Path of the log in the record."""
         return self.record.log_path(self.record.logs[-1])
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Why it ended so; None when the classifier failed or the disk was too slow for it."""
-        if self._verdict is None:
-            return None
-        from gpualert_common.diagnose import from_json
-
-        return from_json(self._verdict)
 
 
 def run(
@@ -175,19 +167,19 @@ def make_spec(
     )
 
 
-def sender_for(spec: RunSpec, record_path: str, verdict: Mapping[str, Any] | None) -> str:
+def sender_for(spec: RunSpec, record_path: str, verdict: Verdict | None) -> str:
     """What a sender is needed for at this end: OWN, LEFT (by other runs), or nothing."""
     if spec.alerts is not None:
-        well = verdict is not None and verdict["cause"] == "none" and not _warned(spec, verdict)
+        well = verdict is not None and verdict.cause == "none" and not _warned(spec, verdict)
         if not well or spec.alerts["on"] == "always":
             return OWN
     return LEFT if is_any_left(record_path) else ""
 
 
-def _warned(spec: RunSpec, verdict: Mapping[str, Any]) -> bool:
+def _warned(spec: RunSpec, verdict: Verdict) -> bool:
     """True where people heard of trouble, and must hear what became of it."""
     warns = spec.alerts is not None and spec.alerts.get("warn")
-    return bool(warns) and any(one["kind"].startswith(EARLY) for one in verdict["warnings"])
+    return bool(warns) and any(one.kind.startswith(EARLY) for one in verdict.warnings)
 
 
 def tell_early(spec: RunSpec, record_path: str) -> None:

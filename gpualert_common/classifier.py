@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,16 +14,16 @@ from gpualert_common.classify import (
     RuleSet,
     Scanner,
     load_rules,
+    notable_lines,
     prepare,
-    telling,
 )
 from gpualert_common.classify.explanation import Explanation
-from gpualert_common.diagnose import conclude_with_explanation, to_json
-from gpualert_common.diagnose.evidence import Observed
-from gpualert_common.diagnose.lookout import Lookout
-from gpualert_common.diagnose.warned import Warned
+from gpualert_common.diagnose import conclude_with_explanation
+from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.warning_monitor import WarningMonitor
+from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
-from gpualert_common.model import ExitFacts, Verdict
+from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Record
 from gpualert_common.run_evidence import RunEvidence
@@ -45,12 +46,12 @@ class RunClassifier:
         self._seen = None if record is None else RunEvidence(self._launch_record, record)
         own = self._launch_record.get("rules")
         self._rules, broken = _live_rules(own, _state_of(own))
-        self._faults = [("broken_rule", f"left out: {error}") for error in broken]
+        self._faults = [VerdictWarning("broken_rule", f"left out: {error}") for error in broken]
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
         self._readings: list[Reading] = []
-        self._lookout: Lookout | None = None
+        self._monitor: WarningMonitor | None = None
         self._is_blind = False
         self.explanation: Explanation | None = None
         """How the cause of the verdict was chosen; None before there is a verdict."""
@@ -71,10 +72,10 @@ class RunClassifier:
             return []
         self._seen.read()
         try:
-            if self._lookout is None:
-                self._lookout = _lookout(self._seen.record, self._launch_record, self._rules)
+            if self._monitor is None:
+                self._monitor = _monitor(self._seen.record, self._launch_record, self._rules)
             telemetry, printed_at = self._seen.telemetry, self._seen.printed_at
-            return self._lookout.look(telemetry, printed_at, self._training.so_far)
+            return self._monitor.check(telemetry, printed_at, self._training.so_far)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
@@ -91,8 +92,8 @@ class RunClassifier:
             self._scanners[log] = Scanner(self._rules, log)
         self._scanners[log].feed(data, offset)
         self._training.feed(log, data, offset)
-        if self._lookout is not None:
-            self._lookout.notice(data)
+        if self._monitor is not None:
+            self._monitor.note_output(data)
         self._next[log] = offset + len(data)
 
     def feed_file(self, path: str, name: str, most_bytes: int | None = None) -> None:
@@ -119,8 +120,8 @@ class RunClassifier:
             self.feed(name, data, offset)
             offset += len(data)
 
-    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> dict[str, Any]:
-        """The verdict as its JSON object; of a run that goes on when there is no ending."""
+    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> Verdict:
+        """Return the verdict; without an ending, that of a run in progress."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
         verdict, self.explanation = conclude_with_explanation(
@@ -134,50 +135,49 @@ class RunClassifier:
             running=ending is None,
             observed=self._observed(ending),
         )
-        fields = to_json(verdict)
-        fields["warnings"] += [{"kind": kind, "text": text} for kind, text in self._faults]
-        fields["warnings"] += self._warned(verdict)
-        return fields
+        early = self._early_warnings(verdict)
+        return replace(verdict, warnings=(*verdict.warnings, *self._faults, *early))
 
-    def _warned(self, verdict: Verdict) -> list[dict[str, str]]:
+    def _early_warnings(self, verdict: Verdict) -> list[VerdictWarning]:
         """What was warned of while it went on, by what we saw, else by the record's events."""
         if self._seen is None:
             return []
         try:
-            if self._lookout is not None:
-                return self._lookout.warned.told(verdict)
-            return Warned(self._seen.record.events()).told(verdict)
+            if self._monitor is not None:
+                return self._monitor.state.verdict_warnings(verdict)
+            return WarningState(self._seen.record.events()).verdict_warnings(verdict)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             text = f"what was warned of is not known: {type(error).__name__}: {error}"
-            return [{"kind": "warnings_lost", "text": text}]
+            return [VerdictWarning("warnings_lost", text)]
 
-    def _observed(self, ending: Ending | None) -> Observed:
+    def _observed(self, ending: Ending | None) -> RunObservations:
         """What was seen beside the words of the logs; a fault in it costs that, and no verdict."""
         progress = self._training.finish()
         if self._training.problem:
-            self._faults.append(("progress_unread", self._training.problem))
+            self._faults.append(VerdictWarning("progress_unread", self._training.problem))
         if self._seen is None:
-            return Observed(Telemetry(), progress=progress)
+            return RunObservations(Telemetry(), progress=progress)
         try:
             return self._seen.observed(ending, progress)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
-            self._faults.append(("not_observed", f"{type(error).__name__}: {error}"))
-            return Observed(self._seen.telemetry, progress=progress)
+            problem = f"{type(error).__name__}: {error}"
+            self._faults.append(VerdictWarning("not_observed", problem))
+            return RunObservations(self._seen.telemetry, progress=progress)
 
 
-def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
+def _monitor(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> WarningMonitor:
     """One that goes on where a scribe before us may have ended."""
     pid = (record.event("launched") or {}).get("pid")
-    return Lookout(launch_record, record.events(), pid, rules)
+    return WarningMonitor(launch_record, record.events(), pid, rules)
 
 
-def telling_lines(text: bytes, own: str | None) -> list[int]:
+def find_notable_lines(text: bytes, own: str | None) -> list[int]:
     """Start of every line of *text* that people should see, by our rules and the user's *own*.
 
     No line where the rules cannot be read.
     """
     try:
-        return telling.telling_lines(text, _live_rules(own, _state_of(own))[0])
+        return notable_lines.find_notable_lines(text, _live_rules(own, _state_of(own))[0])
     except (OSError, RuleError):
         return []
 

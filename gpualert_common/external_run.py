@@ -15,7 +15,9 @@ from typing import Any
 
 from gpualert_common import config, record_locations
 from gpualert_common.classifier import RunClassifier
+from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
+from gpualert_common.model import Verdict
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
 from gpualert_common.spec import SCHEMA, Ending
@@ -36,7 +38,7 @@ def record_run(
     run_id: str | None = None,
     state_dir: str | None = None,
     log: bytes = b"",
-    verdict: Mapping[str, Any] | None = None,
+    verdict: Verdict | None = None,
     **facts: Any,
 ) -> Record:
     """The record of a run that has ended as ``ending`` says; one that is there already stands.
@@ -72,7 +74,7 @@ def _record_at(
     path: str,
     ending: Ending,
     log: bytes,
-    verdict: Mapping[str, Any] | None,
+    verdict: Verdict | None,
     facts: Mapping[str, Any],
 ) -> Record:
     runs, run_id = os.path.split(path)
@@ -97,7 +99,7 @@ def _record_at(
             judge = RunClassifier(spec)
             judge.feed(LOG, log, 0)
             verdict = judge.conclude(ending, {"log_path": os.path.join(path, LOG)})
-        record.write_json(VERDICT, dict(verdict))
+        record.write_json(VERDICT, encode(verdict))
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
         os.rename(record.path, path)  # whole, or not there at all
     except BaseException as error:

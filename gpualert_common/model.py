@@ -85,7 +85,7 @@ class ExitFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class LogLocation:
     """A place in a log: file name, line (from 1) and byte offset of the line's first byte.
 
     The line is None behind a part of the log that was not read.
@@ -98,22 +98,62 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing the evidence shows, and where it was read."""
+    """One thing that the evidence shows, and where it was read."""
 
     claim: str
     source: str
-    where: Where | None = None
+    where: LogLocation | None = None
     excerpt: str | None = None
     rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What happened to a run, why, on what evidence, and what to do.
+class RuledOutFamily:
+    """A family of failures that the evidence speaks against, and why."""
 
-    Serialised by :func:`gpualert_common.diagnose.to_json`; the JSON keys are the field names.
-    ``measured`` is what the run used and did in numbers; ``message_id`` that of the alert about it,
-    sent or not; None for a log without a run.
+    family: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecondaryCause:
+    """Another cause that the evidence shows, and why it is not the root cause."""
+
+    cause: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictWarning:
+    """A remark about the run, or about the verdict itself, for people; ``kind`` is for programs."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """Whether an evidence source was available; if not, why, and what would help.
+
+    Of a log: the file, the number of bytes that were read, and the spans that were not.
+    """
+
+    name: str
+    available: bool
+    why: str | None = None
+    remedy: str | None = None
+    file: str | None = None
+    bytes_read: int | None = None
+    unscanned: tuple[tuple[int, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The cause of a run's end, the evidence for it, and what to do.
+
+    Stored by :func:`gpualert_common.codec.encode`: the JSON keys are the field names.  ``details``
+    depend on the cause.  ``measured`` holds the run's resources and progress as numbers;
+    ``message_id`` is that of the alert about it, sent or not, None for a log without a run.
     """
 
     run_id: str | None
@@ -136,13 +176,18 @@ class Verdict:
     implies: str = ""
     cannot_decide: tuple[str, ...] = ()
     do: tuple[str, ...] = ()
-    ruled_out: tuple[dict[str, str], ...] = ()
-    secondary: tuple[dict[str, str], ...] = ()
-    warnings: tuple[dict[str, str], ...] = ()
-    sources: tuple[dict[str, Any], ...] = ()
-    measured: dict[str, Any] = field(default_factory=dict)
+    ruled_out: tuple[RuledOutFamily, ...] = ()
+    secondary: tuple[SecondaryCause, ...] = ()
+    warnings: tuple[VerdictWarning, ...] = ()
+    sources: tuple[SourceStatus, ...] = ()
+    measured: dict[str, int | float | str | bool] = field(default_factory=dict)
     message_id: str | None = None
     schema: int = SCHEMA
+
+    @property
+    def is_healthy(self) -> bool:
+        """True when the run completed and no failure was found."""
+        return self.disposition is Disposition.COMPLETED and self.cause == "none"
 
 
 class Fate(StrEnum):

@@ -12,7 +12,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
+from gpualert_common.model import Verdict
 from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
@@ -97,7 +99,7 @@ def recover(record: Record, *, force: bool = False) -> str:
         ending = last_known(record)
         _note(record, "recovered", by_pid=os.getpid())
         record.store(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
-    record.store(VERDICT, judge(record, ending))
+    record.store(VERDICT, encode(judge(record, ending)))
     record.release_spare()
     _remember(record)
     return "recovered"
@@ -120,7 +122,7 @@ def _note(record: Record, event: str, **fields: Any) -> None:
         # A full disk: what is told here is a help, and not the ending.
 
 
-def judge(record: Record, ending: Ending | None) -> dict[str, Any]:
+def judge(record: Record, ending: Ending | None) -> Verdict:
     """The verdict of a record's logs; without an ending, of a run that goes on.
 
     Of the logs of a run that goes on only begin and end are read: somebody waits.

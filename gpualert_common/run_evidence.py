@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.diagnose.compared import as_source
-from gpualert_common.diagnose.evidence import Observed
+from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.regression import status_of_history
 from gpualert_common.progress import Progress, read_index, stepped
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
@@ -56,7 +56,7 @@ class RunEvidence:
         logs = self._launch_record.get("logs", ())
         return max(map(_written_at, map(self.record.log_path, logs)), default=0.0)
 
-    def observed(self, ending: Ending | None, progress: Progress | None) -> Observed:
+    def observed(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
         """All of it; of a run that goes on when there is no ending.
 
         Raises what a damaged record makes of reading it.
@@ -70,8 +70,8 @@ class RunEvidence:
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
             recalled = self.recall()
-            self.telemetry.add(as_source(recalled), ())
-        return Observed(
+            self.telemetry.add(status_of_history(recalled), ())
+        return RunObservations(
             self.telemetry,
             pid,
             started_at,

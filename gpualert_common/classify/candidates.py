@@ -10,16 +10,17 @@ from typing import Any, Final
 from gpualert_common.causes import COMMUNICATION, GENERIC, LASTING, SCHEDULED, SIGNALLED
 from gpualert_common.classify import log_position
 from gpualert_common.classify.chain_root import Basis, find_root, read_chain
-from gpualert_common.classify.exceptions import is_aftermath, is_report
+from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.exception_names import is_aftermath, is_report
+from gpualert_common.classify.line_prefixes import PrefixedLine, normalise
 from gpualert_common.classify.lines import Place, canonical
 from gpualert_common.classify.log_position import PROGRESS_STEPS
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation, observed
-from gpualert_common.classify.prefixes import Line, normalise
-from gpualert_common.classify.program import latin1_regex, program_of
-from gpualert_common.classify.raised import Context, Traceback
 from gpualert_common.classify.rules import Pattern, RuleSet
-from gpualert_common.classify.scan import Reading
+from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Role
+from gpualert_common.regex import compile_bytes
 
 _CLOSING_LINES = 100
 """Number of lines at the end of a log that :func:`find_last_resort` searches."""
@@ -28,7 +29,7 @@ _GRACE_STEPS = 50
 """Number of steps that may still be reported between a scheduler's notice and the end of the run
 that it announces."""
 
-_STOPPING: Final = latin1_regex(
+_STOPPING: Final = compile_bytes(
     rb"(?i)\b(?:drain|stop|exit|terminat|abort|shut|leav|quit|interrupt)\w*|\bsaving\b"
 )
 """A program's answer to a signal that ends it; another answer is to rotate its log, for example."""
@@ -131,7 +132,7 @@ class _ClosingMatch:
 
     pattern: Pattern
     match: Any  # of re2, which has no types
-    line: Line
+    line: PrefixedLine
     reading: Reading
     offset: int
     lines_back: int
@@ -145,7 +146,7 @@ class _ClosingMatch:
 
 
 def _closing_matches(reading: Reading, rules: RuleSet) -> Iterator[_ClosingMatch]:
-    program = program_of(rules)
+    program = compile_rules(rules)
     quoted = [
         (member.start.offset, member.end.offset)
         for head in reading.tracebacks
@@ -158,7 +159,7 @@ def _closing_matches(reading: Reading, rules: RuleSet) -> Iterator[_ClosingMatch
         if any(start <= at < end for start, end in quoted):
             continue  # source code says what might be, not what was
         line = normalise(canonical(piece))
-        for pattern, match in program.in_exception(line.text):
+        for pattern, match in program.match_exception(line.text):
             if pattern.role is Role.ROOT:
                 yield _ClosingMatch(pattern, match, line, reading, at, lines_back)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from gpualert_common.causes import GENERIC, MISMATCHES, RESOURCES
-from gpualert_common.classify.exceptions import is_report
+from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.program import program_of
-from gpualert_common.classify.raised import Context, Link, Traceback
 from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.traceback_model import Context, Link, Traceback
 from gpualert_common.model import Role
 
 
@@ -140,7 +140,7 @@ def _find_cause(
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Basis.CONFIRMATION if confirmed else Basis.MESSAGE
     name = None if exception.context is Context.CUT_OFF else exception.name
-    cause = program_of(rules).cause_by_place(name, exception.places, exception.source)
+    cause = compile_rules(rules).find_cause_by_place(name, exception.places, exception.source)
     if cause is not None:
         return cause, Basis.PLACE
     for type_name in (exception.type, exception.name):

@@ -16,8 +16,8 @@ from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
 from gpualert_common.classify.log_position import is_last_word, training_was_done
-from gpualert_common.classify.raised import Context, Traceback
-from gpualert_common.classify.scan import Reading
+from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -9,10 +9,11 @@ from bisect import bisect_left
 from itertools import islice
 from typing import Final
 
-from gpualert_common.classify.exceptions import is_bar
 from gpualert_common.classify.lines import Place, canonical
-from gpualert_common.classify.program import latin1_regex
-from gpualert_common.classify.scan import PROGRESS, Reading
+from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.progress_marks import PROGRESS_MARK
+from gpualert_common.classify.traceback_lines import is_progress_bar
+from gpualert_common.regex import compile_bytes
 
 PROGRESS_STEPS: Final = 3
 """Number of different steps after a failure that prove that training went on."""
@@ -32,25 +33,25 @@ _NEAR_END_LINES = 300
 _FINITE_LOSSES = 2
 """Number of finite losses after the last bad value that prove that the value was passing."""
 
-_INFO_RECORD: Final = latin1_regex(rb"\b(?:INFO|DEBUG|NOTICE)\b")
+_INFO_RECORD: Final = compile_bytes(rb"\b(?:INFO|DEBUG|NOTICE)\b")
 """A log record of a program that goes on; a runtime that shuts down writes warnings."""
 
-_COMPLETED: Final = latin1_regex(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
-_TRAINING_DONE: Final = latin1_regex(
+_COMPLETED: Final = compile_bytes(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
+_TRAINING_DONE: Final = compile_bytes(
     rb"(?i)\btraining (?:of \w+ )?(?:is |was |has )?(?:done|completed?|finished|over)\b"
     rb"|['\"]train_runtime['\"]"
 )
-_WRITTEN: Final = latin1_regex(
+_WRITTEN: Final = compile_bytes(
     rb"(?i)\bwrote \S+\.\w"
     rb"|\b(?:saved|wrote|written)\b.{0,80}(?:checkpoint|ckpt|model|state|\.pt)"
     rb"|(?:checkpoint|ckpt|\.pt\w?)\b.{0,60}\b(?:saved|written)\b|remounting filesystem read-only"
 )
-_FINITE_LOSS: Final = latin1_regex(
+_FINITE_LOSS: Final = compile_bytes(
     rb"(?i)\bloss(?:_[a-z]{1,9})?['\"]?\s{0,2}[:= ]\s{0,2}['\"]?-?"
     rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
 )
-_SUMMARY: Final = latin1_regex(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
-_STEP_WITH_LOSS: Final = latin1_regex(
+_SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
+_STEP_WITH_LOSS: Final = compile_bytes(
     rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update)\b[ :=#\[(]{0,3}\d{1,12}"
     rb"[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
 )
@@ -66,16 +67,18 @@ def training_was_done(reading: Reading, offset: int) -> bool:
     """Return whether the program had reported the end of its training before *offset*."""
     before = _tail_before(reading, offset)
     reports = list(_TRAINING_DONE.finditer(before))
-    return bool(reports) and PROGRESS.search(before, reports[-1].end()) is None
+    return bool(reports) and PROGRESS_MARK.search(before, reports[-1].end()) is None
 
 
 def loss_recovered(reading: Reading, offset: int) -> bool:
     """Return whether the loss was finite again behind *offset*."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
-    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS.search(line)]
+    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS_MARK.search(line)]
     lines = [line for line in lines if not _SUMMARY.search(line)]
     finite = (
-        line for line in lines if _FINITE_LOSS.search(line) and not is_bar(line.decode("latin1"))
+        line
+        for line in lines
+        if _FINITE_LOSS.search(line) and not is_progress_bar(line.decode("latin1"))
     )
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 

@@ -19,19 +19,19 @@ from gpualert_common.classify.candidates import (
 )
 from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.details import Scalar, derive, parse_details
-from gpualert_common.classify.exceptions import is_report
+from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import Case
 from gpualert_common.classify.log_position import has_trained
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.preferences import LAST_RESORT
-from gpualert_common.classify.raised import Context, Traceback
 from gpualert_common.classify.resume_lines import is_resuming
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.selection import Selection, select
 from gpualert_common.classify.selection_report import explain, reason_against
+from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
 _SCHEDULED = {

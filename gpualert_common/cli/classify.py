@@ -6,14 +6,15 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
 
 from gpualert_common import config, report
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.cli.explanation import explanation_lines
+from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
+from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Unmasked, markdown, terminal
 from gpualert_common.spec import Ending
@@ -32,12 +33,13 @@ def classify(options: argparse.Namespace) -> int:
     for log in options.logs:
         _read(classifier, log)
     verdict = classifier.conclude(ending, {})
-    verdict["log_path"] = _told_by(verdict, options.logs)
+    verdict = replace(verdict, log_path=_log_of(verdict, options.logs))
     explanation = classifier.explanation if options.explain else None
     if options.json:
+        fields = encode(verdict)
         if explanation is not None:
-            verdict["explanation"] = asdict(explanation)
-        print(json.dumps(verdict, ensure_ascii=False))
+            fields["explanation"] = asdict(explanation)
+        print(json.dumps(fields, ensure_ascii=False))
         return 0
     say = report.speaker(Redactor() if options.markdown else Unmasked())
     told = report.told_of(verdict, say)
@@ -53,9 +55,9 @@ def classify(options: argparse.Namespace) -> int:
     return 0
 
 
-def _told_by(verdict: dict[str, Any], logs: list[str]) -> str | None:
-    """The log that the verdict rests on: the first that it cites, else the last that was given."""
-    cited = [claim["where"]["file"] for claim in verdict["shows"] if claim.get("where")]
+def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
+    """Return the log of the verdict: the first that it cites, else the last one given."""
+    cited = [claim.where.file for claim in verdict.shows if claim.where is not None]
     log = (cited or logs)[-1 if not cited else 0]
     return None if log in ("-", "stdin") else os.path.abspath(log)
 

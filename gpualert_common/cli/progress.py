@@ -12,6 +12,7 @@ from typing import BinaryIO
 from gpualert_common import record_locations
 from gpualert_common.classify import CHUNK_BYTES
 from gpualert_common.cli.records import state_dir
+from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
     Progress,
@@ -21,7 +22,6 @@ from gpualert_common.progress import (
     merge,
     read_index,
     timed,
-    to_json,
 )
 from gpualert_common.record import INDEX, Record
 
@@ -31,7 +31,7 @@ def progress(options: argparse.Namespace) -> int:
     found = _read(options)
     if options.json:
         start, because = beginning_of(found)
-        value = {**to_json(found), "beginning": {"start": str(start), "because": list(because)}}
+        value = {**encode(found), "beginning": {"start": str(start), "because": list(because)}}
         print(json.dumps(value, ensure_ascii=False))
     else:
         columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpualert_common import config, record_locations
 from gpualert_common import recover as recovery
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.record import Record
 
 _POLL_S = 0.1
 _FOLLOW_CHUNK_BYTES = 1 << 16
@@ -56,7 +56,7 @@ def summarize(record: Record) -> dict[str, Any]:
     """What a list says of a run.  Raises RecordError."""
     spec = record.spec
     ending = record.ending
-    verdict = record.read_json(VERDICT) or {}
+    verdict = record.verdict
     launched = record.event("launched")
     return {
         "run_id": record.run_id,
@@ -69,9 +69,9 @@ def summarize(record: Record) -> dict[str, Any]:
         "started_at": ending.started_at if ending else spec.get("created_at"),
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,
-        "disposition": verdict.get("disposition"),
-        "cause": verdict.get("cause"),
-        "headline": verdict.get("headline"),
+        "disposition": verdict and str(verdict.disposition),
+        "cause": verdict and verdict.cause,
+        "headline": verdict and verdict.headline,
     }
 
 

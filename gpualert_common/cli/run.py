@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import Supervised
 
@@ -124,13 +125,13 @@ def _greeting(prepared: PreparedRun) -> str:
 
 
 def _closing_words(prepared: PreparedRun) -> Any:
-    def say(verdict: dict[str, Any] | None, ending: Ending) -> str:
+    def say(verdict: Verdict | None, ending: Ending) -> str:
         from gpualert_common import report
 
         record = prepared.record
         path = record.path  # with the streams apart, the folder of both logs
-        if verdict is not None and len(record.logs) == 1:
-            path = verdict["log_path"]
+        if verdict is not None and verdict.log_path is not None and len(record.logs) == 1:
+            path = verdict.log_path
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
         return report.short(verdict, record.run_id, path, seconds)
 

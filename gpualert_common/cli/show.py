@@ -48,7 +48,7 @@ def _page(record: Record, masks: Masks, paper: terminal.Paper | None) -> str:
     say = report.speaker(masks)
     ending, now = record.ending, list[Fact]()
     try:
-        verdict = record.read_json(VERDICT)
+        verdict = record.verdict
     except DamagedFileError as error:
         verdict, now = None, [("Verdict", f"damaged, and made of the log again: {error}")]
     if verdict is None:

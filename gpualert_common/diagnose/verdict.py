@@ -8,26 +8,30 @@ from typing import Any
 
 from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.classify.explanation import Explanation
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.raised import Traceback
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
-from gpualert_common.classify.scan import Reading
-from gpualert_common.diagnose import families
+from gpualert_common.classify.traceback_model import Traceback
 from gpualert_common.diagnose.decision import Decision, decide
-from gpualert_common.diagnose.evidence import Evidence, Observed
-from gpualert_common.diagnose.measured import Measured
-from gpualert_common.diagnose.paper import paper_class
-from gpualert_common.diagnose.words import all_filled, first_filled, words_for
+from gpualert_common.diagnose.evidence import Evidence, RunObservations
+from gpualert_common.diagnose.paper_classes import paper_class
+from gpualert_common.diagnose.phenomena import judge_families
+from gpualert_common.diagnose.rule_text import all_filled, first_filled, words_for
+from gpualert_common.diagnose.run_metrics import RunMetrics, measure_run
 from gpualert_common.model import (
     Attribution,
     Claim,
     Disposition,
     ExitFacts,
+    LogLocation,
     Retry,
     Role,
+    RuledOutFamily,
+    SecondaryCause,
+    SourceStatus,
     Verdict,
-    Where,
+    VerdictWarning,
 )
 from gpualert_common.spec import message_id
 
@@ -51,7 +55,7 @@ def conclude(
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
-    observed: Observed | None = None,
+    observed: RunObservations | None = None,
 ) -> Verdict:
     """Return the verdict alone; see :func:`conclude_with_explanation`."""
     return conclude_with_explanation(
@@ -77,7 +81,7 @@ def conclude_with_explanation(
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
-    observed: Observed | None = None,
+    observed: RunObservations | None = None,
 ) -> tuple[Verdict, Explanation]:
     """Return the verdict on a run, from its logs, its end and the other evidence, and how its cause
     was chosen.
@@ -87,14 +91,14 @@ def conclude_with_explanation(
     """
     resolution = resolve(readings, facts, rules, running=running)
     decision = Decision(resolution)
-    numbers: Measured = {}
+    metrics: RunMetrics = {}
     trained = resolution.trained
     if observed is not None:
         evidence = Evidence(resolution, facts, observed)
-        trained = evidence.trained
-        decision = decide(resolution, families.judge(evidence))
+        trained = evidence.has_trained
+        decision = decide(resolution, judge_families(evidence))
         try:
-            numbers = evidence.measured
+            metrics = measure_run(evidence)
         except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
             because = f"what it used is not known: {type(error).__name__}: {error}"
             decision = replace(decision, warnings=(*decision.warnings, ("not_measured", because)))
@@ -126,11 +130,11 @@ def conclude_with_explanation(
         implies=first_filled(words.implies, known) or "",
         cannot_decide=(*all_filled(words.cannot_decide, known), *decision.cannot_decide),
         do=all_filled(words.do, known),
-        ruled_out=tuple({"family": f, "because": why} for f, why in resolution.ruled_out),
-        secondary=tuple({"cause": c, "because": why} for c, why in resolution.secondary),
+        ruled_out=tuple(RuledOutFamily(family, why) for family, why in resolution.ruled_out),
+        secondary=tuple(SecondaryCause(cause, why) for cause, why in resolution.secondary),
         warnings=_warnings(resolution, rule, facts, readings, decision.warnings),
         sources=(*_sources(facts, readings, running=running), *_observers(observed)),
-        measured=numbers,
+        measured=metrics,
     )
     return verdict, resolution.explanation
 
@@ -244,7 +248,7 @@ def _placed(claim: Claim, readings: Sequence[Reading]) -> Claim:
 
 
 def _exception_claim(found: Traceback, rank: int | None) -> Claim:
-    where = Where(found.file, found.end.line, found.end.offset)
+    where = LogLocation(found.file, found.end.line, found.end.offset)
     at = ""
     frame = found.place_in_program
     if frame is not None:
@@ -266,7 +270,7 @@ def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
     count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
     times = f", {count} times" if count > 1 else ""
     what = one.pattern.name.replace("_", " ")
-    where = Where(one.file, one.place.line, one.place.offset)
+    where = LogLocation(one.file, one.place.line, one.place.offset)
     return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)
 
 
@@ -276,7 +280,7 @@ def _warnings(
     facts: ExitFacts,
     readings: Sequence[Reading],
     seen: Sequence[tuple[str, str]],
-) -> tuple[dict[str, str], ...]:
+) -> tuple[VerdictWarning, ...]:
     found = list(seen)
     told_by_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
     ends_well = rule.fault_class == "training"  # such a program knows of no failure
@@ -290,39 +294,39 @@ def _warnings(
         lost = sum(end - start for start, end in reading.unscanned)
         if lost:
             found.append(("unscanned", f"{lost} bytes of {reading.file} were not read"))
-    return tuple({"kind": kind, "text": text} for kind, text in found)
+    return tuple(VerdictWarning(kind, text) for kind, text in found)
 
 
-def _observers(observed: Observed | None) -> tuple[dict[str, Any], ...]:
-    """What else could be looked at, and why not where it could not."""
+def _observers(observed: RunObservations | None) -> tuple[SourceStatus, ...]:
+    """Return the status of each source beside log and exit status."""
     if observed is None:
         return ()
     return tuple(
-        {"name": name, "available": True}
+        SourceStatus(name, available=True)
         if source.available
-        else {"name": name, "available": False, "why": source.why, "remedy": source.remedy}
+        else SourceStatus(name, available=False, why=source.why, remedy=source.remedy)
         for name, source in observed.telemetry.sources.items()
     )
 
 
 def _sources(
     facts: ExitFacts, readings: Sequence[Reading], *, running: bool
-) -> tuple[dict[str, Any], ...]:
-    sources: list[dict[str, Any]] = [
-        {
-            "name": "log",
-            "available": True,
-            "file": reading.file,
-            "bytes_read": reading.size - sum(end - start for start, end in reading.unscanned),
-            "unscanned": [list(span) for span in reading.unscanned],
-        }
+) -> tuple[SourceStatus, ...]:
+    sources = [
+        SourceStatus(
+            "log",
+            available=True,
+            file=reading.file,
+            bytes_read=reading.size - sum(end - start for start, end in reading.unscanned),
+            unscanned=tuple((start, end) for start, end in reading.unscanned),
+        )
         for reading in readings
     ]
     if not readings:
-        sources.append({"name": "log", "available": False, "why": "no log was read"})
+        sources.append(SourceStatus("log", available=False, why="no log was read"))
     if facts.code is not None or not facts.started:
-        sources.append({"name": "exit_status", "available": True})
+        sources.append(SourceStatus("exit_status", available=True))
     else:
         why = "the run has not ended" if running else "nobody was there to read it"
-        sources.append({"name": "exit_status", "available": False, "why": why})
+        sources.append(SourceStatus("exit_status", available=False, why=why))
     return tuple(sources)

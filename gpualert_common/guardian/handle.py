@@ -24,7 +24,7 @@ from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.pidfd import is_ready
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise.stop import Stop
 
@@ -233,9 +233,9 @@ class RunHandle:
 
     def _telling(self, lines: bytes) -> list[int]:
         """Which of *lines* are shown whatever else is left out; the rules are read at need."""
-        from gpualert_common.classifier import telling_lines  # the child has long begun
+        from gpualert_common.classifier import find_notable_lines  # the child has long begun
 
-        return telling_lines(lines, self.record.spec.get("rules"))
+        return find_notable_lines(lines, self.record.spec.get("rules"))
 
     def wait(self, timeout_s: float | None = None) -> RunResult:
         """How the run ended; the result is this attempt's from now on, and nobody else's.
@@ -313,7 +313,7 @@ class RunHandle:
         ending = record.ending
         if ending is None:
             raise GuardianError(f"{record.path}: its guardian died before its end; {problem}")
-        return RunResult(record, ending, record.read_json(VERDICT))
+        return RunResult(record, ending, record.verdict)
 
     def _finish_lost(self) -> None:
         """Its guardian died: end what lives of the run, and complete the record."""

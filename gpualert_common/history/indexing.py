@@ -11,7 +11,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.history.past_run import PastRun, past_run
 from gpualert_common.history.pending import leave
 from gpualert_common.history.runs import MOST, History
-from gpualert_common.record import EXIT, VERDICT, Record
+from gpualert_common.record import EXIT, Record
 from gpualert_common.record_locations import RUNS
 
 _AT_ONCE = 500
@@ -104,4 +104,4 @@ def _run_of(record: Record) -> PastRun | None:
     ending = record.read_json(EXIT)
     if ending is None:
         return None
-    return past_run({**record.spec, "run_id": record.run_id}, ending, record.read_json(VERDICT))
+    return past_run({**record.spec, "run_id": record.run_id}, ending, record.verdict)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from gpualert_common.history.fingerprint import fingerprint
+from gpualert_common.model import Verdict
 
-MEASURED = "measured"
-"""The object in a verdict that holds what was measured, under the names of PastRun's fields."""
 _MOST_CHARS = 300
 _MOST = 1 << 62
 """What SQLite takes as a number; nothing measured comes near it."""
@@ -78,10 +77,6 @@ class PastRun:
         """True when it completed and no failure was found."""
         return self.disposition == "completed" and self.cause == "none"
 
-    def to_json(self) -> dict[str, Any]:
-        """Its fields by name."""
-        return asdict(self)
-
     @classmethod
     def from_fields(cls, found: Mapping[str, Any]) -> Self:
         """The run that these fields describe; one of a wrong type or size counts as not known.
@@ -130,7 +125,7 @@ def _text(launch_record: Mapping[str, Any], key: str) -> str | None:
 
 
 def past_run(
-    launch_record: Mapping[str, Any], ending: Mapping[str, Any], verdict: Mapping[str, Any] | None
+    launch_record: Mapping[str, Any], ending: Mapping[str, Any], verdict: Verdict | None
 ) -> PastRun | None:
     """What is to be kept of a run, from spec.json, exit.json and verdict.json.
 
@@ -140,11 +135,15 @@ def past_run(
     """
     if not launch_record.get("supervised", True):
         return None
-    verdict = verdict or {}
-    measured = verdict.get(MEASURED)
-    found = {
-        **(measured if isinstance(measured, dict) else {}),
-        **{key: verdict.get(key) for key in ("disposition", "cause", "family")},
+    found: dict[str, Any] = {}
+    if verdict is not None:
+        found = {
+            **verdict.measured,
+            "disposition": str(verdict.disposition),
+            "cause": verdict.cause,
+            "family": verdict.family,
+        }
+    found |= {
         "run_id": launch_record.get("run_id"),
         "fingerprint": fingerprint_of(launch_record),
         "task": task_of(launch_record),

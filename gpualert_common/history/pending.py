@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from gpualert_common.codec import encode
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.history.past_run import PastRun
 from gpualert_common.record import make_directory
@@ -29,7 +30,7 @@ def leave(place: str, run: PastRun) -> None:
     try:
         if len(os.listdir(folder)) >= MOST:
             raise OSError(f"{MOST} runs wait in {folder} and are not taken in")
-        directory.write_json(f"{run.run_id}.json", {"schema": SCHEMA, **run.to_json()})
+        directory.write_json(f"{run.run_id}.json", {"schema": SCHEMA, **encode(run)})
     finally:
         directory.close()
 

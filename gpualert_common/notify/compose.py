@@ -13,8 +13,8 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.schedule import alerts_in, readable
-from gpualert_common.record import OUTCOME, VERDICT, Record
+from gpualert_common.notify.schedule import alerts_in, readable, readable_verdict
+from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Alert, alert_of, render, render_warning, speaker, warning_of
 from gpualert_common.spec import message_id
@@ -69,10 +69,10 @@ def compose_warning(
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
     """The least that people must hear."""
     spec = record.spec
-    verdict = readable(record, VERDICT) or {}
+    verdict = readable_verdict(record)
     lines = [
-        f"{spec.get('name') or record.run_id}: {verdict.get('disposition', 'ended')}",
-        str(verdict.get("headline") or "no verdict could be made"),
+        f"{spec.get('name') or record.run_id}: {verdict.disposition if verdict else 'ended'}",
+        verdict.headline if verdict else "no verdict could be made",
         f"record: {record.path} on {spec.get('host')}",
         f"next: gpualert show {record.run_id}",
         f"The full message could not be made: {type(error).__name__}: {error}",

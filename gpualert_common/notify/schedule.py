@@ -8,13 +8,15 @@ from gpualert_common.errors import RecordError
 from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, AlertDecision, decide
 from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, OutboxEntry, is_channel
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
+from gpualert_common.record import OUTCOME, SUCCESSOR, Record
 from gpualert_common.spec import EARLY, ENDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from gpualert_common.model import Verdict
 
 WARNING = "warning_raised"
 """Event of the record: something began to be wrong while the run went on."""
@@ -45,11 +47,11 @@ def step_of(record: Record) -> AlertDecision:
     if ending is None:
         kind = SKIP if wanted is None else WAIT
         return AlertDecision(kind, "it has not ended", float("inf"))
-    verdict = readable(record, VERDICT)
+    verdict = readable_verdict(record)
     if verdict is None:  # the classifier failed: the status alone says
         well = ending.exit_code == 0 and ending.signal is None
     else:  # nothing bad may stand in a log, and still nobody knows how the run ended
-        well = verdict.get("cause") == "none" and verdict.get("disposition") != "unknown"
+        well = verdict.cause == "none" and verdict.disposition != "unknown"
     custody = spec.get("custody")
     return decide(
         time.time(),
@@ -163,6 +165,14 @@ def _settle_held(entry: OutboxEntry, step: AlertDecision) -> None:
         entry.change((HELD,), state=SUPERSEDED, because=step.because)
     elif step.kind == HOLD and entry.due != step.until:
         entry.change((HELD,), due=step.until)
+
+
+def readable_verdict(record: Record) -> Verdict | None:
+    """Return the verdict of a record; None where there is none, or it cannot be read."""
+    try:
+        return record.verdict
+    except RecordError:
+        return None
 
 
 def readable(record: Record, name: str) -> dict[str, Any] | None:

@@ -18,7 +18,6 @@ from gpualert_common.progress.model import (
     TrainingEndKind,
 )
 from gpualert_common.progress.reader import ProgressReader
-from gpualert_common.progress.serial import from_json, to_json
 from gpualert_common.progress.timestamps import read_index, stepped, timed
 from gpualert_common.progress.training_logs import TrainingLogs
 
@@ -40,10 +39,8 @@ __all__ = [
     "TrainingLogs",
     "beginning_of",
     "describe",
-    "from_json",
     "merge",
     "read_index",
     "stepped",
     "timed",
-    "to_json",
 ]

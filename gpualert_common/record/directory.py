@@ -9,6 +9,7 @@ import os
 import stat
 import time
 
+from gpualert_common.codec import require_schema
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.record.files import (
     is_held_by_others,
@@ -17,7 +18,6 @@ from gpualert_common.record.files import (
     try_lock,
     write_all,
 )
-from gpualert_common.spec import SCHEMA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,14 +239,7 @@ class Directory:
             value = json.loads(data.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             raise DamagedFileError(f"{where}: not valid JSON: {error}") from None
-        schema = value.get("schema") if isinstance(value, dict) else None
-        if not isinstance(schema, int):
-            raise DamagedFileError(f"{where}: not a file of a run record: no schema number")
-        if schema > SCHEMA:
-            raise RecordError(
-                f"{where}: schema {schema} was written by a newer gpualert; this one reads "
-                f"up to {SCHEMA}: upgrade gpualert-common"
-            )
+        require_schema(value, where)
         return dict(value)
 
     def _read(self, name: str, offset: int = 0, most_bytes: int | None = None) -> bytes | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import RunSpec
 
 SPEC = "spec.json"
@@ -113,6 +114,20 @@ class Record(Control):
         """How the run ended, or None while nothing has been recorded."""
         fields = self.read_json(EXIT)
         return None if fields is None else Ending.from_json(fields)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The cause of the run's end; None while there is no verdict.
+
+        Raises DamagedFileError, which names the file and the key, for one that is damaged.
+        """
+        fields = self.read_json(VERDICT)
+        if fields is None:
+            return None
+        from gpualert_common.codec import decode
+        from gpualert_common.model import Verdict  # there is none before the launch
+
+        return decode(Verdict, fields, os.path.join(self.path, VERDICT))
 
     @property
     def state(self) -> str:

@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpualert_common.model import Verdict
     from gpualert_common.report.alert import Alert, alert_of
     from gpualert_common.report.check import check_templates
     from gpualert_common.report.facts import Fact, facts_of
@@ -96,21 +97,21 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def short(verdict: dict[str, Any] | None, run_id: str, log_path: str, seconds: float) -> str:
+def short(verdict: Verdict | None, run_id: str, log_path: str, seconds: float) -> str:
     """What the program prints when a run has ended: a line for success, a few for a failure."""
     if verdict is None:
         lines = [
             f"ended after {duration(seconds)}; no verdict: the classifier failed or was too slow",
             f"log {log_path}; try again with: gpualert recover {run_id}",
         ]
-    elif verdict["cause"] == "none" and verdict["disposition"] == "completed":
-        lines = [f"{verdict['headline']} ({duration(seconds)}); log {log_path}"]
+    elif verdict.is_healthy:
+        lines = [f"{verdict.headline} ({duration(seconds)}); log {log_path}"]
     else:
         lines = [*_told(verdict, seconds), f"log   {log_path}", f"more  gpualert show {run_id}"]
     return "".join(f"{_PREFIX}{line}\n" for line in lines)
 
 
-def _told(verdict: dict[str, Any], seconds: float) -> list[str]:
+def _told(verdict: Verdict, seconds: float) -> list[str]:
     """What to know at once, a line each: the rest is told by ``gpualert show``."""
     from gpualert_common.report.told import STATUS, Unmasked, speaker, told_of
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpualert_common.errors import RecordError
-from gpualert_common.model import Artifact, Bundle
-from gpualert_common.record import VERDICT, Record
+from gpualert_common.model import Artifact, Bundle, Verdict
+from gpualert_common.record import Record
 from gpualert_common.report.told import (
     PROSE,
     Masks,
@@ -19,7 +19,6 @@ from gpualert_common.report.told import (
     number,
     shown,
     speaker,
-    tables,
     texts,
 )
 from gpualert_common.report.words import one_line
@@ -98,28 +97,28 @@ def alert_of(
     alert = Alert(
         run_id=say(record.run_id),
         job=say(spec.get("name")) or one_line(command, _SHORT) or say(record.run_id),
-        host=say(verdict.get("host") or spec.get("host")) or "an unknown host",
+        host=say(verdict and verdict.host) or say(spec.get("host")) or "an unknown host",
         command=command,
         cwd=say(spec.get("cwd")),
         attempt=_attempt(outcome, custody, verdict),
         final=_is_final(custody, outcome),
         state=say((outcome or {}).get("state")) or None,
         task=say(_task(custody)) or None,
-        disposition=say(verdict.get("disposition")) or _disposition(ending),
-        cause=say(verdict.get("cause")) or "unknown",
-        headline=say(verdict.get("headline")) or say(_bare_headline(ending, status)),
-        confidence=number(verdict.get("confidence")) or 0.0,
-        attribution=say(verdict.get("attribution")) or "unknown",
-        retry=say(verdict.get("retry")) or "unknown",
+        disposition=str(verdict.disposition) if verdict else _disposition(ending),
+        cause=say(verdict and verdict.cause) or "unknown",
+        headline=say(verdict and verdict.headline) or say(_bare_headline(ending, status)),
+        confidence=verdict.confidence if verdict else 0.0,
+        attribution=str(verdict.attribution) if verdict else "unknown",
+        retry=str(verdict.retry) if verdict else "unknown",
         exit_status=say(status),
         started_at=at,
         ended_at=until,
         duration_s=max(0.0, until - at) if until is not None and at else None,
-        implies=say(verdict.get("implies"), PROSE),
-        cannot_decide=texts(verdict.get("cannot_decide"), say),
-        do=texts(verdict.get("do"), say),
-        shows=tuple(shown(claim, say) for claim in tables(verdict.get("shows"))),
-        warnings=tuple(say(one.get("text"), PROSE) for one in tables(verdict.get("warnings"))),
+        implies=say(verdict and verdict.implies, PROSE),
+        cannot_decide=texts(verdict.cannot_decide if verdict else (), say),
+        do=texts(verdict.do if verdict else (), say),
+        shows=tuple(shown(claim, say) for claim in verdict.shows) if verdict else (),
+        warnings=tuple(say(one.text, PROSE) for one in verdict.warnings) if verdict else (),
         log_path=say(_telling_log(logs)),
         log_bytes=sum(_size(log) for log in logs),
         log_tail=tuple(say(line, kept=True) for line in log_lines[-_MOST_LOG_LINES:]),
@@ -133,11 +132,11 @@ def alert_of(
     return replace(alert, redactions=sum(redactor.found.values()))
 
 
-def _read_verdict(record: Record) -> dict[str, Any]:
+def _read_verdict(record: Record) -> Verdict | None:
     try:
-        return record.read_json(VERDICT) or {}
-    except _DAMAGED:
-        return {}
+        return record.verdict
+    except RecordError:
+        return None
 
 
 def _read_ending(record: Record) -> Ending | None:
@@ -162,11 +161,11 @@ def _times(spec: dict[str, Any], ending: Ending | None) -> tuple[float, float | 
 
 
 def _attempt(
-    outcome: dict[str, Any] | None, custody: dict[str, Any] | None, verdict: dict[str, Any]
+    outcome: dict[str, Any] | None, custody: dict[str, Any] | None, verdict: Verdict | None
 ) -> int:
     """The attempt that saw the end, by the number that people know it by; else the first."""
     told = [fields.get(name) for fields in (outcome or {}, custody or {}) for name in _NUMBERS]
-    for value in (*told, verdict.get("attempt")):
+    for value in (*told, verdict and verdict.attempt):
         found = number(value)
         if found is not None:
             return int(found)

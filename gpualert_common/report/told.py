@@ -6,6 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gpualert_common.model import (
+    Claim,
+    RuledOutFamily,
+    SecondaryCause,
+    SourceStatus,
+    Verdict,
+    VerdictWarning,
+)
 from gpualert_common.report import phrases
 from gpualert_common.report.words import duration, hours, one_line, safe_line
 
@@ -146,38 +154,58 @@ class Told:
         return said if wasted is None else f"{said}, {hours(wasted)} of them wasted"
 
 
-def told_of(verdict: Mapping[str, Any], say: Say, alert: Alert | None = None) -> Told:
-    """What a verdict says; of one that is damaged, what can be read of it.
+def told_of(verdict: Verdict | None, say: Say, alert: Alert | None = None) -> Told:
+    """The parts of a verdict; without one, those that the run's ``alert`` knows.
 
-    The run's ``alert`` says what became of its task, and what the verdict lacks.
+    The alert also says what became of the run's task.
     """
     state = alert.state if alert else None
-    disposition = say(verdict.get("disposition")) or (alert.disposition if alert else "unknown")
-    cause = say(verdict.get("cause"))
-    measured = verdict.get("measured")
-    seconds = measured if isinstance(measured, dict) else {}
-    claims = tuple(shown(claim, say) for claim in tables(verdict.get("shows")))
+    if verdict is None:
+        return _without_verdict(alert)
+    disposition, cause = str(verdict.disposition), say(verdict.cause)
+    claims = tuple(shown(claim, say) for claim in verdict.shows[:_MOST_ITEMS])
     said = [claim.claim for claim in claims if claim.claim]
-    others = [text for one in tables(verdict.get("secondary")) if (text := say(one.get("because")))]
+    others = [text for one in verdict.secondary[:_MOST_ITEMS] if (text := say(one.because))]
     return Told(
-        headline=say(verdict.get("headline")) or (alert.headline if alert else "No verdict"),
+        headline=say(verdict.headline) or "No verdict",
         outcome=phrases.outcome(disposition, state),
         disposition=disposition,
         cause=cause,
-        confidence=number(verdict.get("confidence")) or 0.0,
-        attribution=say(verdict.get("attribution")),
-        retry=say(verdict.get("retry")),
-        do=texts(verdict.get("do"), say),
+        confidence=verdict.confidence,
+        attribution=str(verdict.attribution),
+        retry=str(verdict.retry),
+        do=texts(verdict.do, say),
         shows=_once(claims),
-        implies=say(verdict.get("implies"), PROSE),
-        cannot_decide=texts(verdict.get("cannot_decide"), say),
-        secondary=_distinct(_secondary(verdict.get("secondary"), say, said)),
-        ruled_out=_distinct(_ruled_out(verdict.get("ruled_out"), say, verdict.get("family"))),
-        warnings=_distinct(_warnings(verdict.get("warnings"), say, [*said, *others])),
-        unseen=_unseen(verdict.get("sources"), say),
-        gpu_seconds=number(seconds.get("gpu_seconds")),
-        wasted_gpu_seconds=number(seconds.get("wasted_gpu_seconds")),
+        implies=say(verdict.implies, PROSE),
+        cannot_decide=texts(verdict.cannot_decide, say),
+        secondary=_distinct(_secondary(verdict.secondary, say, said)),
+        ruled_out=_distinct(_ruled_out(verdict.ruled_out, say, verdict.family)),
+        warnings=_distinct(_warnings(verdict.warnings, say, [*said, *others])),
+        unseen=_unseen(verdict.sources, say),
+        gpu_seconds=number(verdict.measured.get("gpu_seconds")),
+        wasted_gpu_seconds=number(verdict.measured.get("wasted_gpu_seconds")),
         well=phrases.is_well(disposition, cause, state),
+    )
+
+
+def _without_verdict(alert: Alert | None) -> Told:
+    disposition = alert.disposition if alert else "unknown"
+    return Told(
+        headline=alert.headline if alert else "No verdict",
+        outcome=phrases.outcome(disposition, alert.state if alert else None),
+        disposition=disposition,
+        cause="",
+        confidence=0.0,
+        attribution="",
+        retry="",
+        do=(),
+        shows=(),
+        implies="",
+        cannot_decide=(),
+        secondary=(),
+        ruled_out=(),
+        warnings=(),
+        unseen=(),
     )
 
 
@@ -188,30 +216,20 @@ def number(value: object) -> float | None:
     return float(value) if abs(value) < _MOST_NUMBER else None
 
 
-def tables(value: object) -> Iterator[dict[str, Any]]:
-    """Those of a list's first items that are tables."""
-    if isinstance(value, list):
-        yield from (one for one in value[:_MOST_ITEMS] if isinstance(one, dict))
+def texts(values: Sequence[str], say: Say) -> tuple[str, ...]:
+    """Those of the first items that say something."""
+    return tuple(text for one in values[:_MOST_ITEMS] if (text := say(one, PROSE)))
 
 
-def texts(value: object, say: Say) -> tuple[str, ...]:
-    """Those of a list's first items that say something."""
-    if not isinstance(value, list):
-        return ()
-    return tuple(text for one in value[:_MOST_ITEMS] if (text := say(one, PROSE)))
-
-
-def shown(claim: dict[str, Any], say: Say) -> Shown:
+def shown(claim: Claim, say: Say) -> Shown:
     """A claim, and where it was read."""
-    where = claim.get("where")
-    place = say(claim.get("source")).replace("_", " ")
-    if isinstance(where, dict) and (line := number(where.get("line"))) is not None:
-        place = f"{say(where.get('file'))}:{int(line)}"
-    elif isinstance(where, dict) and (offset := number(where.get("offset"))) is not None:
-        place = f"{say(where.get('file'))}, byte {int(offset)}"
-    rank = number(claim.get("rank"))
-    place += "" if rank is None else f", rank {int(rank)}"
-    return Shown(say(claim.get("claim")), place, say(claim.get("excerpt")) or None)
+    where = claim.where
+    place = say(claim.source).replace("_", " ")
+    if where is not None:
+        at = f", byte {where.offset}" if where.line is None else f":{where.line}"
+        place = f"{say(where.file)}{at}"
+    place += "" if claim.rank is None else f", rank {claim.rank}"
+    return Shown(say(claim.claim), place, say(claim.excerpt) or None)
 
 
 def _once(claims: Iterable[Shown]) -> tuple[Shown, ...]:
@@ -228,26 +246,26 @@ def _distinct(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _secondary(value: object, say: Say, claims: Sequence[str]) -> Iterator[str]:
+def _secondary(others: Sequence[SecondaryCause], say: Say, claims: Sequence[str]) -> Iterator[str]:
     """Each other cause by its name, and what is said of it beyond the claims."""
-    for one in tables(value):
-        cause, because = say(one.get("cause")), say(one.get("because"))
+    for one in others[:_MOST_ITEMS]:
+        cause, because = say(one.cause), say(one.because)
         if cause != "none":
             yield f"{cause}: {because.partition(': ')[0] if _repeats(because, claims) else because}"
 
 
-def _ruled_out(value: object, say: Say, own: object) -> Iterator[str]:
+def _ruled_out(families: Sequence[RuledOutFamily], say: Say, own: str | None) -> Iterator[str]:
     """Each family in words, and what speaks against it; not the cause's ``own``, whose other forms
     are meant."""
-    for one in tables(value):
-        if one.get("family") != own:
-            yield f"{phrases.family(say(one.get('family')))}: {say(one.get('because'))}"
+    for one in families[:_MOST_ITEMS]:
+        if one.family != own:
+            yield f"{phrases.family(say(one.family))}: {say(one.because)}"
 
 
-def _warnings(value: object, say: Say, told: Sequence[str]) -> Iterator[str]:
+def _warnings(warnings: Sequence[VerdictWarning], say: Say, told: Sequence[str]) -> Iterator[str]:
     """Each warning that nothing of what is told already says."""
-    for one in tables(value):
-        text = say(one.get("text"), PROSE)
+    for one in warnings[:_MOST_ITEMS]:
+        text = say(one.text, PROSE)
         if text and not _repeats(text, told):
             yield text
 
@@ -256,8 +274,8 @@ def _repeats(text: str, told: Sequence[str]) -> bool:
     return any(one in text for one in told)
 
 
-def _unseen(value: object, say: Say) -> tuple[str, ...]:
+def _unseen(sources: Sequence[SourceStatus], say: Say) -> tuple[str, ...]:
     """The sources that could not be looked at, each with its reason."""
-    missing = [one for one in tables(value) if one.get("available") is False]
-    named = ((say(one.get("name")).replace("_", " "), say(one.get("why"))) for one in missing)
+    missing = [one for one in sources[:_MOST_ITEMS] if not one.available]
+    named = ((say(one.name).replace("_", " "), say(one.why)) for one in missing)
     return tuple(f"{name} ({why})" if why else name for name, why in named)

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpualert_common.codec import decode
+from gpualert_common.errors import RecordError
+from gpualert_common.model import Claim
 from gpualert_common.report import environment as env
 from gpualert_common.report.alert import Alert
 from gpualert_common.report.fit import cut
-from gpualert_common.report.told import Say, Shown, number, shown, tables, texts
+from gpualert_common.report.told import Say, Shown, number, shown, texts
 from gpualert_common.report.words import MOST_SUBJECT, one_line, safe_lines
 
 _TEMPLATE = "warning.txt.j2"
@@ -41,9 +44,23 @@ def warning_of(event: Mapping[str, Any], say: Say) -> EarlyWarning:
         says=say(event.get("says")) or "something is wrong",
         since=number(event.get("since")) or at,
         at=at,
-        shows=tuple(shown(claim, say) for claim in tables(event.get("shows"))),
-        do=texts(event.get("do"), say),
+        shows=tuple(shown(claim, say) for claim in _claims(event)),
+        do=texts(_advice(event), say),
     )
+
+
+def _claims(event: Mapping[str, Any]) -> tuple[Claim, ...]:
+    try:
+        return decode(tuple[Claim, ...], event.get("shows", ()), "warning_raised")
+    except RecordError:
+        return ()
+
+
+def _advice(event: Mapping[str, Any]) -> tuple[str, ...]:
+    try:
+        return decode(tuple[str, ...], event.get("do", ()), "warning_raised")
+    except RecordError:
+        return ()
 
 
 def render_warning(

@@ -22,8 +22,8 @@ from gpualert_common.supervise.watch import Watch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
@@ -43,7 +43,7 @@ class Supervised:
     __slots__ = ("ending", "record", "sender", "verdict")
 
     def __init__(
-        self, record: Record, ending: Ending, verdict: dict[str, Any] | None, sender: str
+        self, record: Record, ending: Ending, verdict: Verdict | None, sender: str
     ) -> None:
         self.record = record
         self.ending = ending

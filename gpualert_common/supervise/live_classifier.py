@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from gpualert_common.launch.log_file import LogFile
+    from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
 
     class LogClassifier(Protocol):
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
         def feed(self, log: str, data: bytes, offset: int) -> None:
             """Read ``data``, which stands at ``offset`` of that log."""
 
-        def conclude(self, ending: Ending, facts: dict[str, Any]) -> dict[str, Any]:
-            """The verdict, as the JSON object of the contract."""
+        def conclude(self, ending: Ending, facts: dict[str, Any]) -> Verdict:
+            """Return the verdict."""
 
 
 CHUNK_BYTES = 128 << 10
@@ -80,7 +81,7 @@ class LiveClassifier:
         self._reading: LoadScaledDeadline | None = None
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._verdict: dict[str, Any] | None = None
+        self._verdict: Verdict | None = None
         self.problem: BaseException | None = None
         self.events: deque[dict[str, Any]] = deque()
         """To be written down by whoever takes them; those with ``news`` cannot wait."""
@@ -89,10 +90,8 @@ class LiveClassifier:
         """Follow the logs from now on."""
         self._thread.start()
 
-    def conclude(
-        self, ending: Ending, facts: dict[str, Any], deadline_s: float
-    ) -> dict[str, Any] | None:
-        """The verdict, or None with ``problem`` set when it cannot be had in time."""
+    def conclude(self, ending: Ending, facts: dict[str, Any], deadline_s: float) -> Verdict | None:
+        """Return the verdict, or None with ``problem`` set when it cannot be had in time."""
         self._end = ending, facts
         self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)
         self._stop.set()

@@ -17,6 +17,7 @@ import os
 import select
 import time
 
+from gpualert_common.codec import encode
 from gpualert_common.record import EXIT, INDEX, SPEC, VERDICT
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.supervise.forwarder import Forwarder
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.launch.log_file import LogFile
+    from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.recorder_link import RecorderLink
@@ -81,12 +83,12 @@ class RecorderHooks:
         evidence: Callable[[], LogClassifier] | None = None,
         *,
         forwards: dict[str, int] | None = None,
-        say: Callable[[dict[str, Any] | None, Ending], str] | None = None,
+        say: Callable[[Verdict | None, Ending], str] | None = None,
         say_fd: int = 2,
         greeting: str = "",
         looks: bool = False,
         beside: Mapping[str, Callable[[], Popen[bytes]]] | None = None,
-        sender_for: Callable[[dict[str, Any] | None], str] = lambda _verdict: "",
+        sender_for: Callable[[Verdict | None], str] = lambda _verdict: "",
         late: Callable[[], None] = lambda: None,
         warn: Callable[[], None] = lambda: None,
         shared: memoryview | None = None,
@@ -133,7 +135,7 @@ class Recorder:
             for slot, log in enumerate(logs)
             if log.name in plan.forwards
         ]
-        self.verdict: dict[str, Any] | None = None
+        self.verdict: Verdict | None = None
 
     def run(self) -> None:
         """Follow the run to its end.  Never raises."""
@@ -299,7 +301,7 @@ class Recorder:
         if full:
             self._note_full_disk()
 
-    def _conclude(self, ending: Ending) -> dict[str, Any] | None:
+    def _conclude(self, ending: Ending) -> Verdict | None:
         if self._analyst is None or self._ended is None:
             return None
         facts = {
@@ -317,7 +319,7 @@ class Recorder:
             lines = traceback.format_exception(error, limit=-3) if error else []
             self._note("classifier_failed", problem="".join(lines))
             return None
-        self._store(VERDICT, verdict)
+        self._store(VERDICT, encode(verdict))
         return verdict
 
     def _settle_logs(self) -> None:

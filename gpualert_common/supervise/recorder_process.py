@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gpualert_common.model import Verdict
+
 EXIT_DEADLINE_S = 0.5
 """A disk that has not taken the exit record by then is stalled; the status does not wait for it."""
 _MOST_STARTS = 3
@@ -68,7 +70,7 @@ class RecorderProcess:
         return -1 if self._link is None or self._link.closed else self._link.read_fd
 
     @property
-    def verdict(self) -> dict[str, Any] | None:
+    def verdict(self) -> Verdict | None:
         """The verdict of a scribe in this process, once it is done."""
         return self._scribe.verdict if self._scribe is not None else None
 

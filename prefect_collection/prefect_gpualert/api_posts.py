@@ -17,7 +17,7 @@ from prefect.events import emit_event
 from prefect.settings import PREFECT_API_URL
 
 from gpualert_common.model import Bundle
-from gpualert_common.record import OUTCOME, VERDICT, Record
+from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report import alert_of, facts_of, markdown, speaker, told_of
 from gpualert_common.report.markdown import plain
@@ -78,7 +78,7 @@ class Poster:
     def _told(self) -> tuple[str, bool, list[tuple[str, str, str]]]:
         """Emit the event; returns a line about the run, whether it went well, and the pages."""
         with contextlib.closing(Record.open(self._path)) as record:
-            verdict = record.read_json(VERDICT) or {}
+            verdict = record.verdict
             outcome = record.read_json(OUTCOME)
             masks = Redactor(self._known)
             alert = alert_of(record, Bundle(), redactor=masks, outcome=outcome, log_lines=())

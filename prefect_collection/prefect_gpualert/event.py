@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpualert_common.model import Verdict
 from gpualert_common.report import Alert, Masks
 from gpualert_common.report.words import one_line
 from prefect_gpualert.owner import Owner
@@ -19,7 +20,7 @@ _MOST_TOLD = 20
 _FROM_VERDICT = ("family", "fault_class", "exit_code", "signal")
 
 
-def resource(alert: Alert, verdict: Mapping[str, Any], owner: Owner) -> dict[str, str]:
+def resource(alert: Alert, verdict: Verdict | None, owner: Owner) -> dict[str, str]:
     """The task run, or flow run, with what became of its training as labels.
 
     The flow run, its deployment and its tags are related resources, which Prefect adds.
@@ -28,7 +29,7 @@ def resource(alert: Alert, verdict: Mapping[str, Any], owner: Owner) -> dict[str
         "prefect.resource.id": owner.resource_id,
         "prefect.resource.name": owner.name,
         "gpualert.cause": alert.cause,
-        "gpualert.family": verdict.get("family"),
+        "gpualert.family": verdict and verdict.family,
         "gpualert.disposition": alert.disposition,
         "gpualert.attribution": alert.attribution,
         "gpualert.retry": alert.retry,
@@ -40,7 +41,7 @@ def resource(alert: Alert, verdict: Mapping[str, Any], owner: Owner) -> dict[str
 
 
 def payload(
-    alert: Alert, verdict: Mapping[str, Any], evidence: list[Row], masks: Masks
+    alert: Alert, verdict: Verdict | None, evidence: list[Row], masks: Masks
 ) -> dict[str, Any]:
     """The verdict, redacted and bounded; its names are those of verdict.json."""
     told = {
@@ -66,13 +67,9 @@ def payload(
         "log_path": alert.log_path,
         "record_path": alert.record_path,
     }
-    details = verdict.get("details")
-    flat = {name: verdict.get(name) for name in _FROM_VERDICT}
-    return {
-        **told,
-        **_scalars(flat, masks),
-        "details": _scalars(details if isinstance(details, dict) else {}, masks),
-    }
+    flat = {name: getattr(verdict, name, None) for name in _FROM_VERDICT}
+    details = _scalars(verdict.details if verdict else {}, masks)
+    return {**told, **_scalars(flat, masks), "details": details}
 
 
 def _scalars(values: Mapping[str, Any], masks: Masks) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import contextlib
 import re
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from signal import SIGTERM
 from typing import Any
 
@@ -14,6 +14,7 @@ from prefect.client.schemas.objects import FlowRun, State, TaskRun
 
 from gpualert_common import external_run
 from gpualert_common.classifier import RunClassifier
+from gpualert_common.model import Claim, SourceStatus, Verdict
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import SCHEMA, Ending
@@ -139,7 +140,7 @@ def _meaning(told: FinishedRun) -> tuple[str, str]:
     return "", ""
 
 
-def _verdict(told: FinishedRun, ending: Ending, log: bytes, run_id: str) -> dict[str, Any]:
+def _verdict(told: FinishedRun, ending: Ending, log: bytes, run_id: str) -> Verdict:
     """The verdict on something that is no process: an exception stands for a bad exit status."""
     judge = RunClassifier(
         {
@@ -152,16 +153,18 @@ def _verdict(told: FinishedRun, ending: Ending, log: bytes, run_id: str) -> dict
     judge.feed(external_run.LOG, log, 0)
     as_process = Ending.from_json({**ending.to_json(), "code": 1})
     verdict = judge.conclude(as_process, {})
-    verdict["exit_code"] = None
     claim = f"Prefect says {told.state}" + (f": {_line(told.message)}" if told.message else "")
-    verdict["shows"][0] = {"claim": claim, "source": "engine"}
-    verdict["details"].pop("signal_name", None)
-    no_status = {"name": "exit_status", "available": False, "why": "it was no process of its own"}
-    others = [source for source in verdict["sources"] if source["name"] != no_status["name"]]
-    verdict["sources"] = [*others, no_status]
-    if ending.signal is None and len(verdict["shows"]) == 1:  # nothing known stands in the log
-        verdict["headline"] = told.said or claim
-    return verdict
+    no_status = SourceStatus("exit_status", available=False, why="it was no process of its own")
+    sources = [source for source in verdict.sources if source.name != no_status.name]
+    is_unexplained = ending.signal is None and len(verdict.shows) == 1
+    return replace(
+        verdict,
+        exit_code=None,
+        headline=(told.said or claim) if is_unexplained else verdict.headline,
+        shows=(Claim(claim, "engine"), *verdict.shows[1:]),
+        details={name: one for name, one in verdict.details.items() if name != "signal_name"},
+        sources=(*sources, no_status),
+    )
 
 
 def _log(told: FinishedRun, note: str) -> bytes:

@@ -15,7 +15,7 @@ from prefect.client.schemas.objects import TaskRun
 
 from gpualert_common import record_locations
 from gpualert_common.errors import GPUAlertError
-from gpualert_common.record import OUTCOME, SUCCESSOR, VERDICT, Record
+from gpualert_common.record import OUTCOME, SUCCESSOR, Record
 from prefect_gpualert.contexts import current
 
 _MOST_REMEMBERED = 1000
@@ -57,8 +57,8 @@ def ended_badly(record: Record) -> bool:
     outcome = record.read_json(OUTCOME)
     if outcome is not None:
         return outcome.get("state") != "success"
-    verdict = record.read_json(VERDICT)
-    return verdict is None or verdict.get("cause") != "none"
+    verdict = record.verdict
+    return verdict is None or verdict.cause != "none"
 
 
 def _belongs(path: str, flow_run_id: str) -> bool:

@@ -7,10 +7,10 @@ is the path, to be copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import PurePath
-from typing import Any
 
+from gpualert_common.model import Claim, Verdict
 from gpualert_common.report import Masks
 from gpualert_common.report.markdown import code, plain
 from gpualert_common.report.words import one_line
@@ -31,11 +31,9 @@ def _uri(path: str) -> str:
     return PurePath(path).as_uri().replace("(", "%28").replace(")", "%29")
 
 
-def rows(verdict: Mapping[str, Any], masks: Masks) -> list[Row]:
+def rows(verdict: Verdict | None, masks: Masks) -> list[Row]:
     """The evidence of a verdict, a row per claim, as it is: redacted, and not yet escaped."""
-    shows = verdict.get("shows")
-    claims = shows[:MOST_ROWS] if isinstance(shows, list) else []
-    return [_row(claim, masks) for claim in claims if isinstance(claim, dict)]
+    return [_row(claim, masks) for claim in verdict.shows[:MOST_ROWS]] if verdict else []
 
 
 def table(rows: list[Row]) -> list[Row]:
@@ -49,20 +47,15 @@ def table(rows: list[Row]) -> list[Row]:
     ]
 
 
-def _row(claim: dict[str, Any], masks: Masks) -> Row:
-    def say(value: object) -> str | None:
-        if not isinstance(value, str) or not value:
-            return None
-        return one_line(masks.text(value[:_MOST_READ]), MOST_CELL)
+def _row(claim: Claim, masks: Masks) -> Row:
+    def cell(text: str | None) -> str | None:
+        return one_line(masks.text(text[:_MOST_READ]), MOST_CELL) if text else None
 
-    where = claim.get("where")
-    place = where if isinstance(where, dict) else {}
-    line, rank = place.get("line"), claim.get("rank")
     return {
-        "claim": say(claim.get("claim")),
-        "source": say(claim.get("source")),
-        "file": say(place.get("file")),
-        "line": line if isinstance(line, int) else None,
-        "rank": rank if isinstance(rank, int) else None,
-        "excerpt": say(claim.get("excerpt")),
+        "claim": cell(claim.claim),
+        "source": cell(claim.source),
+        "file": cell(claim.where.file) if claim.where else None,
+        "line": claim.where.line if claim.where else None,
+        "rank": claim.rank,
+        "excerpt": cell(claim.excerpt),
     }

@@ -24,7 +24,7 @@ def suspicion(verdict: Verdict | None) -> str | None:
 def remark(verdict: Verdict | None) -> str:
     """What people should hear of a training that ended with 0, in a line; "": nothing."""
     warnings = () if verdict is None else verdict.warnings
-    said = [suspicion(verdict), *(" ".join(warning["text"].split()) for warning in warnings)]
+    said = [suspicion(verdict), *(" ".join(warning.text.split()) for warning in warnings)]
     return "; ".join(filter(None, said))
 
 

@@ -331,7 +331,7 @@ def test_a_slow_classifier_still_concludes(lab: Lab) -> None:
     program = (
         "from gpualert_common import run\n"
         f"result = run(['python3', {script!r}])\n"
-        "print(result.exit_code, [one['cause'] for one in result.verdict.secondary])"
+        "print(result.exit_code, [one.cause for one in result.verdict.secondary])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "1 ['div_zero']\n"), done.stderr

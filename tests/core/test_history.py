@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,11 @@ from gpualert_common.history import (
 from gpualert_common.history.database import DEADLINE_S, Database
 from gpualert_common.history.pending import FOLDER
 from gpualert_common.history.runs import MOST, MOST_OF_ONE, NAME
+from gpualert_common.model import Disposition, Verdict
 from gpualert_common.record import EXIT, VERDICT, Record
 from tests.faults.conftest import small_disk
 from tests.supervised import Lab, lab, python, shell, until
+from tests.verdicts import verdict_with
 
 __all__ = ["lab", "small_disk"]
 
@@ -240,13 +243,13 @@ def test_fingerprint_of_anything(word: str) -> None:
 
 LAUNCH = {"run_id": "20261120-1", "command": ("python", "t.py"), "cwd": "/x", "host": "n1"}
 EXITED = {"started_at": 100.0, "ended_at": 400.0}
-WELL = {"disposition": "completed", "cause": "none", "family": "G1"}
+WELL = verdict_with(disposition=Disposition.COMPLETED, cause="none", family="G1")
 
 
 def test_what_the_verdict_measured() -> None:
     """The numbers of a run are those that its verdict gives, under the same names."""
     measured = {"steps": 90, "step_time_s": 0.5, "throughput": 12, "resumed": True, "gpus": 8}
-    run = past_run(LAUNCH, EXITED, {**WELL, "measured": {**measured, "more": "later"}})
+    run = past_run(LAUNCH, EXITED, replace(WELL, measured={**measured, "more": "later"}))
     assert run is not None
     assert {name: getattr(run, name) for name in measured} == measured
     assert (run.disposition, run.cause, run.family, run.host) == ("completed", "none", "G1", "n1")
@@ -256,16 +259,16 @@ def test_what_the_verdict_measured() -> None:
 @pytest.mark.parametrize(
     ("verdict", "gpu_seconds", "wasted"),
     [
-        ({**WELL, "measured": {"gpus": 8}}, 2400.0, 0.0),
-        ({**WELL, "measured": {"gpus": 8, "gpu_seconds": 7.0}}, 7.0, 0.0),
-        ({"cause": "cuda_oom", "measured": {"gpus": 8}}, 2400.0, None),
-        ({"cause": "x", "measured": {"gpus": 1, "wasted_gpu_seconds": 9}}, 300.0, 9.0),
+        (replace(WELL, measured={"gpus": 8}), 2400.0, 0.0),
+        (replace(WELL, measured={"gpus": 8, "gpu_seconds": 7.0}), 7.0, 0.0),
+        (verdict_with(cause="cuda_oom", measured={"gpus": 8}), 2400.0, None),
+        (verdict_with(cause="x", measured={"gpus": 1, "wasted_gpu_seconds": 9}), 300.0, 9.0),
         (WELL, None, None),
         (None, None, None),
     ],
 )
 def test_gpu_seconds(
-    verdict: dict[str, Any] | None, gpu_seconds: float | None, wasted: float | None
+    verdict: Verdict | None, gpu_seconds: float | None, wasted: float | None
 ) -> None:
     """GPUs times duration, where nobody measured better; what went well has wasted none."""
     run = past_run(LAUNCH, EXITED, verdict)
@@ -293,7 +296,7 @@ def test_what_is_not_kept(launch: dict[str, Any]) -> None:
 )
 def test_number_that_is_none(wrong: object) -> None:
     """What is no finite number counts as not known."""
-    run = past_run(LAUNCH, EXITED, {"measured": {"steps": wrong, "last_loss": wrong}})
+    run = past_run(LAUNCH, EXITED, verdict_with(measured={"steps": wrong, "last_loss": wrong}))
     assert run is not None
     assert (run.steps, run.last_loss) == (None, None)
 

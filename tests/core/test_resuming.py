@@ -41,9 +41,8 @@ def family(said: str, *frames: str) -> str | None:
     ending = Ending(1.0, 2.0)
     ending.code = 1
     verdict = judge.conclude(ending, {})
-    assert verdict["cause"] == "checkpoint"
-    found: str | None = verdict["family"]
-    return found
+    assert verdict.cause == "checkpoint"
+    return verdict.family
 
 
 @pytest.mark.parametrize("name", TO_GO_ON)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.classify import Reading, RuleSet, Scanner, load_rules
-from gpualert_common.diagnose import conclude, from_json, to_json
+from gpualert_common.codec import decode, encode
+from gpualert_common.diagnose import conclude
 from gpualert_common.errors import RecordError, RuleError
-from gpualert_common.model import Attribution, Disposition, ExitFacts, Retry, Verdict
+from gpualert_common.model import Attribution, Disposition, ExitFacts, Retry, SourceStatus, Verdict
 
 RULES = load_rules()
 OOM = (
@@ -88,8 +89,10 @@ def test_sources() -> None:
     """What was read, and what could not be, is listed."""
     found = verdict(OOM, ExitFacts(None))
     log, status = found.sources
-    assert (log["name"], log["bytes_read"], log["unscanned"]) == ("log", len(OOM), [])
-    assert (status["name"], status["available"]) == ("exit_status", False)
+    assert log == SourceStatus(
+        "log", available=True, file="output.log", bytes_read=len(OOM), unscanned=()
+    )
+    assert (status.name, status.available) == ("exit_status", False)
 
 
 def test_unscanned_bytes_are_told() -> None:
@@ -98,9 +101,9 @@ def test_unscanned_bytes_are_told() -> None:
     scanner.feed(b"begin\n", 0)
     scanner.feed(b"end\n", 1000)
     found = verdict_on([scanner.finish()], ExitFacts(0))
-    assert found.sources[0]["unscanned"] == [[6, 1000]]
-    assert found.sources[0]["bytes_read"] == 10
-    assert [warning["kind"] for warning in found.warnings] == ["unscanned"]
+    assert found.sources[0].unscanned == ((6, 1000),)
+    assert found.sources[0].bytes_read == 10
+    assert [warning.kind for warning in found.warnings] == ["unscanned"]
 
 
 def test_no_line_behind_what_was_not_read() -> None:
@@ -153,7 +156,7 @@ def test_failure_behind_status_zero_is_warned_of() -> None:
     """A failure that the exit status hides is told, and that it is hidden."""
     found = verdict(OOM, ExitFacts(0))
     assert (found.cause, found.disposition) == ("cuda_oom", Disposition.COMPLETED)
-    assert [warning["kind"] for warning in found.warnings] == ["exit_status"]
+    assert [warning.kind for warning in found.warnings] == ["exit_status"]
 
 
 @pytest.mark.parametrize("code", [None, 0, 1, 2, 126, 127, 137, 255, -1, -9, -11, -64, 300, -300])
@@ -161,7 +164,7 @@ def test_any_status_gives_a_verdict(code: int | None) -> None:
     """Whatever the status, there is a verdict that survives the trip through JSON."""
     for log in ("", OOM):
         found = verdict(log, ExitFacts(code))
-        assert from_json(json.loads(json.dumps(to_json(found)))) == found
+        assert decode(Verdict, json.loads(json.dumps(encode(found))), "a.json") == found
 
 
 def test_without_rules(tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_without_rules(tmp_path: Path) -> None:
 
 def test_json_is_the_contract() -> None:
     """The JSON object has the keys of the contract, with the schema first."""
-    data = to_json(verdict(OOM, ExitFacts(1)))
+    data = encode(verdict(OOM, ExitFacts(1)))
     assert next(iter(data)) == "schema"
     assert set(data) == set(Verdict.__dataclass_fields__)
     assert data["shows"][1]["where"].keys() == {"file", "line", "offset"}
@@ -183,6 +186,6 @@ def test_json_is_the_contract() -> None:
 @pytest.mark.parametrize("change", [{"schema": 2}, {"schema": None}, {"disposition": "odd"}])
 def test_foreign_json_is_refused(change: dict[str, object]) -> None:
     """A verdict of a newer schema, or none at all, is refused with a reason."""
-    data = {**to_json(verdict("", ExitFacts(0))), **change}
+    data = {**encode(verdict("", ExitFacts(0))), **change}
     with pytest.raises(RecordError):
-        from_json(data)
+        decode(Verdict, data, "a.json")

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from markdown_it import MarkdownIt  # Prefect's own rich brings it
 from prefect_gpualert import presentation
 
+from gpualert_common.model import Claim, LogLocation, RuledOutFamily, Verdict, VerdictWarning
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Unmasked, markdown, speaker, told_of
+from tests.verdicts import verdict_with
 
 TOKEN = "hf_" + "aB3" * 11 + "x"
 
 
 def test_rows_are_redacted_and_bounded() -> None:
     """Secrets are masked before anything is cut; there are never more rows than people read."""
-    claim = {
-        "claim": f"{'x' * 490} {TOKEN}",
-        "source": "log",
-        "where": {"file": "stderr.log", "line": 3, "offset": 17},
-        "excerpt": f"token={TOKEN} " + "y" * 9000,
-        "rank": 2,
-    }
-    rows = presentation.rows({"shows": [claim] * 999}, Redactor())
+    where, excerpt = LogLocation("stderr.log", 3, 17), f"token={TOKEN} " + "y" * 9000
+    claim = Claim(f"{'x' * 490} {TOKEN}", "log", where, excerpt, rank=2)
+    rows = presentation.rows(verdict_with(shows=(claim,) * 999), Redactor())
     assert len(rows) == presentation.MOST_ROWS
     assert (rows[0]["file"], rows[0]["line"], rows[0]["rank"]) == ("stderr.log", 3, 2)
     for cell in (rows[0]["claim"], rows[0]["excerpt"]):
@@ -32,11 +27,17 @@ def test_rows_are_redacted_and_bounded() -> None:
         assert "hf_" not in cell
 
 
-@pytest.mark.parametrize("shows", [None, "x", [None, 3, {"where": 1, "rank": "a", "claim": []}]])
-def test_rows_of_a_damaged_verdict(shows: Any) -> None:
-    """Whatever the verdict is, there are rows, or none."""
-    for row in presentation.rows({"shows": shows}, Redactor()):
-        assert set(row.values()) == {None}
+@pytest.mark.parametrize("verdict", [None, verdict_with()])
+def test_no_rows_without_evidence(verdict: Verdict | None) -> None:
+    """A verdict without evidence has no rows, and a run without a verdict has none."""
+    assert presentation.rows(verdict, Redactor()) == []
+
+
+def test_claim_without_a_place() -> None:
+    """A claim that cites no line of a log has cells without a value."""
+    (row,) = presentation.rows(verdict_with(shows=(Claim("x", ""),)), Redactor())
+    assert row.pop("claim") == "x"
+    assert set(row.values()) == {None}
 
 
 def test_cells_are_escaped() -> None:
@@ -58,16 +59,16 @@ NASTY = "<img src=x> | *b* `c` ``` [d](http://e) ~~f~~ # g __h__ \\ &amp; 1. i"
 
 def test_page_is_rendered_as_what_was_meant() -> None:
     """A Markdown parser finds the page's own headings and lists, and everything else as text."""
-    where = {"file": "output.log", "line": 812, "offset": 0}
-    claim = {"claim": NASTY, "source": "log", "where": where, "excerpt": NASTY, "rank": 3}
-    verdict = {
-        **dict.fromkeys(("headline", "implies"), NASTY),
-        "do": [NASTY, NASTY],
-        "cannot_decide": [NASTY],
-        "shows": [claim],
-        "ruled_out": [{"family": "B2", "because": NASTY}],
-        "warnings": [{"text": "[w](http://e) | *w*"}],
-    }
+    claim = Claim(NASTY, "log", LogLocation("output.log", 812, 0), NASTY, 3)
+    verdict = verdict_with(
+        headline=NASTY,
+        implies=NASTY,
+        do=(NASTY, NASTY),
+        cannot_decide=(NASTY,),
+        shows=(claim,),
+        ruled_out=(RuledOutFamily("B2", NASTY),),
+        warnings=(VerdictWarning("x", "[w](http://e) | *w*"),),
+    )
     told = told_of(verdict, speaker(Unmasked()))
     page = markdown.page(told, facts=[("Command", NASTY)], more="gpualert show x")
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(page)

@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-from gpualert_common.progress import from_json
+from gpualert_common.codec import decode
+from gpualert_common.progress import Progress
 from tests.progress.reading import HERE
 from tests.supervised import Lab, shell
 
@@ -29,7 +30,7 @@ def test_a_file_as_json(lab: Lab) -> None:
     value = lab.json("progress", str(HEALTHY))
     assert value["beginning"]["start"] == "fresh"
     assert value["files"] == [str(HEALTHY)]
-    assert len(from_json(value).points) == 12
+    assert len(decode(Progress, value, "stdout").points) == 12
 
 
 def test_stdin(lab: Lab) -> None:

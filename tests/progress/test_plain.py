@@ -11,16 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
 from gpualert_common.progress import (
     Point,
     Progress,
     describe,
-    from_json,
     merge,
     read_index,
     timed,
-    to_json,
 )
 from gpualert_common.progress.description import chart
 from gpualert_common.progress.thinning import MOST_POINTS, NON_FINITE_POINTS, PointSeries
@@ -78,17 +77,17 @@ def test_a_million_nans() -> None:
 def test_json_both_ways(folder: Path) -> None:
     """A progress comes back from JSON as it was, and the JSON is strict: no NaN in it."""
     progress = read_folder(folder)
-    text = json.dumps(to_json(progress), allow_nan=False)
-    assert repr(from_json(json.loads(text))) == repr(progress)
+    text = json.dumps(encode(progress), allow_nan=False)
+    assert encode(decode(Progress, json.loads(text), "a.json")) == encode(progress)
 
 
 def test_json_of_another_age() -> None:
     """A newer schema, or something else, is refused; a key that is not known is passed over."""
-    plain = to_json(read(b"step 1 loss 0.5\n"))
-    assert from_json({**plain, "later": 1}).points
+    plain = encode(read(b"step 1 loss 0.5\n"))
+    assert decode(Progress, {**plain, "later": 1}, "a.json").points
     for wrong in ({**plain, "schema": 2}, {**plain, "counts": 3}, {"schema": 1}, {}):
         with pytest.raises(RecordError):
-            from_json(wrong)
+            decode(Progress, wrong, "a.json")
 
 
 def test_steps_from_the_other_log() -> None:

@@ -13,11 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
-from gpualert_common.model import Artifact, Bundle, Fate
+from gpualert_common.model import Artifact, Bundle, Claim, Fate, LogLocation, VerdictWarning
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record
 from gpualert_common.report import Alert, alert_of, render
 from tests.supervised import Lab, lab, python, shell
+from tests.verdicts import UNKNOWN, verdict_with
 
 __all__ = ["lab"]
 
@@ -49,7 +51,7 @@ def alert_from(record: Record, outcome: dict[str, Any] | None = None, **extra: A
 
 def write(record: Record, file: str, /, **fields: Any) -> None:
     """Write a file of a record as its own program would."""
-    Path(record.log_path(file)).write_text(json.dumps({"schema": 1, **fields}))
+    Path(record.log_path(file)).write_text(json.dumps({**fields, "schema": 1}))
 
 
 @pytest.fixture
@@ -121,19 +123,15 @@ def test_secrets_are_masked_everywhere(record: Record) -> None:
         logs=[f"{SECRET}.log"],
         custody={"key": ["other", SECRET], "number": 2},
     )
-    where = {"file": SECRET, "line": 1, "offset": 0}
-    write(
-        *(record, VERDICT),
-        **dict.fromkeys(("host", "disposition", "cause", "headline", "attribution"), SECRET),
-        **dict.fromkeys(("retry", "implies"), SECRET),
-        cannot_decide=[SECRET],
-        do=[SECRET],
-        shows=[
-            {"claim": SECRET, "source": SECRET, "excerpt": SECRET, "rank": 1, "where": where},
-            {"claim": SECRET, "source": SECRET},
-        ],
-        warnings=[{"kind": "x", "text": SECRET}],
+    where = LogLocation(SECRET, 1, 0)
+    verdict = verdict_with(
+        **dict.fromkeys(("host", "cause", "headline", "implies"), SECRET),
+        cannot_decide=(SECRET,),
+        do=(SECRET,),
+        shows=(Claim(SECRET, SECRET, where, SECRET, 1), Claim(SECRET, SECRET)),
+        warnings=(VerdictWarning("x", SECRET),),
     )
+    write(record, VERDICT, **encode(verdict))
     write(record, EXIT, started=False, start_error=[2, SECRET], started_at=1.0)
     bundle = Bundle(
         artifacts=(Artifact(SECRET, SECRET, 1, Fate.ATTACHED, SECRET),), notes=(SECRET,)
@@ -147,7 +145,8 @@ def test_texts_are_safe_and_short(record: Record) -> None:
     """Texts of a record that hold control characters or have no end are made fit to show."""
     command = ["\x1b[31mred\n\u202e", "\udce4", "x" * 1_000_000]
     write(record, SPEC, command=command, logs=[])
-    write(record, VERDICT, headline="y\x07" * 100_000, do=["z"] * 10_000)
+    verdict = verdict_with(headline="y\x07" * 100_000, do=("z",) * 10_000)
+    write(record, VERDICT, **encode(verdict))
     alert = alert_from(record, log_lines=["a\x1b[1m\tb  c" + "d" * 1000])
     assert "\x1b" not in alert.command
     assert "\udce4" not in alert.command
@@ -253,7 +252,7 @@ def test_any_record_gives_an_alert(
 ) -> None:
     """Whatever the files of a record say, as long as they are objects, there is a message."""
     write(record, SPEC, **spec, custody=custody)
-    write(record, VERDICT, **verdict, shows=shows)
+    write(record, VERDICT, **{**encode(UNKNOWN), **verdict, "shows": shows})
     write(record, EXIT, **ending)
     made = render(alert_from(record, outcome), text_bytes=1 << 20, html_bytes=1 << 20)
     assert record.run_id in made.text

@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -17,11 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualert_common.classifier import RunClassifier
+from gpualert_common.codec import decode, encode
+from gpualert_common.errors import DamagedFileError
+from gpualert_common.model import (
+    Claim,
+    LogLocation,
+    RuledOutFamily,
+    SecondaryCause,
+    SourceStatus,
+    Verdict,
+    VerdictWarning,
+)
 from gpualert_common.redact import Redactor
 from gpualert_common.report import Shown, Told, Unmasked, markdown, speaker, terminal, told_of
 from gpualert_common.report.words import columns
 from gpualert_common.spec import Ending
 from tests.scenarios import hangs, hardware, memory, training
+from tests.verdicts import UNKNOWN, verdict_with
 
 GOLDEN = Path(__file__).parent / "golden"
 TOKEN = "hf_" + "aB3" * 11 + "x"
@@ -45,7 +58,7 @@ LOGS = {
 }
 
 
-def verdict_of(log: str, code: int) -> dict[str, Any]:
+def verdict_of(log: str, code: int) -> Verdict:
     """What is said of this log and this status."""
     judge = RunClassifier()
     judge.feed("output.log", log.encode(), 0)
@@ -55,21 +68,20 @@ def verdict_of(log: str, code: int) -> dict[str, Any]:
 
 
 @cache
-def scene(name: str) -> dict[str, Any]:
+def scene(name: str) -> Verdict:
     """The verdict on a scenario's run."""
     places = (memory, hardware, hangs, training)
     make = next(getattr(place, name) for place in places if hasattr(place, name))
     with TemporaryDirectory() as home:
-        verdict: dict[str, Any] = make(Random(7)).verdict(Path(home))
-        return verdict
+        return decode(Verdict, make(Random(7)).verdict(Path(home)), name)
 
 
-def told(verdict: dict[str, Any]) -> Told:
+def told(verdict: Verdict) -> Told:
     """The parts of a verdict, with nothing masked."""
     return told_of(verdict, speaker(Unmasked()))
 
 
-def shown(verdict: dict[str, Any], **paper: Any) -> list[str]:
+def shown(verdict: Verdict, **paper: Any) -> list[str]:
     """The lines at a terminal."""
     return terminal.page(told(verdict), terminal.Paper(**paper), lasted_s=11100.0, facts=FACTS)
 
@@ -92,48 +104,48 @@ VERDICTS = [
 
 
 @pytest.fixture(params=VERDICTS)
-def verdict(request: pytest.FixtureRequest) -> dict[str, Any]:
+def verdict(request: pytest.FixtureRequest) -> Verdict:
     """A real verdict of each kind."""
     return scene(request.param) if isinstance(request.param, str) else request.param
 
 
 @pytest.mark.parametrize("columns_", [40, 50, 80, 100])
-def test_width_is_respected(verdict: dict[str, Any], columns_: int) -> None:
+def test_width_is_respected(verdict: Verdict, columns_: int) -> None:
     """No line is wider than the terminal, but for one that is a single word."""
     for line in shown(verdict, columns=columns_, whole=True):
         words = line.removeprefix("Run").removeprefix("Command").split()
         assert columns(line) <= columns_ or len(words) == 1, line
 
 
-def test_all_parts_are_there_in_their_order(verdict: dict[str, Any]) -> None:
+def test_all_parts_are_there_in_their_order(verdict: Verdict) -> None:
     """Headline first, then what to do, evidence with its places, and the run's facts at last."""
     lines = shown(verdict, whole=True)
     said = flat(lines)
-    assert said.startswith(" ".join(verdict["headline"].split()))
-    places = [said.index(verdict["headline"]), said.index(" Shows "), said.index(" Implies ")]
-    if verdict["cause"] != "none":
+    assert said.startswith(" ".join(verdict.headline.split()))
+    places = [said.index(verdict.headline), said.index(" Shows "), said.index(" Implies ")]
+    if verdict.cause != "none":
         assert "At fault: " in said
         assert "A retry " in said
         places.insert(1, said.index(" Do "))
     places.append(said.index(" Run "))
     assert places == sorted(places)
-    for claim in verdict["shows"]:
-        where = claim.get("where")
-        assert not where or f"{where['file']}:{where['line']}" in said
-    assert verdict["implies"] in said
-    assert all(text in said for text in verdict["cannot_decide"])
+    for claim in verdict.shows:
+        where = claim.where
+        assert not where or f"{where.file}:{where.line}" in said
+    assert verdict.implies in said
+    assert all(text in said for text in verdict.cannot_decide)
 
 
-def test_a_page_is_short(verdict: dict[str, Any]) -> None:
+def test_a_page_is_short(verdict: Verdict) -> None:
     """Uncut it fits on one screen and a half; what was cut is counted."""
     assert len(shown(verdict)) <= 48
-    many = {**verdict, "shows": verdict["shows"] * 9, "do": verdict["do"] * 9}
+    many = replace(verdict, shows=verdict.shows * 9, do=verdict.do * 9)
     assert len(shown(many)) <= 60
-    assert f"and {len(many['shows']) - 4} more, with --full" in flat(shown(many))
+    assert f"and {len(many.shows) - 4} more, with --full" in flat(shown(many))
     assert "--full" not in flat(shown(many, whole=True))
 
 
-def test_nothing_is_said_twice(verdict: dict[str, Any]) -> None:
+def test_nothing_is_said_twice(verdict: Verdict) -> None:
     """No warning, and no other cause, repeats what the evidence already says."""
     parts = told(verdict)
     claims = [claim.claim for claim in parts.shows]
@@ -144,20 +156,20 @@ def test_nothing_is_said_twice(verdict: dict[str, Any]) -> None:
     assert not any("unknown" in text for text in (parts.headline, parts.implies))
 
 
-def test_markdown_has_the_same_parts(verdict: dict[str, Any]) -> None:
+def test_markdown_has_the_same_parts(verdict: Verdict) -> None:
     """The page in Markdown has every part, and each claim with its place."""
     page = markdown.page(told(verdict), lasted_s=3.0, facts=FACTS, more="gpualert show x")
-    assert page.startswith(f"## {markdown.plain(verdict['headline'])}\n\nThe run ")
-    for claim in verdict["shows"]:
-        where = claim.get("where")
-        assert not where or f"`{where['file']}:{where['line']}" in page
-    assert markdown.plain(verdict["implies"]) in page
-    for text in verdict["cannot_decide"]:
+    assert page.startswith(f"## {markdown.plain(verdict.headline)}\n\nThe run ")
+    for claim in verdict.shows:
+        where = claim.where
+        assert not where or f"`{where.file}:{where.line}" in page
+    assert markdown.plain(verdict.implies) in page
+    for text in verdict.cannot_decide:
         assert f"* {markdown.plain(text)}\n" in page
     assert page.endswith("* More: `gpualert show x`\n")
 
 
-def test_colours_change_no_letter(verdict: dict[str, Any]) -> None:
+def test_colours_change_no_letter(verdict: Verdict) -> None:
     """With colours the same text is shown, and each line ends its own colour."""
     coloured = shown(verdict, colours=True)
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == shown(verdict)
@@ -181,8 +193,12 @@ damaged = st.fixed_dictionaries(
 
 
 @given(damaged, st.integers(24, 100), st.booleans())
-def test_damaged_verdict(verdict: dict[str, Any], width: int, whole: bool) -> None:
-    """Whatever a verdict is, there is a page, and nothing in it that a terminal would obey."""
+def test_damaged_verdict(fields: dict[str, Any], width: int, whole: bool) -> None:
+    """A damaged verdict is refused; any other has a page with nothing that a terminal obeys."""
+    try:
+        verdict = decode(Verdict, {**encode(UNKNOWN), **fields}, "verdict.json")
+    except DamagedFileError:
+        return
     lines = shown(verdict, columns=width, whole=whole)
     assert lines
     page = markdown.page(told(verdict), facts=FACTS)
@@ -192,9 +208,8 @@ def test_damaged_verdict(verdict: dict[str, Any], width: int, whole: bool) -> No
 
 def bare(excerpt: str) -> Told:
     """A verdict with one claim."""
-    where = {"file": "output.log", "line": 7, "offset": 90}
-    claim = {"claim": excerpt, "source": "log", "where": where, "excerpt": excerpt}
-    return told({"headline": excerpt, "cause": "traceback", "shows": [claim], "do": [excerpt]})
+    claim = Claim(excerpt, "log", LogLocation("output.log", 7, 90), excerpt)
+    return told(verdict_with(headline=excerpt, cause="traceback", shows=(claim,), do=(excerpt,)))
 
 
 def test_what_a_terminal_obeys_is_not_shown() -> None:
@@ -238,7 +253,9 @@ def test_excerpt_stays_where_it_is() -> None:
 @pytest.mark.parametrize("many", [1, 50])
 def test_markdown_is_bounded(many: int) -> None:
     """A page never takes more than its share, and says how all of it is told."""
-    page = markdown.page(told({"headline": "x", "do": ["ü" * 2000] * many}), more="gpualert show y")
+    page = markdown.page(
+        told(verdict_with(headline="x", do=("ü" * 2000,) * many)), more="gpualert show y"
+    )
     assert len(page.encode()) <= markdown.MOST_BYTES
     assert ("The rest is left out; `gpualert show y` tells all of it." in page) == (many == 50)
 
@@ -246,16 +263,17 @@ def test_markdown_is_bounded(many: int) -> None:
 def test_masks_reach_every_part() -> None:
     """With a redactor no part of a verdict tells a secret."""
     text = f"token={TOKEN}"
-    claim = {"claim": text, "source": "log", "excerpt": text}
-    verdict = {
-        **dict.fromkeys(("headline", "implies"), text),
-        **{name: [text] for name in ("do", "cannot_decide")},
-        "shows": [claim],
-        "secondary": [{"cause": "data", "because": text}],
-        "ruled_out": [{"family": "B2", "because": text}],
-        "warnings": [{"kind": "x", "text": text}],
-        "sources": [{"name": "nvml", "available": False, "why": text}],
-    }
+    verdict = verdict_with(
+        headline=text,
+        implies=text,
+        do=(text,),
+        cannot_decide=(text,),
+        shows=(Claim(text, "log", excerpt=text),),
+        secondary=(SecondaryCause("data", text),),
+        ruled_out=(RuledOutFamily("B2", text),),
+        warnings=(VerdictWarning("x", text),),
+        sources=(SourceStatus("nvml", available=False, why=text),),
+    )
     parts = told_of(verdict, speaker(Redactor()))
     assert TOKEN not in markdown.page(parts)
     assert TOKEN not in "".join(terminal.page(parts, terminal.Paper()))
@@ -270,19 +288,19 @@ def test_cause_is_not_ruled_out() -> None:
 
 def test_cost_is_told() -> None:
     """The GPU-hours of a run, and how many of them were wasted, where they are known."""
-    assert told({}).cost() == ""
-    assert told({"measured": {"gpu_seconds": 1800.0}}).cost() == "0.50"
+    assert told(verdict_with()).cost() == ""
+    assert told(verdict_with(measured={"gpu_seconds": 1800.0})).cost() == "0.50"
     measured = {"gpu_seconds": 72_000.0, "wasted_gpu_seconds": 5400.0}
-    assert told({"measured": measured}).cost() == "20.0, 1.50 of them wasted"
+    assert told(verdict_with(measured=measured)).cost() == "20.0, 1.50 of them wasted"
 
 
 def test_same_claim_again() -> None:
     """A claim that is made of several lines is written once, and each line is cited."""
-    claims = [
-        {"claim": "it says so", "source": "log", "where": {"file": "a", "line": n, "offset": n}}
-        for n in (3, 4)
-    ]
-    assert told({"shows": claims}).shows == (Shown("it says so", "a:3"), Shown("again", "a:4"))
+    claims = tuple(Claim("it says so", "log", LogLocation("a", n, n)) for n in (3, 4))
+    assert told(verdict_with(shows=claims)).shows == (
+        Shown("it says so", "a:3"),
+        Shown("again", "a:4"),
+    )
 
 
 def golden() -> Iterator[Any]:

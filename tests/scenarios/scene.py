@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gpualert_common import record_locations, recover
+from gpualert_common.codec import encode
 from gpualert_common.record import EXIT, SPEC, Record
 from gpualert_common.record.record import describe
 from gpualert_common.spec import Ending, RunSpec
@@ -154,7 +155,7 @@ class Scene:
             ended.close()
             assert recover.recover(Record.open(ended.path)) == "recovered"
         record = self.record(home)
-        return recover.judge(record, record.ending)
+        return encode(recover.judge(record, record.ending))
 
     def _look(self, record: Record, began: float) -> None:
         noise = random.Random(self.seed)

@@ -1,0 +1,83 @@
+"""Objects to JSON and back: one way for all data classes that are stored or printed.
+
+The keys are the names of the fields.  A key that the class does not know is ignored, and a missing
+one takes the field's default, so that records of older and newer versions can be read.  JSON has no
+NaN and no infinity: such a number is the string "nan", "inf" or "-inf".
+"""
+
+from __future__ import annotations
+
+from gpualert_common.errors import DamagedFileError, RecordError
+from gpualert_common.spec import SCHEMA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+_INFINITE = float("inf")
+
+
+def encode(value: Any) -> dict[str, Any]:
+    """Return a data class as plain dicts, lists, strings and finite numbers, ``schema`` first.
+
+    All fields of *value* itself are present.  In the objects below it, None is left out where it is
+    the default.
+    """
+    fields = {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    return {"schema": fields.pop("schema"), **fields} if "schema" in fields else fields
+
+
+def encode_part(value: Any) -> dict[str, Any]:
+    """Return a data class as :func:`encode` does for an object below another one."""
+    fields: dict[str, Any] = _plain(value)
+    return fields
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if -_INFINITE < value < _INFINITE else str(value)
+    if isinstance(value, str):
+        return str(value)  # of an enum its value
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return {
+        name: _plain(one)
+        for name, field in value.__dataclass_fields__.items()
+        if (one := getattr(value, name)) is not None or field.default is not None
+    }
+
+
+def decode(kind: type[T], data: Any, where: str) -> T:
+    """Return the object of *kind* that :func:`encode` made *data* of.
+
+    *where* names the file in errors.  Raises DamagedFileError, which names the key, for a value of
+    a wrong type, and RecordError for data of a newer version.
+    """
+    import msgspec  # 20 ms; nothing is decoded before a launch
+
+    if "schema" in getattr(kind, "__dataclass_fields__", ()):
+        require_schema(data, where)
+    try:
+        return msgspec.convert(data, kind, strict=False)
+    except (msgspec.ValidationError, RecursionError) as error:
+        problem, _, key = str(error).partition(" - at `$")
+        key = key.strip("`.")
+        raise DamagedFileError(f"{where}: {key and f'{key}: '}{problem}") from None
+
+
+def require_schema(data: Any, where: str) -> None:
+    """Raise DamagedFileError for data without a schema number, RecordError for a newer one."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, int):
+        raise DamagedFileError(f"{where}: not a file of a run record: no schema number")
+    if schema > SCHEMA:
+        raise RecordError(
+            f"{where}: schema {schema} was written by a newer gpualert; this one reads "
+            f"up to {SCHEMA}: upgrade gpualert-common"
+        )

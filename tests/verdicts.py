@@ -1,0 +1,31 @@
+"""Verdicts for tests that need one and do not care how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from gpualert_common.model import Attribution, Disposition, Retry, Verdict
+
+UNKNOWN = Verdict(
+    run_id=None,
+    attempt=1,
+    host=None,
+    log_path=None,
+    exit_code=None,
+    signal=None,
+    disposition=Disposition.UNKNOWN,
+    family=None,
+    cause="unknown",
+    fault_class=None,
+    paper_class=None,
+    attribution=Attribution.UNKNOWN,
+    confidence=0.0,
+    retry=Retry.SAME,
+    headline="The cause is unknown",
+)
+
+
+def verdict_with(**fields: Any) -> Verdict:
+    """Return a verdict with these fields; the others say that nothing is known."""
+    return replace(UNKNOWN, **fields)
