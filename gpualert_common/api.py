@@ -10,7 +10,8 @@ import os
 from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.channel_config import alerts_of, is_any_left
-from gpualert_common.processes.marker import HELPER_OF, run_marker
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.program import start_program
 from gpualert_common.spec import EARLY, RunSpec
 from gpualert_common.supervise import RecorderHooks, supervise
 
@@ -229,30 +230,17 @@ def beside(prepared: PreparedRun) -> dict[str, Callable[[], Popen[bytes]]]:
     record, launch_record = prepared.record, prepared.launch_record
     found: dict[str, Callable[[], Popen[bytes]]] = {}
     if launch_record["alerts"] is not None:
-        found["survey"] = lambda: _start("artifacts/snapshot_program.py", record)
+        found["survey"] = lambda: start_program(
+            "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
+        )
     if launch_record["observe"]:
-        found["observer"] = lambda: _start(
-            "telemetry/sampler.py", record, run_marker(record.run_id)
+        found["observer"] = lambda: start_program(
+            "gpualert_common.telemetry.sampler",
+            record.path,
+            run_marker(record.run_id),
+            helper_of=record.run_id,
         )
     return found
-
-
-def _start(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Execute a program of ours, apart from whatever ends us by the keyboard."""
-    import subprocess
-    import sys
-
-    nothing = subprocess.DEVNULL
-    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
-    return subprocess.Popen(
-        [sys.executable or "python3", "-I", file, record.path, *arguments],
-        env={**os.environ, HELPER_OF: run_marker(record.run_id)},
-        stdin=nothing,
-        stdout=nothing,
-        stderr=nothing,
-        cwd="/",
-        start_new_session=True,
-    )
 
 
 def _quiet_plan(spec: RunSpec, prepared: PreparedRun) -> RecorderHooks:

@@ -1,6 +1,6 @@
 """The look after launch: which files stand in the run's working directory.
 
-Executed as a file, ``python -I .../artifacts/snapshot_program.py RECORD``.  It writes
+Started with the path of the record (:mod:`gpualert_common.processes.program`).  It writes
 ``baseline.json`` into the record and prints nothing.  The kernel kills it when its time is up; no
 fault of it reaches the run.  Without ``baseline.json``, new files are recognised by their times.
 """
@@ -8,12 +8,6 @@ fault of it reaches the run.  Without ``baseline.json``, new files are recognise
 from __future__ import annotations
 
 import os
-import sys
-
-if __name__ == "__main__":
-    _here = os.path.abspath(__file__)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
-
 import resource
 import signal
 
@@ -52,18 +46,14 @@ def restrain(seconds: int) -> None:
     os.chdir("/")
 
 
-def main() -> None:
-    """Look once; exits, never returns."""
+def main(record_path: str) -> None:
+    """Write the snapshot of one run; exits, never returns."""
     try:
         restrain(2 + GRACE_S)
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(nothing, fd)
-        look(sys.argv[1])
+        look(record_path)
     except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
         os._exit(1)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

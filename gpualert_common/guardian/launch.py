@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gpualert_common import errors
@@ -15,8 +14,10 @@ from gpualert_common.errors import GuardianError, NoDurableLogError
 from gpualert_common.guardian import main
 from gpualert_common.guardian.attempt import Attempt, fingerprint
 from gpualert_common.guardian.keys import Key
+from gpualert_common.processes.bootstrap import import_path
 from gpualert_common.processes.host import boot_id, pid_namespace
 from gpualert_common.processes.procfs import read_stat
+from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 
@@ -57,26 +58,23 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
     message = {
         "spec": settled,
         "follower": follower(),
-        "sys_path": [entry for entry in sys.path if os.path.isabs(entry)],
+        "sys_path": import_path(),
         "key_folder": key.path if key is not None else None,
         "lock_fd": key.fd if key is not None else -1,
     }
-    command = [sys.executable or "python3", "-I", main.__file__]
     try:
-        guardian = subprocess.Popen(
-            command,
+        guardian = start_program(
+            main.__name__,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd="/",
-            start_new_session=True,
             pass_fds=() if key is None else (key.fd,),
         )
     except OSError as error:
         if error.errno is None:
             raise
         raise GuardianError(
-            f"cannot start a guardian with {command[0]}: {error.strerror}; nothing was launched"
+            f"cannot start a guardian with {sys.executable}: {error.strerror}; nothing was launched"
         ) from None
     try:
         answer = _agree(guardian, message)
@@ -156,7 +154,7 @@ def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[s
 def _last_words(guardian: subprocess.Popen[bytes]) -> str:
     assert guardian.stderr is not None
     words = guardian.stderr.read().decode("utf-8", "backslashreplace").strip()
-    return words[-_LAST_WORDS:] or f"{Path(main.__file__).name} said nothing"
+    return words[-_LAST_WORDS:] or "no message on its stderr"
 
 
 def close_pipes(guardian: subprocess.Popen[bytes]) -> None:

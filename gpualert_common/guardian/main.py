@@ -1,7 +1,7 @@
 """The guardian: the supervisor of one run in a small process of its own.
 
-Executed as a file, ``python -I .../guardian/main.py``, by an attempt that talks to it over pipes
-that are its stdin and stdout:
+A program (:mod:`gpualert_common.processes.program`), started by an attempt that talks to it over
+pipes that are its stdin and stdout:
 
 1. one line of JSON in: what to run, and who may follow it;
 2. the guardian leaves the attempt's session, prepares record and log, and answers with one line:
@@ -13,14 +13,8 @@ When the run has ended, the guardian sees to its alerts.
 
 from __future__ import annotations
 
-import os
-import sys
-
-if __name__ == "__main__":
-    _here = os.path.abspath(__file__)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
-
 import json
+import os
 import signal
 
 from gpualert_common.api import beside, judge_for, tell_early, tell_late
@@ -28,6 +22,7 @@ from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.alert_wait import attend, watch
 from gpualert_common.guardian.keys import point
 from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
+from gpualert_common.processes.bootstrap import extend_import_path
 from gpualert_common.processes.host import boot_id, pid_namespace
 from gpualert_common.processes.pidfd import is_ready, open_pidfd
 from gpualert_common.processes.procfs import read_stat
@@ -139,7 +134,7 @@ def main() -> None:
 
 
 def _guard(message: dict[str, Any]) -> None:
-    sys.path += [entry for entry in message["sys_path"] if entry not in sys.path]
+    extend_import_path(message["sys_path"])
     spec = RunSpec(**message["spec"])
     guard = _custody_of(spec, message)
 
@@ -230,7 +225,3 @@ def _read_end_of_nothing() -> int:
     fd, other = os.pipe2(os.O_CLOEXEC)
     os.close(other)
     return fd
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The sender: a process that delivers a record's alerts and outlives whoever started it.
 
-Executed as a file, ``python -I .../notify/sender.py``.  Its stdin is one JSON object: the record,
+A program (:mod:`gpualert_common.processes.program`).  Its stdin is one JSON object: the record,
 secrets that were given in person, and how patient to be.  Whatever happens in here, the kernel ends
 it, and each courier that it forks, a while after its patience is over.
 
@@ -10,15 +10,12 @@ closes it when the record's own are settled or left for later: so whoever waits 
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sys
 
-if __name__ == "__main__":
-    _here = os.path.abspath(__file__)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
-
-import json
-import signal
+from gpualert_common.processes.bootstrap import extend_import_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +61,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    sys.path += [entry for entry in request["sys_path"] if entry not in sys.path]
+    extend_import_path(request["sys_path"])
     from gpualert_common.notify.record_delivery import MARGIN_S
     from gpualert_common.record import Record
 
@@ -127,7 +124,3 @@ def _confess(record: Record, error: BaseException) -> None:
     problem = f"the sender broke: {type(error).__name__}: {error}"
     for entry in Outbox(record).entries():
         entry.change((PENDING,), last={"at": time.time(), "problem": problem, "transient": True})
-
-
-if __name__ == "__main__":
-    main()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import time
 
-from gpualert_common.processes.marker import HELPER_OF, run_marker
+from gpualert_common.processes.bootstrap import import_path
+from gpualert_common.processes.program import program_command, start_program
 from gpualert_common.record.files import write_all
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ PATIENCE_S = 3600.0
 WARNING_PATIENCE_S = 600.0
 """What comes later than that is told by `gpualert show`, and at the end."""
 _CHECK_S = 0.25
+_SENDER = "gpualert_common.notify.sender"
 
 _senders: list[Popen[bytes]] = []
 """Each forks at once and ends; reaped when we come by again, since nobody waits for that."""
@@ -83,7 +84,7 @@ def become_sender(record_path: str, secrets: Secrets | None, *, keep: int) -> No
     request = {"record": record_path, "patience_s": PATIENCE_S, "own": True, "done_fd": -1}
     request |= {"secrets": secrets or {}, "others": [], "now": False, "again": False}
     os.dup2(_as_file(request), 0)
-    command = _command()
+    command = program_command(_SENDER)
     os.execv(command[0], command)
 
 
@@ -98,7 +99,8 @@ def send_warnings(record_path: str, secrets: Secrets | None) -> None:
     try:
         stdin = _as_file(request)
         try:
-            _senders.append(_popen(stdin, beside=os.path.basename(record_path)))
+            run_id = os.path.basename(record_path)
+            _senders.append(start_program(_SENDER, helper_of=run_id, stdin=stdin))
         finally:
             os.close(stdin)
     except (OSError, ValueError) as error:
@@ -113,7 +115,7 @@ def _start(request: dict[str, Any]) -> int:
     try:
         stdin = _as_file({**request, "done_fd": writing})
         try:
-            _senders.append(_popen(stdin, writing))
+            _senders.append(start_program(_SENDER, stdin=stdin, pass_fds=[writing]))
         finally:
             os.close(stdin)
     except BaseException:
@@ -124,22 +126,6 @@ def _start(request: dict[str, Any]) -> int:
     return reading
 
 
-def _popen(stdin: int, *passed: int, beside: str | None = None) -> Popen[bytes]:
-    """``beside`` is the run that goes on, of whose processes this is none."""
-    import subprocess
-
-    return subprocess.Popen(
-        _command(),
-        env=None if beside is None else {**os.environ, HELPER_OF: run_marker(beside)},
-        stdin=stdin,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-        pass_fds=passed,
-    )
-
-
 def _reap() -> None:
     _senders[:] = [sender for sender in _senders if sender.poll() is None]
 
@@ -148,17 +134,10 @@ def _as_file(request: dict[str, Any]) -> int:
     """The request as a file that is in no folder: it holds secrets."""
     import json
 
-    path = [entry for entry in sys.path if os.path.isabs(entry)]
     fd = os.memfd_create("gpualert", os.MFD_CLOEXEC)
-    write_all(fd, json.dumps({**request, "sys_path": path}).encode())
+    write_all(fd, json.dumps({**request, "sys_path": import_path()}).encode())
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
-
-
-def _command() -> list[str]:
-    from gpualert_common.notify import sender
-
-    return [sys.executable or "python3", "-I", str(sender.__file__)]
 
 
 def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[str, Any]]:

@@ -1,19 +1,13 @@
-"""The process that looks at the machine while a run goes on, and writes down what it sees.
+"""The program that samples the machine during a run and writes the telemetry.
 
-Executed as a file, ``python -I .../telemetry/sampler.py RECORD MARK``, with ``MARK`` the variable
-that every process of the run carries.  It ends with the run's leader, and goes on when the
-supervisor dies.  A source that hangs, as a driver may, holds up nobody else: each has a thread.
+Started with the path of the record and the run's marker (:mod:`gpualert_common.processes.program`).
+It ends with the run's leader, and goes on when the supervisor dies.  A source that hangs, as a
+driver may, delays no other one: each has a thread.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-
-if __name__ == "__main__":
-    _here = os.path.abspath(__file__)
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(_here))))
-
 import select
 import threading
 import time
@@ -170,16 +164,12 @@ def _leader_of(record: Record) -> int | None:
     return None
 
 
-def main() -> None:
-    """Look to the end; exits, never returns: a thread that hangs keeps no process."""
+def main(record_path: str, marker: str) -> None:
+    """Sample until the run ends; exits, never returns: a thread that hangs keeps no process."""
     try:
         os.nice(NICENESS)
         os.chdir("/")
-        observe(Record.open(sys.argv[1]), sys.argv[2])
+        observe(Record.open(record_path), marker)
     except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
         os._exit(1)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -108,7 +108,7 @@ def kill_senders(lab: Lab) -> None:
         if not name.isdigit():
             continue
         try:
-            sends = b"notify/sender.py" in Path(f"/proc/{name}/cmdline").read_bytes()
+            sends = b"gpualert_common.notify.sender" in Path(f"/proc/{name}/cmdline").read_bytes()
             ours = lab.mark.encode() in Path(f"/proc/{name}/environ").read_bytes()
             if sends and ours:
                 os.kill(int(name), signal.SIGKILL)

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common import artifacts
 from gpualert_common.artifacts import walk
 from gpualert_common.artifacts.search import survey
 from gpualert_common.model import Fate
-from tests.collect.workplace import PROCESS, Workplace
+from gpualert_common.processes.program import program_command
+from tests.collect.workplace import SNAPSHOT_PROGRAM, Workplace
 
 
 def foreign_file(folder: Path) -> Path:
@@ -457,7 +459,7 @@ def test_odd_names_in_the_baseline(place: Workplace, name: bytes) -> None:
 def test_process_without_a_record(tmp_path: Path) -> None:
     """Where there is no record the look says nothing and fails by itself."""
     done = subprocess.run(
-        [sys.executable, "-I", PROCESS, str(tmp_path / "none")], capture_output=True
+        program_command(SNAPSHOT_PROGRAM, str(tmp_path / "none")), capture_output=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
 
@@ -467,7 +469,7 @@ def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
     hang = tmp_path / "hang.py"
     hang.write_text(
         "import signal, sys, time\n"
-        f"sys.path.insert(0, {str(Path(PROCESS).parents[2])!r})\n"
+        f"sys.path.insert(0, {str(Path(artifacts.__file__).parents[2])!r})\n"
         "from gpualert_common.artifacts import snapshot_program\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
         "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
@@ -480,7 +482,7 @@ def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
 def test_process_needs_little_of_us(place: Workplace) -> None:
     """The look loads nothing that it does not need: a training is running beside it."""
     probe = (
-        f"import sys; sys.path.insert(0, {str(Path(PROCESS).parents[2])!r})\n"
+        f"import sys; sys.path.insert(0, {str(Path(artifacts.__file__).parents[2])!r})\n"
         "from gpualert_common.artifacts import snapshot_program\n"
         f"snapshot_program.look({place.record.path!r})\n"
         "print(*sys.modules)"

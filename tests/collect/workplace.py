@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +13,13 @@ from gpualert_common.artifacts import snapshot_program
 from gpualert_common.artifacts.changes import Changes, FileCandidate, changed
 from gpualert_common.artifacts.packer import pack
 from gpualert_common.model import Artifact, Bundle
+from gpualert_common.processes.program import program_command
 from gpualert_common.record import SPEC, Record
 from gpualert_common.redact import Redactor
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 """Has the form of a secret, and is none."""
-PROCESS = snapshot_program.__file__
+SNAPSHOT_PROGRAM = snapshot_program.__name__
 LONG_AGO_S = 3600.0
 
 
@@ -63,7 +63,7 @@ class Workplace:
     def look(self) -> None:
         """Take the baseline as a run does, in a process of its own; the run begins after it."""
         done = subprocess.run(
-            [sys.executable, "-I", PROCESS, self.record.path], capture_output=True, timeout=30
+            program_command(SNAPSHOT_PROGRAM, self.record.path), capture_output=True, timeout=30
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 

@@ -16,7 +16,7 @@ from gpualert_common.telemetry.series import Telemetry
 from tests.supervised import Lab, Supervised, breaking, python, shell, until
 
 WAITS = shell("echo ready; until [ -e go ]; do sleep 0.05; done; exit 3")
-OBSERVER = "telemetry/sampler.py"
+OBSERVER = "gpualert_common.telemetry.sampler"
 
 
 @pytest.fixture

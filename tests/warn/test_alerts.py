@@ -251,7 +251,7 @@ def test_sender_without_a_parent(victim: str, lab: Lab) -> None:
     run = lab.launch(*waits(3, NAN), options=options)
     until(lambda: is_run(lab, notifier), "the notifier")
     living = lab.living()
-    like = living[run.process.pid] if victim == "recorder" else "notify/sender.py"
+    like = living[run.process.pid] if victim == "recorder" else "gpualert_common.notify.sender"
     os.kill(min(pid for pid in living if like in living[pid] and pid != run.process.pid), 9)
     assert let_go(lab, run) == 3
     assert exit_of(run.record)["survivors"] == []
