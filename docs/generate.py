@@ -23,7 +23,8 @@ from typing import Any
 
 from corpus.entries import CORPUS
 from corpus.evaluation.tables import format_kept_summary, format_kept_tables
-from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.classify.rules import Rule, RulePattern, RuleText
 from gpualert_common.diagnose import phenomena, regression, thresholds
 from gpualert_common.notify.channel_config import class_of, kinds
 from gpualert_common.redact.samples import expand
@@ -237,14 +238,14 @@ def facts_of(rule: Rule) -> str:
     return f"{family}; fault of: {rule.attribution}; retry: {rule.retry}."
 
 
-def case_section(case: Words) -> str:
+def case_section(case: RuleText) -> str:
     """Return what is told in a special case of a cause."""
     when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
     told = [*case.headline[-1:], *case.implies[-1:], *case.do]
     return f"When {when}:\n\n" + "\n".join(f"- {text}" for text in told)
 
 
-def pattern_section(rule: Rule, pattern: Pattern) -> str:
+def pattern_section(rule: Rule, pattern: RulePattern) -> str:
     """Return the lines that a pattern sees, and those that look alike and are not meant."""
     samples = rule.samples[pattern.name]
     only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""

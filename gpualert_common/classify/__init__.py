@@ -5,7 +5,8 @@ from gpualert_common.classify.compiled_rules import prepare
 from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution, resolve
-from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.classify.rules import Rule, RulePattern, RuleSet
 from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, scan_file
 from gpualert_common.classify.traceback_model import Frame, Traceback
 from gpualert_common.rule_files import rules_directory
@@ -14,10 +15,10 @@ __all__ = [
     "CHUNK_BYTES",
     "Frame",
     "Observation",
-    "Pattern",
     "Reading",
     "Resolution",
     "Rule",
+    "RulePattern",
     "RuleSet",
     "Scanner",
     "Traceback",

@@ -17,7 +17,7 @@ from gpualert_common.classify.lines import Place, canonical
 from gpualert_common.classify.log_position import PROGRESS_STEPS
 from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation, observed
-from gpualert_common.classify.rules import Pattern, RuleSet
+from gpualert_common.classify.rules import RulePattern, RuleSet
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes
@@ -130,7 +130,7 @@ def find_last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate |
 class _ClosingMatch:
     """A pattern that matches one of the closing lines; ``lines_back`` is 0 for the last line."""
 
-    pattern: Pattern
+    pattern: RulePattern
     match: Any  # of re2, which has no types
     line: PrefixedLine
     reading: Reading

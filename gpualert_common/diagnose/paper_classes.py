@@ -1,4 +1,4 @@
-"""The 15-way label of the paper (GPUAlert, 2026), for comparison with its own classifier."""
+"""Classes of the paper (GPUAlert, 2026): its 15-way label, for comparison with its classifier."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CLASSES: Final = _SAME | frozenset(_RENAMED.values())
 
 
 def class_of_cause(cause: str) -> str | None:
-    """The paper's label for *cause* where it is one of the paper's, else None."""
+    """Return the paper's label for *cause*; None for a cause that the paper lacks."""
     return _RENAMED.get(cause, cause if cause in _SAME else None)
 
 
 def paper_class(resolution: Resolution) -> str | None:
-    """The paper's label: the cause where it is one, else that of the exception, else None."""
+    """Return the paper's label: that of the cause, else that of the exception, else None."""
     named = class_of_cause(resolution.cause)
     if named is not None or resolution.carried is None:
         return named

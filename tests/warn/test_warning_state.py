@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.classify.rules import load_rules
+from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.warning_state import MOST_CHANGES, WarningState
@@ -38,7 +38,7 @@ def ended(disposition: Disposition, cause: str) -> Verdict:
     verdict = conclude(
         run_id="r", attempt=1, host="h", log_path=None, readings=(),
         facts=ExitFacts(code=1), rules=load_rules(),
-    )  # fmt: skip
+    ).verdict  # fmt: skip
     return replace(verdict, disposition=disposition, cause=cause)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpualert_common.classify.resolution import resolve
-from gpualert_common.classify.rules import load_rules
+from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import warning_kinds

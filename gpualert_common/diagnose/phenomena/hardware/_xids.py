@@ -1,8 +1,8 @@
-"""NVIDIA's Xids: what each means, whose it is, and what NVIDIA says to do at once.
+"""Xids of NVIDIA's drivers: the meaning, owner and immediate action of each.
 
 Meanings and actions are those of NVIDIA's Xid catalogue of October 2025 ("" where it lists none).
-An Xid is the application's only where the catalogue sends its reader to look at the application
-first; those of firmware and driver, and those of which either may be the cause, say no more.
+An Xid counts as the application's only where the catalogue advises to check the application first;
+the owner of those that firmware, driver or application may cause is unclear.
 """
 
 from __future__ import annotations
