@@ -1,1 +1,1 @@
-"""Generators of logs that cannot be produced here, after documented message formats."""
+"""Generators of logs of failures that need more than one machine without a GPU."""

@@ -1,4 +1,4 @@
-"""What schedulers, kernels and container engines print around a job."""
+"""Output of schedulers, kernels and container engines around a job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def log(
     why: str = "",
     **versions: str,
 ) -> ComposedLog:
-    """What *tape* holds, labelled."""
+    """Return the lines of *tape* as a log with its label."""
     return ComposedLog(
         name,
         cause,
@@ -36,7 +36,7 @@ def log(
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = True) -> str:
-    """Columns set right, with ``----`` under their names, as ``sacct`` prints them."""
+    """Return right-aligned columns with ``----`` under their names, as ``sacct`` prints them."""
     wide = [
         max(len(one), *(len(row[at]) for row in rows), 8 if rule else 0)
         for at, one in enumerate(head)
@@ -49,7 +49,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, rule: bool = Tr
 
 
 def columns(rows: Sequence[Sequence[str]], gap: int = 3) -> str:
-    """Columns set left, as ``kubectl get`` prints them."""
+    """Return left-aligned columns, as ``kubectl get`` prints them."""
     wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return "\n".join(
         (" " * gap).join(one.ljust(wide[at]) for at, one in enumerate(row)).rstrip() for row in rows
@@ -57,7 +57,7 @@ def columns(rows: Sequence[Sequence[str]], gap: int = 3) -> str:
 
 
 def events(rows: Sequence[tuple[str, str, str, str, str]]) -> str:
-    """The ``Events`` of ``kubectl describe``: type, reason, age, from, message."""
+    """Return the ``Events`` of ``kubectl describe``: type, reason, age, from, message."""
     head = [
         ("Type", "Reason", "Age", "From", "Message"),
         ("----", "------", "----", "----", "-------"),
@@ -68,7 +68,7 @@ def events(rows: Sequence[tuple[str, str, str, str, str]]) -> str:
 
 
 def sacct(rows: Sequence[Sequence[str]]) -> str:
-    """``sacct`` with the columns JobID, JobName, State, ExitCode, MaxRSS, Elapsed, NodeList."""
+    """Return the output of ``sacct`` with the columns JobID, JobName, State, ExitCode, MaxRSS, Elapsed, NodeList."""
     head = ("JobID", "JobName", "State", "ExitCode", "MaxRSS", "Elapsed", "NodeList")
     return table(head, rows)
 
@@ -76,7 +76,7 @@ def sacct(rows: Sequence[Sequence[str]]) -> str:
 def scontrol(
     tape: Tape, job: int | str, name: str, node: str, command: str, *, cards: int = 1
 ) -> str:
-    """``scontrol show job`` of a job that has just begun, as job scripts like to print it."""
+    """Return the output of ``scontrol show job`` at the start of a job, as job scripts print it."""
     begun = tape.when("%Y-%m-%dT%H:%M:%S")
     granted = f",gres/gpu={cards}" if cards else ""
     asked = f"TresPerNode=gres/gpu:{cards}" if cards else "MailUser=(null) MailType=NONE"
@@ -125,7 +125,7 @@ def lsf_trailer(
     work: str = "/gpfs/proj/mlops/vit",
     above: bool = True,
 ) -> str:
-    """What LSF adds to a job's output; *reason* stands where the result is told.
+    """Return the report that LSF appends to the output of a job, with *reason* as its result.
 
     The output stands *above* it (LSB_STDOUT_DIRECT) or follows.
     """
@@ -186,7 +186,7 @@ def oom_block(
     neighbours: Sequence[tuple[int, str, int]] = (),
     short: bool = False,
 ) -> list[str]:
-    """The kernel's report of one kill, line by line, without times.
+    """Return the lines of the kernel's report of one kill, without times.
 
     *limit_kb* of 0 means that the machine itself ran out.  *neighbours* are pid, name and pages of
     the other processes in the list.
@@ -241,7 +241,7 @@ def oom_block(
 
 
 def hung_task(name: str, pid: int, frames: Sequence[str], seconds: int = 122) -> list[str]:
-    """The kernel's report of a task that sleeps without end, line by line, without times."""
+    """Return the lines of the kernel's report of a hung task, without times."""
     return [
         f"INFO: task {name}:{pid} blocked for more than {seconds} seconds.",
         "      Tainted: P           OE    --------- -  - 4.18.0-477.27.1.el8_8.x86_64 #1",
@@ -255,7 +255,7 @@ def hung_task(name: str, pid: int, frames: Sequence[str], seconds: int = 122) ->
 def killed_worker(
     pid: int, script: str, *, site: str, root: str, signal: str = "Killed", old: bool = False
 ) -> str:
-    """A training loop that learns from its loader that worker *pid* was killed.
+    """Return the traceback of a training loop whose loader reports that worker *pid* was killed.
 
     *old* takes the lines of torch 1.13 instead of those of 2.5.
     """
@@ -289,7 +289,7 @@ def trainer_steps(
     quoted: bool = False,
     norm: bool = True,
 ) -> str:
-    """The Transformers trainer's bar and its dictionaries, the bar redrawn with carriage returns."""
+    """Return the bar and dictionaries of the Transformers trainer, redrawn with carriage returns."""
     lines = []
     for at in steps:
         tape.wait(seconds * 10)
@@ -309,7 +309,7 @@ def trainer_steps(
 
 
 def stamped(tape: Tape, form: str, lines: Sequence[str], *, gap: float = 0.2) -> str:
-    """*lines*, each behind the clock's time in *form* (``%f`` has six digits)."""
+    """Return *lines*, each behind the clock's time in *form* (``%f`` has six digits)."""
     shown = []
     for line in lines:
         tape.wait(tape.rng.random() * gap)
@@ -318,7 +318,7 @@ def stamped(tape: Tape, form: str, lines: Sequence[str], *, gap: float = 0.2) ->
 
 
 def dmesg(tape: Tape, lines: Sequence[str], up: float = 1_723_941.0) -> str:
-    """*lines* as ``dmesg`` prints them, *up* seconds after the start of the machine."""
+    """Return *lines* as ``dmesg`` prints them, *up* seconds after the start of the machine."""
     shown = []
     for line in lines:
         up += tape.rng.random() * 0.004

@@ -1,4 +1,4 @@
-"""What programs and their users print of an environment: collect_env, package lists, model summaries."""
+"""Output about an environment: collect_env, package lists, model summaries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def collect_env(
     available: bool = True,
     system: str = "Ubuntu 20.04.6 LTS (x86_64)",
 ) -> str:
-    """The report of ``python -m torch.utils.collect_env``."""
+    """Return the report of ``python -m torch.utils.collect_env``."""
     return "\n".join(
         (
             "Collecting environment information...",
@@ -62,14 +62,14 @@ def collect_env(
 
 
 def packages(versions: Mapping[str, str]) -> str:
-    """A table as ``pip list`` prints it."""
+    """Return a table as ``pip list`` prints it."""
     wide = max(len(name) for name in versions)
     rows = [f"{name:<{wide}} {version}" for name, version in versions.items()]
     return "\n".join((f"{'Package':<{wide}} Version", f"{'-' * wide} {'-' * 14}", *rows))
 
 
 def keras_summary(tape: Tape, name: str, layers: int) -> str:
-    """A model's summary as Keras 2 prints it."""
+    """Return the summary of a model as Keras 2 prints it."""
     lines = [
         f'Model: "{name}"',
         "_" * 65,

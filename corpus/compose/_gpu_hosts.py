@@ -1,4 +1,4 @@
-"""What stands around a training program: nvidia-smi, NCCL's own lines, the kernel, schedulers."""
+"""Output around a training program: nvidia-smi, NCCL, the kernel, schedulers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Card:
 
 
 def omp(tape: Tape, version: str) -> str:
-    """torchrun's notice about OMP_NUM_THREADS as torch *version* frames it."""
+    """Return torchrun's notice about OMP_NUM_THREADS in the form of torch *version*."""
     if version in ("1.8", "1.10", "1.12", "1.13", "2.0"):
         return "WARNING:torch.distributed.run:\n" + OMP
     if version in ("2.1", "2.2"):
@@ -50,7 +50,7 @@ def smi(
     cuda: str = "12.4",
     owners: Sequence[str] = (),
 ) -> str:
-    """The table nvidia-smi prints since driver 545."""
+    """Return the table of nvidia-smi since driver 545."""
     edge, double = "+" + "-" * 89 + "+", "|" + "=" * 41 + "+" + "=" * 24 + "+" + "=" * 22 + "|"
     split = "|" + "-" * 41 + "+" + "-" * 24 + "+" + "-" * 22 + "+"
     rows = [
@@ -96,7 +96,7 @@ def nccl_start(
     first: int = 0,
     world: int = 0,
 ) -> str:
-    """NCCL_DEBUG=INFO from the bootstrap to ``Init COMPLETE``, for the ranks of one host."""
+    """Return the lines of NCCL_DEBUG=INFO from the bootstrap to ``Init COMPLETE``, for the ranks of one host."""
     world = world or len(pids)
     lines = [
         f"{host}:{pids[0]}:{pids[0]} [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to {interface}"
@@ -137,7 +137,7 @@ def nccl_start(
 
 
 def kernel(tape: Tape, host: str, *messages: str, form: str = "journal") -> str:
-    """Kernel messages as the journal (``journal``) or dmesg (``dmesg``, ``dmesg -T``) shows them."""
+    """Return kernel messages in the form of the journal (``journal``) or ``dmesg``, ``dmesg -T``."""
     lines = []
     up = 182304.0 + tape.rng.random() * 90000
     for message in messages:
@@ -153,7 +153,7 @@ def kernel(tape: Tape, host: str, *messages: str, form: str = "journal") -> str:
 
 
 def xid(bus: str, number: int, text: str, *, pid: int | None = None, name: str = "python") -> str:
-    """NVRM's line for one Xid."""
+    """Return the line of NVRM for one Xid."""
     who = "" if pid is None else f" pid={pid}, name={name},"
     return f"NVRM: Xid (PCI:{bus}): {number},{who} {text}"
 
@@ -167,7 +167,7 @@ def steps(
     floor: float = 1.6,
     seconds: float = 1.3,
 ) -> str:
-    """Progress lines: *form* is formatted with step, loss, norm, lr, time, when and milli."""
+    """Return progress lines: *form* takes step, loss, norm, lr, time, when and milli."""
     lines = []
     gap = numbers[1] - numbers[0] if len(numbers) > 1 else 1
     for at in numbers:

@@ -1,4 +1,4 @@
-"""A log being written line by line, with a clock and chance of its own, and Python's tracebacks."""
+"""A log that is written line by line, with its own clock and random numbers; tracebacks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SITE = "/opt/conda/lib/python3.10/site-packages"
 
 @dataclass(slots=True)
 class Tape:
-    """The lines so far; ``at`` is the clock, ``rng`` the only source of chance."""
+    """The lines so far; ``at`` is the clock, ``rng`` the only random generator."""
 
     seed: int
     start: str = "2025-03-11 08:14:02"
@@ -36,51 +36,51 @@ class Tape:
         self.at = datetime.fromisoformat(self.start).replace(tzinfo=UTC)
 
     def say(self, *texts: str) -> Tape:
-        """Append each text without its outer line breaks; one that begins with such is dedented."""
+        """Append each text without outer line breaks; a text that begins with one is dedented."""
         self.lines += [
             (dedent(text) if text.startswith("\n") else text).strip("\n") for text in texts
         ]
         return self
 
     def wait(self, seconds: float) -> Tape:
-        """Let the clock run."""
+        """Advance the clock."""
         self.at += timedelta(seconds=seconds)
         return self
 
     def when(self, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-        """The clock's time in *form*."""
+        """Return the clock's time in *form*."""
         return self.at.strftime(form)
 
     def milli(self) -> str:
-        """The clock's time as Python's logging writes it, with milliseconds."""
+        """Return the clock's time in the form of Python's logging, with milliseconds."""
         self.at += timedelta(milliseconds=self.rng.randrange(2, 60))
         return f"{self.when()},{self.at.microsecond // 1000:03d}"
 
     def near(self, value: float, part: float = 0.05) -> float:
-        """*value*, off by at most *part* of it."""
+        """Return *value* with a random error of at most *part* of it."""
         return value * (1 + self.rng.uniform(-part, part))
 
     def address(self) -> str:
-        """An address in a loaded library."""
+        """Return an address in a loaded library."""
         return f"0x7f{self.rng.randrange(16**10):010x}"
 
     def text(self) -> str:
-        """The log."""
+        """Return the log."""
         return "\n".join(self.lines) + "\n"
 
 
 def marked(prefix: str, text: str) -> str:
-    """*text* with *prefix* before each line."""
+    """Return *text* with *prefix* before each line."""
     return "\n".join(prefix + line for line in dedent(text).strip("\n").split("\n"))
 
 
 def rank(number: int, text: str) -> str:
-    """*text* as torch's excepthook prints it for one rank."""
+    """Return *text* as torch's excepthook prints it for one rank."""
     return marked(f"[rank{number}]: ", text)
 
 
 def mixed(tape: Tape, *texts: str) -> str:
-    """The lines of several writers, each in its order, interleaved by chance."""
+    """Return the lines of several writers, interleaved at random, each writer's in order."""
     queues = [dedent(text).strip("\n").split("\n") for text in texts]
     merged: list[str] = []
     while any(queues):
@@ -92,7 +92,7 @@ def mixed(tape: Tape, *texts: str) -> str:
 
 
 def call(version: str) -> str:
-    """The frames between two modules' ``forward`` in torch *version*, for :func:`traceback`."""
+    """Return the frames between two modules' ``forward`` in torch *version*, for :func:`traceback`."""
     if version in _CALL:
         return f"@torch/nn/modules/module.py:{_CALL[version]} _call_impl | return forward_call(*args, **kwargs)"
     wrapped, inner = _WRAPPED_CALL[version]
@@ -105,7 +105,7 @@ def call(version: str) -> str:
 def traceback(
     frames: str, error: str, *, root: str = "/workspace", site: str = SITE, carets: bool = False
 ) -> str:
-    """A traceback; a frame reads ``FILE:LINE FUNCTION | CODE``.
+    """Return a traceback; a frame has the form ``FILE:LINE FUNCTION | CODE``.
 
     A file after ``@`` lies in *site*, one after ``/`` is as it stands, another lies in *root*.  A
     line ``CALL 2.3`` stands for the frames of one module's call.  *carets* is Python 3.11's form.
@@ -128,7 +128,7 @@ def traceback(
 
 
 def chained(first: str, then: str, *, direct: bool = False) -> str:
-    """Two tracebacks, the second raised while the first was handled (or from it)."""
+    """Return two tracebacks, the second raised while the first was handled (or from it)."""
     link = (
         "The above exception was the direct cause of the following exception:"
         if direct
@@ -138,12 +138,12 @@ def chained(first: str, then: str, *, direct: bool = False) -> str:
 
 
 def indented(text: str, columns: int) -> str:
-    """*text*, moved right."""
+    """Return *text* with indentation."""
     return indent(dedent(text).strip("\n"), " " * columns)
 
 
 def bar(label: str, done: int, total: int, seconds_each: float, tail: str = "") -> str:
-    """One drawing of tqdm's bar, without its carriage return."""
+    """Return one state of tqdm's bar, without its carriage return."""
     share = done / total
     width = int(share * 10)
     spent, left = done * seconds_each, (total - done) * seconds_each

@@ -1,4 +1,4 @@
-"""What PyTorch itself prints: out of memory, the NCCL watchdog, the launcher's summary."""
+"""Output of PyTorch: out of memory, the NCCL watchdog, the launcher's summary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ASYNC = (
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How one rank ended, for the launcher's summary; ``code`` is negative for a signal."""
+    """The exit of one rank, for the launcher's summary; ``code`` is negative for a signal."""
 
     rank: int
     code: int
@@ -51,7 +51,7 @@ def oom(
     allocated: str = "76.41 GiB",
     idle: str = "1.32 GiB",
 ) -> str:
-    """The error line of an exhausted card as torch *version* words it."""
+    """Return the error line for a full GPU in the words of torch *version*."""
     if version in _OLD:
         name = (
             "RuntimeError" if version in ("1.8", "1.10", "1.12") else "torch.cuda.OutOfMemoryError"
@@ -81,7 +81,7 @@ def oom(
 
 
 def cuda_error(version: str, what: str) -> str:
-    """The error of a failed CUDA call, with the notice that stands under each of them."""
+    """Return the error of a failed CUDA call, with the notice that follows each of them."""
     head = (
         "RuntimeError"
         if version in (*_OLD, "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7")
@@ -99,7 +99,7 @@ def cuda_error(version: str, what: str) -> str:
 
 
 def frames(tape: Tape, thread: str, *, first: str = "", site: str = SITE) -> str:
-    """The C++ frames under an exception of a watchdog or of a CUDA check."""
+    """Return the C++ frames of an exception of a watchdog or of a CUDA check."""
     lib = f"{site}/torch/lib"
     names = {
         "timeout": [
@@ -174,7 +174,7 @@ def watchdog(
     group: str = "",
     stack: bool = False,
 ) -> str:
-    """The watchdog of one rank giving up on work *seq*, until the process is taken down."""
+    """Return the report of a rank's watchdog about work *seq*, until the process is killed."""
     timed, status, failed, down, end = _LINES[version]
     sizes = "" if version in ("1.13", "2.0") else f" NumelIn={numel[0]}, NumelOut={numel[1]},"
     work = "" if version == "1.13" else f"SeqNum={seq}, "
@@ -254,7 +254,7 @@ def watchdog(
 
 
 def heartbeat(tape: Tape, version: str, rank: int, seconds: int = 600) -> str:
-    """The monitor killing a process whose watchdog thread is stuck."""
+    """Return the report of the monitor that kills a process with a stuck watchdog thread."""
     line = {"2.3": 1316, "2.4": 1375, "2.5": 1375, "2.6": 1484}[version]
     return (
         f"{_head(tape, version, rank, line)} [PG 0 Rank {rank}] ProcessGroupNCCL's watchdog got stuck for {seconds} seconds without making progress in monitoring enqueued collectives. "
@@ -266,7 +266,7 @@ def heartbeat(tape: Tape, version: str, rank: int, seconds: int = 600) -> str:
 
 
 def watchdog_cuda(tape: Tape, version: str, rank: int, what: str, *, group: str = "PG 0") -> str:
-    """The watchdog of one rank meeting the CUDA error *what* of another call."""
+    """Return the report of a rank's watchdog about the CUDA error *what* of another call."""
     end = _LINES[version][4]
     who = (
         f"[Rank {rank}] NCCL"
@@ -301,7 +301,7 @@ def summary(
     launcher: str = LAUNCHER,
     killed: Sequence[int] = (),
 ) -> str:
-    """The agent's end: *exits*, the first observed failure first; *killed* are pids it closes."""
+    """Return the agent's summary of *exits*, first failure first; it closes the pids *killed*."""
     first = exits[0]
     local = first.rank if first.local < 0 else first.local
     error = f"failed (exitcode: {first.code}) local_rank: {local} (pid: {first.pid}) of binary: {binary}"

@@ -62,7 +62,7 @@ def may_be_listed(entry: CorpusEntry, contacted: Collection[str]) -> bool:
 
 
 def predict_causes(logs: Sequence[ClassifiedLog]) -> Predictions:
-    """Return the causes of *logs* beside their labels."""
+    """Return the causes and the labels of *logs*."""
     return Predictions(
         [one.entry.cause for one in logs],
         [one.classification.cause for one in logs],
@@ -71,7 +71,7 @@ def predict_causes(logs: Sequence[ClassifiedLog]) -> Predictions:
 
 
 def predict_paper_classes(logs: Sequence[ClassifiedLog]) -> Predictions:
-    """Return the paper's classes of *logs* beside their labels; each log must have such a label."""
+    """Return the paper's classes and labels of *logs*, which must all have such a label."""
     return _paper_predictions(logs, [one.classification.paper_class for one in logs])
 
 
@@ -155,7 +155,7 @@ def _score_subset(logs: Sequence[ClassifiedLog]) -> SubsetScores:
     return SubsetScores(
         logs=len(logs),
         groups=causes.group_count,
-        frozen=all(one.entry.is_frozen for one in logs),
+        is_frozen=all(one.entry.is_frozen for one in logs),
         macro_f1=causes.macro_f1(),
         accuracy=causes.accuracy(),
     )

@@ -111,7 +111,7 @@ class BaselineScores:
 
 @dataclass(frozen=True, slots=True)
 class PaperScores:
-    """The paper's classes against their labels, beside its baselines."""
+    """The paper's classes against their labels, and its baselines."""
 
     logs: int
     groups: int
@@ -127,7 +127,7 @@ class SubsetScores:
 
     logs: int
     groups: int
-    frozen: bool
+    is_frozen: bool
     macro_f1: float
     accuracy: float
 

@@ -1,1 +1,1 @@
-"""Programs that really fail (and some that do not), and the runner that keeps what they wrote."""
+"""Programs that really fail, some that succeed, and their runner."""
