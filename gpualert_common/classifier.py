@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from gpualert_common.classify import (
     CHUNK_BYTES,
-    Reading,
+    LogReading,
     RuleSet,
     Scanner,
     load_rules,
@@ -50,7 +50,7 @@ class RunClassifier:
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
-        self._readings: list[Reading] = []
+        self._readings: list[LogReading] = []
         self._monitor: WarningMonitor | None = None
         self._is_blind = False
         self.explanation: Explanation | None = None
@@ -65,7 +65,7 @@ class RunClassifier:
         if self._evidence is not None:
             self._evidence.recall()
 
-    def look(self) -> list[dict[str, Any]]:
+    def update(self) -> list[dict[str, Any]]:
         """Read new evidence of a run in progress other than its logs.
 
         Returns the events to store in the record: warnings that are raised or withdrawn.

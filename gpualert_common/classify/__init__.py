@@ -2,7 +2,7 @@
 
 from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.compiled_rules import prepare
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rule_reader import load_rules
@@ -14,8 +14,8 @@ from gpualert_common.rule_files import rules_directory
 __all__ = [
     "CHUNK_BYTES",
     "Frame",
+    "LogReading",
     "Observation",
-    "Reading",
     "Resolution",
     "Rule",
     "RulePattern",

@@ -12,11 +12,11 @@ from gpualert_common.classify import log_position
 from gpualert_common.classify.chain_root import Basis, find_root, read_chain
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.exception_names import is_aftermath, is_report
-from gpualert_common.classify.line_prefixes import PrefixedLine, normalise
-from gpualert_common.classify.lines import Place, canonical
+from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
+from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_position import PROGRESS_STEPS
-from gpualert_common.classify.log_reading import Reading
-from gpualert_common.classify.observations import Observation, observed
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.rules import RulePattern, RuleSet
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Role
@@ -60,7 +60,7 @@ class Candidate:
     tier: Tier
     basis: Basis
     file: str
-    place: Place
+    place: LinePosition
     rank: int | None
     observations: tuple[Observation, ...]
     traceback: Traceback | None
@@ -91,7 +91,7 @@ class Candidate:
         return self.observations[0].stream if self.observations else ""
 
 
-def find_candidates(reading: Reading, rules: RuleSet) -> list[Candidate]:
+def find_candidates(reading: LogReading, rules: RuleSet) -> list[Candidate]:
     """Return all that could have ended the run, in the order of the log.
 
     Exceptions that the interpreter ignored do not count, except for a broken output pipe; nor do
@@ -111,7 +111,7 @@ def find_candidates(reading: Reading, rules: RuleSet) -> list[Candidate]:
     return sorted(found, key=lambda entry: entry.place.offset)
 
 
-def find_last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None:
+def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
     """Return the cause that the closing lines name, for a log that names none elsewhere.
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
@@ -133,7 +133,7 @@ class _ClosingMatch:
     pattern: RulePattern
     match: Any  # of re2, which has no types
     line: PrefixedLine
-    reading: Reading
+    reading: LogReading
     offset: int
     lines_back: int
 
@@ -141,11 +141,11 @@ class _ClosingMatch:
         """Return the match as an observation of its log."""
         reading = self.reading
         behind = reading.tail.count(b"\n", self.offset - reading.tail_offset)
-        place = Place(reading.lines - behind + reading.tail.endswith(b"\n"), self.offset)
-        return observed(self.pattern, self.match, self.line, reading.file, place)
+        place = LinePosition(reading.lines - behind + reading.tail.endswith(b"\n"), self.offset)
+        return make_observation(self.pattern, self.match, self.line, reading.file, place)
 
 
-def _closing_matches(reading: Reading, rules: RuleSet) -> Iterator[_ClosingMatch]:
+def _closing_matches(reading: LogReading, rules: RuleSet) -> Iterator[_ClosingMatch]:
     program = compile_rules(rules)
     quoted = [
         (member.start.offset, member.end.offset)
@@ -158,13 +158,13 @@ def _closing_matches(reading: Reading, rules: RuleSet) -> Iterator[_ClosingMatch
         at -= len(piece) + 1
         if any(start <= at < end for start, end in quoted):
             continue  # source code says what might be, not what was
-        line = normalise(canonical(piece))
+        line = strip_prefixes(canonicalize(piece))
         for pattern, match in program.match_exception(line.text):
             if pattern.role is Role.ROOT:
                 yield _ClosingMatch(pattern, match, line, reading, at, lines_back)
 
 
-def _from_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> Candidate:
+def _from_traceback(head: Traceback, reading: LogReading, rules: RuleSet) -> Candidate:
     chain = read_chain(head, rules)
     roots = [one for one in chain if not one.is_consequence]
     if not any(one.is_specific for one in roots) and chain[-1].is_consequence:
@@ -189,7 +189,7 @@ def _from_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> Candid
     )
 
 
-def _from_line(one: Observation, reading: Reading, head: Traceback | None = None) -> Candidate:
+def _from_line(one: Observation, reading: LogReading, head: Traceback | None = None) -> Candidate:
     cause = one.cause
     if cause == "traceback" and head is not None and is_report(head.type):
         cause = "runtime_error"  # a launcher's report of a child of which nothing else is known
@@ -211,7 +211,7 @@ def _from_line(one: Observation, reading: Reading, head: Traceback | None = None
     )
 
 
-def _last_of_state(one: Observation, reading: Reading) -> tuple[Observation, bool]:
+def _last_of_state(one: Observation, reading: LogReading) -> tuple[Observation, bool]:
     """Return the last observation of the state that *one* belongs to, and whether training went on
     without it.
 
@@ -236,7 +236,7 @@ def _is_stopping(one: Observation) -> bool:
     return is_announcement and _STOPPING.search(one.excerpt.encode()) is not None
 
 
-def _or_worn_disk(cause: str, text: str, reading: Reading, place: Place) -> str:
+def _or_worn_disk(cause: str, text: str, reading: LogReading, place: LinePosition) -> str:
     """Return *cause*, or ``filesystem_io`` for a disk that became read-only during the run."""
     if cause != "permission" or "Read-only file system" not in text:
         return cause

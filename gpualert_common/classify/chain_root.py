@@ -11,7 +11,7 @@ from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.traceback_model import Context, Link, Traceback
+from gpualert_common.classify.traceback_model import ChainLink, Context, Traceback
 from gpualert_common.model import Role
 
 
@@ -98,7 +98,7 @@ def _type_or_place(chain: Chain) -> ChainMember | None:
 
 def _direct_cause(chain: Chain) -> ChainMember | None:
     """The first exception, where it was made the direct cause of the rest."""
-    return chain[0] if chain[-1].exception.link is Link.CAUSE else None
+    return chain[0] if chain[-1].exception.link is ChainLink.CAUSE else None
 
 
 CHAIN_RULES: tuple[tuple[str, Callable[[Chain], ChainMember | None]], ...] = (
@@ -119,7 +119,7 @@ def _first_of_last_part(chain: Chain, fits: Callable[[ChainMember], bool]) -> Ch
     """
     parts: list[list[ChainMember]] = []
     for one in chain:
-        if not parts or one.exception.link is not Link.CAUSE:
+        if not parts or one.exception.link is not ChainLink.CAUSE:
             parts.append([])
         parts[-1].append(one)
     return next((one for part in reversed(parts) for one in part if fits(one)), None)

@@ -16,7 +16,7 @@ from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
 from gpualert_common.classify.log_position import is_last_word, training_was_done
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
 
@@ -38,7 +38,7 @@ _RESTART_LINES = 8
 class Case:
     """The run whose cause is to be chosen; ``failed_rank`` is what the launcher reports."""
 
-    readings: Sequence[Reading]
+    readings: Sequence[LogReading]
     status: ExitStatus
     failed_rank: object = None
 
@@ -130,7 +130,7 @@ def _during_training(candidates: Sequence[Candidate], case: Case) -> list[Candid
     ]
 
 
-def _is_after_training(one: Candidate, reading: Reading) -> bool:
+def _is_after_training(one: Candidate, reading: LogReading) -> bool:
     """Return whether it is the failure of a thread in a process that shuts down."""
     if one.file != reading.file or one.head is None or one.head.context is not Context.THREAD:
         return False
@@ -141,7 +141,7 @@ def _failed_despite_success(candidates: Sequence[Candidate], case: Case) -> Sequ
     return candidates if _ends_in_failure(candidates, case.readings) else ()
 
 
-def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[Reading]) -> bool:
+def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogReading]) -> bool:
     """Return whether a log ends in a failure although the exit status is 0.
 
     Examples are a failure of the first command of a pipe, a script that goes on after a kill, and

@@ -9,8 +9,8 @@ from bisect import bisect_left
 from itertools import islice
 from typing import Final
 
-from gpualert_common.classify.lines import Place, canonical
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.lines import LinePosition, canonicalize
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
 from gpualert_common.classify.traceback_lines import is_progress_bar
 from gpualert_common.regex import compile_bytes
@@ -57,23 +57,23 @@ _STEP_WITH_LOSS: Final = compile_bytes(
 )
 
 
-def training_went_on(reading: Reading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
+def training_went_on(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
     """Return whether training made at least *steps* steps of progress behind *offset*."""
     first = bisect_left(reading.progress, (offset, 0))
     return first < len(reading.progress) and reading.progress[first][1] >= steps
 
 
-def training_was_done(reading: Reading, offset: int) -> bool:
+def training_was_done(reading: LogReading, offset: int) -> bool:
     """Return whether the program had reported the end of its training before *offset*."""
     before = _tail_before(reading, offset)
     reports = list(_TRAINING_DONE.finditer(before))
     return bool(reports) and PROGRESS_MARK.search(before, reports[-1].end()) is None
 
 
-def loss_recovered(reading: Reading, offset: int) -> bool:
+def loss_recovered(reading: LogReading, offset: int) -> bool:
     """Return whether the loss was finite again behind *offset*."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
-    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS_MARK.search(line)]
+    lines = [line for line in canonicalize(behind).split(b"\n") if PROGRESS_MARK.search(line)]
     lines = [line for line in lines if not _SUMMARY.search(line)]
     finite = (
         line
@@ -83,12 +83,12 @@ def loss_recovered(reading: Reading, offset: int) -> bool:
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 
 
-def was_writable(reading: Reading, offset: int) -> bool:
+def was_writable(reading: LogReading, offset: int) -> bool:
     """Return whether the program had written a file to its disk before *offset*."""
     return _WRITTEN.search(_tail_before(reading, offset)) is not None
 
 
-def has_trained(reading: Reading) -> bool:
+def has_trained(reading: LogReading) -> bool:
     """Return whether the log reports a step with its result.
 
     A bare step number does not count: progress bars also load files, and settings have numbers.
@@ -98,7 +98,7 @@ def has_trained(reading: Reading) -> bool:
     return _STEP_WITH_LOSS.search(reading.tail) is not None
 
 
-def is_last_word(reading: Reading, place: Place, *, stopping: bool = False) -> bool:
+def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = False) -> bool:
     """Return whether next to nothing follows *place*, and no record of a logger among it.
 
     A program that announces there that it is *stopping* may add how it stops, but not that it has
@@ -106,7 +106,7 @@ def is_last_word(reading: Reading, place: Place, *, stopping: bool = False) -> b
     """
     if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END_LINES:
         return False
-    after = canonical(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
+    after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
     lines = [line for line in after if line.strip()]
     if stopping and len(lines) <= _FAREWELL_LINES:
         return not any(_COMPLETED.search(line) for line in lines)
@@ -115,10 +115,10 @@ def is_last_word(reading: Reading, place: Place, *, stopping: bool = False) -> b
     return not any(_INFO_RECORD.search(line) for line in lines)
 
 
-def is_near_end(reading: Reading, place: Place) -> bool:
+def is_near_end(reading: LogReading, place: LinePosition) -> bool:
     """Return whether *place* is within the last few hundred lines."""
     return reading.lines - place.line <= _NEAR_END_LINES
 
 
-def _tail_before(reading: Reading, offset: int) -> bytes:
+def _tail_before(reading: LogReading, offset: int) -> bytes:
     return reading.tail[: max(0, offset - reading.tail_offset)]

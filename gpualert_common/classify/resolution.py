@@ -24,7 +24,7 @@ from gpualert_common.classify.exit_status import ExitStatus, read_status, signal
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import Case
 from gpualert_common.classify.log_position import has_trained
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.preferences import LAST_RESORT
 from gpualert_common.classify.resume_lines import is_resuming
@@ -85,7 +85,7 @@ class Resolution:
 
 
 def resolve(
-    readings: Sequence[Reading], facts: ExitFacts, rules: RuleSet, *, running: bool = False
+    readings: Sequence[LogReading], facts: ExitFacts, rules: RuleSet, *, running: bool = False
 ) -> Resolution:
     """Return the root cause that *readings* and *facts* support, ``none`` for no failure.
 
@@ -130,7 +130,7 @@ def resolve(
 # -- input of the rules ----------------------------------------------------------------------
 
 
-def _worker_code(readings: Iterable[Reading]) -> int | None:
+def _worker_code(readings: Iterable[LogReading]) -> int | None:
     """Return the status of the worker that failed first, as a launcher reported it.
 
     The launcher itself stopped the workers that SIGTERM ended, because of the one that failed.
@@ -143,7 +143,7 @@ def _worker_code(readings: Iterable[Reading]) -> int | None:
     return None
 
 
-def _launcher_details(readings: Iterable[Reading]) -> dict[str, Scalar]:
+def _launcher_details(readings: Iterable[LogReading]) -> dict[str, Scalar]:
     """Return rank and host that failed first, as the launcher reports; it names them last."""
     found: dict[str, str] = {}
     for reading in readings:
@@ -154,7 +154,7 @@ def _launcher_details(readings: Iterable[Reading]) -> dict[str, Scalar]:
 
 
 def _consider_last_resort(
-    selection: Selection, status: ExitStatus, readings: Sequence[Reading], rules: RuleSet
+    selection: Selection, status: ExitStatus, readings: Sequence[LogReading], rules: RuleSet
 ) -> None:
     """Choose by the closing lines where neither status nor candidates say what failed."""
     chosen = selection.chosen
@@ -217,7 +217,7 @@ def _details_of(chosen: Candidate) -> dict[str, Scalar]:
     return derive(chosen.cause, details)
 
 
-def _evidence_for(chosen: Candidate, readings: Sequence[Reading]) -> tuple[Observation, ...]:
+def _evidence_for(chosen: Candidate, readings: Sequence[LogReading]) -> tuple[Observation, ...]:
     """Return the observations of *chosen*, and the last two others of the same cause."""
     again = [
         one
@@ -273,7 +273,7 @@ def _secondary_causes(
 
 
 def _ruled_out_families(
-    status: ExitStatus, readings: Sequence[Reading]
+    status: ExitStatus, readings: Sequence[LogReading]
 ) -> tuple[tuple[str, str], ...]:
     """Return the families that the evidence excludes; silence of a source excludes nothing."""
     by_itself = status.disposition in (Disposition.FAILED, Disposition.COMPLETED)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.classify.explanation import Explanation
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet
 from gpualert_common.diagnose.decision import Decision, decide
@@ -50,7 +50,7 @@ def conclude(
     attempt: int,
     host: str | None,
     log_path: str | None,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
@@ -147,7 +147,7 @@ def _warnings(
     resolution: Resolution,
     rule: Rule,
     facts: ExitFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     seen: Sequence[tuple[str, str]],
 ) -> tuple[VerdictWarning, ...]:
     found = list(seen)
@@ -179,7 +179,7 @@ def _observers(observations: RunObservations | None) -> tuple[SourceStatus, ...]
 
 
 def _sources(
-    facts: ExitFacts, readings: Sequence[Reading], *, running: bool
+    facts: ExitFacts, readings: Sequence[LogReading], *, running: bool
 ) -> tuple[SourceStatus, ...]:
     sources = [
         SourceStatus(

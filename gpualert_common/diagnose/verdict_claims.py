@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.classify.traceback_model import Traceback
@@ -20,7 +20,7 @@ _EXCERPT_CHARS = 300
 def list_claims(
     resolution: Resolution,
     facts: ExitFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     of_sources: Sequence[Claim],
 ) -> tuple[Claim, ...]:
     """Return the claims of a verdict: exit status, other sources, exception, lines of the log."""
@@ -44,7 +44,7 @@ def list_claims(
     return tuple(_placed(claim, readings) for claim in claims[:_MOST_CLAIMS])
 
 
-def _placed(claim: Claim, readings: Sequence[Reading]) -> Claim:
+def _placed(claim: Claim, readings: Sequence[LogReading]) -> Claim:
     """Return a claim without its line number where a part of the log before it was not read."""
     where = claim.where
     gaps = [
@@ -77,7 +77,7 @@ _ROLE_WORDS = {
 }
 
 
-def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
+def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
     count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
     times = f", {count} times" if count > 1 else ""
     what = one.pattern.name.replace("_", " ")
