@@ -21,13 +21,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import import_module
-from types import ModuleType
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.plugins import load_plugins
 
 _WARNING = "_warning"
 
@@ -47,17 +46,18 @@ class WarningKind(Protocol):
 
 
 @cache
-def _modules() -> dict[str, ModuleType]:
+def _modules() -> dict[str, Any]:
     """Return the modules of all folders, by the names of their files, in their order."""
     here = os.path.dirname(__file__)
-    found = {
-        name.removesuffix(".py"): f"{__name__}.{folder}.{name.removesuffix('.py')}"
-        for folder in os.listdir(here)
-        if not folder.startswith("_") and os.path.isdir(os.path.join(here, folder))
-        for name in os.listdir(os.path.join(here, folder))
-        if name.endswith(".py") and not name.startswith("_")
-    }
-    return {name: import_module(found[name]) for name in sorted(found)}
+    folders = [
+        name
+        for name in os.listdir(here)
+        if not name.startswith("_") and os.path.isdir(os.path.join(here, name))
+    ]
+    modules: dict[str, Any] = {}
+    for folder in folders:
+        modules |= load_plugins(f"{__name__}.{folder}")
+    return dict(sorted(modules.items()))
 
 
 @cache
@@ -72,7 +72,7 @@ def families() -> dict[str, Family]:
 def warning_kinds() -> dict[str, WarningKind]:
     """Return each kind of warning, by its name."""
     return {
-        name.removesuffix(_WARNING): cast(WarningKind, module)
+        name.removesuffix(_WARNING): module
         for name, module in _modules().items()
         if name.endswith(_WARNING)
     }
