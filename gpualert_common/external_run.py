@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from gpualert_common import config, record_locations
+from gpualert_common import record_locations
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
@@ -33,6 +33,7 @@ from gpualert_common.record import (
     make_directory,
     refuse_strangers,
 )
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, Ending
 
 LOG = "output.log"
@@ -167,7 +168,7 @@ def record_run(
 def own_rules() -> str | None:
     """Return the directory of the user's own rules; None where the configuration is unreadable."""
     try:
-        found: str | None = config.load({})["rules"].value
+        found: str | None = load_settings()["rules"].value
     except ConfigError:
         return None
     return found
