@@ -390,8 +390,8 @@ def told_by(module: str) -> str:
 def evidence_page() -> str:
     """Return the page of all sources, families and thresholds."""
     parts = ["## Sources"]
-    for name in source.source_names():
-        found = source.source_class(name)
+    for name in source.list_sources():
+        found = source.load_source_class(name)
         parts += [f"### {name}", told_by(found.__module__), f"Decides: {found.decides}."]
     parts += ["## Earlier runs", told_by(regression.__name__)]
     parts += ["## Families", "What each looks for, beside the lines that the log has of it."]

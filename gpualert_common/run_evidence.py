@@ -13,7 +13,7 @@ from gpualert_common.diagnose.regression import status_of_history
 from gpualert_common.progress import Progress, read_index, stepped
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
-from gpualert_common.telemetry.series import Telemetry, look_once
+from gpualert_common.telemetry.series import Telemetry, sample_once
 from gpualert_common.telemetry.source import ObservedRun
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ class RunEvidence:
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
         if self._recalled is None:
-            from gpualert_common.history import EarlierRuns, recall  # a short run needs none
+            from gpualert_common.history import (  # a short run needs none
+                EarlierRuns,
+                find_earlier_runs,
+            )
 
             try:
-                self._recalled = recall(self.record.path, self._launch_record)
+                self._recalled = find_earlier_runs(self.record.path, self._launch_record)
             except Exception as error:  # noqa: BLE001 - the boundary: it costs a comparison alone
                 self._recalled = EarlierRuns(problem=f"{type(error).__name__}: {error}")
         return self._recalled
@@ -90,7 +93,7 @@ class RunEvidence:
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
-        self.telemetry.add(*look_once(left, subject))
+        self.telemetry.add(*sample_once(left, subject))
 
     def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
         """Return steps and seconds by the clock, of a training that reports no times."""

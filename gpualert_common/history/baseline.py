@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpualert_common.history.past_run import PastRun
 
-LEAST_RUNS = 3
+MINIMUM_RUNS = 3
 """The median of fewer is moved by any one of them."""
 _UNUSUAL = 3 * 1.4826
 
@@ -36,7 +36,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is usual; None where fewer than :data:`LEAST_RUNS` of ``runs`` tell.
+    """What is usual; None where fewer than :data:`MINIMUM_RUNS` of ``runs`` tell.
 
     ``throughput`` is in ``throughput_unit``, that of the newest run.  A run that was
     resumed says nothing of ``steps`` and ``duration_s``: it did a part of the work.
@@ -52,7 +52,7 @@ class Baseline:
     saves_per_step: Spread | None = None
 
 
-def baseline(runs: Iterable[PastRun], least: int = LEAST_RUNS) -> Baseline | None:
+def compute_baseline(runs: Iterable[PastRun], least: int = MINIMUM_RUNS) -> Baseline | None:
     """What is usual among the runs that completed well; None when they are fewer than ``least``.
 
     ``runs`` are of one command, newest first, as :meth:`.History.of` gives them.
@@ -78,7 +78,7 @@ def baseline(runs: Iterable[PastRun], least: int = LEAST_RUNS) -> Baseline | Non
 
 def _spread(runs: Sequence[PastRun], of: Callable[[PastRun], float | None]) -> Spread | None:
     values = [value for run in runs if (value := of(run)) is not None]
-    if len(values) < LEAST_RUNS:
+    if len(values) < MINIMUM_RUNS:
         return None
     middle = _median(values)
     return Spread(middle, _median([abs(value - middle) for value in values]), len(values))

@@ -24,9 +24,9 @@ DEADLINE_S = 0.2
 """So long a call waits for other processes."""
 
 _POLL_S = 0.003
-_MOST_ASIDE = 3
+_MOST_DAMAGED = 3
 _MOST_CHARS = 200
-_BESIDE = ("", "-journal", "-wal", "-shm")
+_FILE_SUFFIXES = ("", "-journal", "-wal", "-shm")
 """A file and what SQLite keeps beside it, which it would play into a new one."""
 
 # SQLite's primary result codes, https://sqlite.org/rescode.html.
@@ -61,8 +61,8 @@ class Database:
         self, place: str, name: str, *, application: int, schema: int, tables: Sequence[str]
     ) -> None:
         self.path = os.path.join(place, name)
-        self.aside = ""
-        self.begun = False
+        self.repair = ""
+        self.is_new = False
         self._place = place
         self._name = name
         self._application = application
@@ -79,15 +79,17 @@ class Database:
 
         Raises BusyError after :data:`DEADLINE_S`, UnavailableError for everything else.
         """
-        self.aside, self.begun = "", False
+        self.repair, self.is_new = "", False
         deadline = time.monotonic() + DEADLINE_S
         try:
-            with self._lock(deadline):
+            with self._hold_lock(deadline):
                 try:
-                    return self._open_for(work, deadline)
+                    return self._open_and_run(work, deadline)
                 except DamagedError as error:
-                    self.aside = f"{self.path}: {error}; kept as {self._put_aside()}, begun anew"
-                    return self._open_for(work, deadline)
+                    self.repair = (
+                        f"{self.path}: {error}; kept as {self._rename_damaged()}, begun anew"
+                    )
+                    return self._open_and_run(work, deadline)
         except ImportError as error:
             raise HistoryUnavailableError(f"this Python has no SQLite: {error}") from None
         except OSError as error:
@@ -96,7 +98,7 @@ class Database:
             raise HistoryUnavailableError(f"{self.path}: {error}") from None
 
     @contextmanager
-    def _lock(self, deadline: float) -> Iterator[None]:
+    def _hold_lock(self, deadline: float) -> Iterator[None]:
         fd = self._open_lock()
         if fd < 0:
             yield
@@ -127,27 +129,27 @@ class Database:
         except FileNotFoundError:
             return -1
 
-    def _open_for(self, work: Callable[[Connection], Found], deadline: float) -> Found:
+    def _open_and_run(self, work: Callable[[Connection], Found], deadline: float) -> Found:
         import sqlite3
 
-        self._make_or_refuse()
+        self._create_or_check()
         left_s = max(0.0, deadline - time.monotonic())
         try:
             with closing(sqlite3.connect(self.path, left_s, isolation_level=None)) as connection:
                 connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 connection.execute("PRAGMA synchronous = NORMAL")
-                self._begin(connection)
+                self._create_tables(connection)
                 return work(connection)
         except UnicodeDecodeError:  # so Python fails to tell an error that quotes the file
             raise DamagedError("what it says of its tables is not text") from None
         except sqlite3.Error as error:
             code = result_code(error)
             if code in _DAMAGED:
-                raise DamagedError(_printable(error)) from None
+                raise DamagedError(_format_error(error)) from None
             kind = BusyError if code in _BUSY else HistoryUnavailableError
-            raise kind(f"{self.path}: {_printable(error)}") from None
+            raise kind(f"{self.path}: {_format_error(error)}") from None
 
-    def _make_or_refuse(self) -> None:
+    def _create_or_check(self) -> None:
         try:
             status = os.lstat(self.path)
         except FileNotFoundError:
@@ -161,7 +163,7 @@ class Database:
                 f"{self.path}: it belongs to user {status.st_uid}, not to you"
             )
 
-    def _begin(self, connection: Connection) -> None:
+    def _create_tables(self, connection: Connection) -> None:
         """Make the tables in a file that is new.  Raises for one that is somebody else's."""
         application, schema = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -181,21 +183,21 @@ class Database:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {self._application}")
             connection.execute(f"PRAGMA user_version = {self._schema}")
-        self.begun = True
+        self.is_new = True
 
-    def _put_aside(self) -> str:
+    def _rename_damaged(self) -> str:
         """Rename the file under the next free number; returns its new name."""
         lead = f"{self._name}.damaged-"
         tails = [name.removeprefix(lead) for name in os.listdir(self._place)]
         numbers = sorted(int(tail) for tail in tails if tail.isdecimal())
-        for old in numbers[: 1 - _MOST_ASIDE]:
-            for end in _BESIDE:
+        for old in numbers[: 1 - _MOST_DAMAGED]:
+            for end in _FILE_SUFFIXES:
                 try:
                     os.unlink(os.path.join(self._place, f"{lead}{old}{end}"))
                 except OSError:
                     continue
         new = f"{lead}{numbers[-1] + 1 if numbers else 1}"
-        for end in _BESIDE:
+        for end in _FILE_SUFFIXES:
             try:
                 os.rename(self.path + end, os.path.join(self._place, new + end))
             except FileNotFoundError:
@@ -226,7 +228,7 @@ def is_not_writable(error: Error) -> bool:
     return result_code(error) in _NOT_WRITABLE
 
 
-def _printable(error: Error) -> str:
+def _format_error(error: Error) -> str:
     """What it says, which may quote a damaged file."""
     text = str(error)[:_MOST_CHARS]
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from gpualert_common.history.fingerprint import fingerprint
+from gpualert_common.history.fingerprint import compute_fingerprint
 from gpualert_common.model import Verdict
 
 _MOST_CHARS = 300
@@ -83,7 +83,7 @@ class PastRun:
 
         Raises ValueError where run id, fingerprint or start are missing.
         """
-        known = {name: _taken(_KINDS[name], found.get(name)) for name in COLUMNS}
+        known = {name: _convert(_TYPES[name], found.get(name)) for name in COLUMNS}
         if not (known["run_id"] and known["fingerprint"]) or known["started_at"] is None:
             raise ValueError("not a run: run_id, fingerprint and started_at are needed")
         if "/" in known["run_id"] or known["run_id"].startswith("."):
@@ -91,11 +91,11 @@ class PastRun:
         return cls(**known)
 
 
-_KINDS = {field.name: str(field.type).partition(" |")[0] for field in fields(PastRun)}
-COLUMNS = tuple(_KINDS)
+_TYPES = {field.name: str(field.type).partition(" |")[0] for field in fields(PastRun)}
+COLUMNS = tuple(_TYPES)
 
 
-def fingerprint_of(launch_record: Mapping[str, Any]) -> str | None:
+def compute_run_fingerprint(launch_record: Mapping[str, Any]) -> str | None:
     """Which training a run is of, from spec.json; None where that does not say what was run.
 
     An engine names its runs at random, and its training once for all of them.
@@ -103,28 +103,30 @@ def fingerprint_of(launch_record: Mapping[str, Any]) -> str | None:
     command = launch_record.get("command")
     if not isinstance(command, list | tuple) or not command:
         return None
-    training = _custody(launch_record).get("training")
-    name = training if isinstance(training, str) else _text(launch_record, "name")
-    return fingerprint([str(word) for word in command], _text(launch_record, "cwd"), name)
+    training = _get_ownership(launch_record).get("training")
+    name = training if isinstance(training, str) else _get_text(launch_record, "name")
+    return compute_fingerprint(
+        [str(word) for word in command], _get_text(launch_record, "cwd"), name
+    )
 
 
-def task_of(launch_record: Mapping[str, Any]) -> str | None:
+def compute_task_digest(launch_record: Mapping[str, Any]) -> str | None:
     """A digest of what all attempts of an engine at one task have in common; None without one."""
-    key = _custody(launch_record).get("key")
+    key = _get_ownership(launch_record).get("key")
     return None if not key else hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
 
 
-def _custody(launch_record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_ownership(launch_record: Mapping[str, Any]) -> Mapping[str, Any]:
     custody = launch_record.get("custody")
     return custody if isinstance(custody, dict) else {}
 
 
-def _text(launch_record: Mapping[str, Any], key: str) -> str | None:
+def _get_text(launch_record: Mapping[str, Any], key: str) -> str | None:
     value = launch_record.get(key)
     return value if isinstance(value, str) else None
 
 
-def past_run(
+def make_past_run(
     launch_record: Mapping[str, Any], ending: Mapping[str, Any], verdict: Verdict | None
 ) -> PastRun | None:
     """What is to be kept of a run, from spec.json, exit.json and verdict.json.
@@ -145,8 +147,8 @@ def past_run(
         }
     found |= {
         "run_id": launch_record.get("run_id"),
-        "fingerprint": fingerprint_of(launch_record),
-        "task": task_of(launch_record),
+        "fingerprint": compute_run_fingerprint(launch_record),
+        "task": compute_task_digest(launch_record),
         "name": launch_record.get("name"),
         "host": launch_record.get("host"),
         "started_at": ending.get("started_at"),
@@ -163,16 +165,16 @@ def past_run(
     return run
 
 
-def _taken(kind: str, value: Any) -> Any:
-    """``value`` as one of that kind; None where it is none."""
-    if kind == "str":
+def _convert(type_name: str, value: Any) -> Any:
+    """``value`` as one of that type_name; None where it is none."""
+    if type_name == "str":
         if not isinstance(value, str):
             return None
         return value.encode("utf-8", "replace").decode()[:_MOST_CHARS]  # SQLite takes no surrogates
-    if kind == "bool":
+    if type_name == "bool":
         return bool(value) if value in (0, 1) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not abs(value) < _MOST:  # nor of NaN
         return None
-    return int(value) if kind == "int" else float(value)
+    return int(value) if type_name == "int" else float(value)

@@ -19,7 +19,7 @@ MOST = 1000
 _MOST_BYTES = 64 << 10
 
 
-def leave(place: str, run: PastRun) -> None:
+def queue_run(place: str, run: PastRun) -> None:
     """Have ``run`` wait in the state directory ``place``, whoever has the file.  Takes 0.1 ms.
 
     Raises OSError, also where too many wait.
@@ -35,7 +35,7 @@ def leave(place: str, run: PastRun) -> None:
         directory.close()
 
 
-def is_any_left(place: str) -> bool:
+def has_pending(place: str) -> bool:
     """True where runs wait, or something that is in their place."""
     try:
         return bool(os.listdir(os.path.join(place, FOLDER)))
@@ -45,7 +45,7 @@ def is_any_left(place: str) -> bool:
         return True
 
 
-def waiting(place: str) -> dict[str, PastRun | None]:
+def read_pending(place: str) -> dict[str, PastRun | None]:
     """The runs that wait there, by the names of their files; None for what is none.
 
     What a later release left is not among them.  Raises OSError.
@@ -68,7 +68,7 @@ def waiting(place: str) -> dict[str, PastRun | None]:
     return found
 
 
-def forget(place: str, names: Iterable[str]) -> None:
+def remove_pending(place: str, names: Iterable[str]) -> None:
     """Remove files of runs that were taken in; one that stays is taken in again, as the same."""
     for name in names:
         try:

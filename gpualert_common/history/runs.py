@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "history.sqlite3"
 SCHEMA = 1
-MOST_OF_ONE = 50
+MOST_PER_FINGERPRINT = 50
 """Runs of one fingerprint: more than anybody asks for."""
 MOST = 20_000
 """Runs in all: a year of fifty a day, in some 6 MB."""
@@ -31,7 +31,7 @@ _TABLES = (
     f"CREATE TABLE runs ({COLUMNS[0]} TEXT PRIMARY KEY, {', '.join(COLUMNS[1:])}) WITHOUT ROWID",
     "CREATE INDEX runs_by_fingerprint ON runs (fingerprint, run_id)",
 )
-_KEEP = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(COLUMNS))})"
+_STORE = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(COLUMNS))})"
 _TRIM_ONE = """DELETE FROM runs WHERE run_id IN
     (SELECT run_id FROM runs WHERE fingerprint = ? ORDER BY run_id DESC LIMIT -1 OFFSET ?)"""
 _TRIM_ALL = """DELETE FROM runs WHERE run_id IN
@@ -39,9 +39,9 @@ _TRIM_ALL = """DELETE FROM runs WHERE run_id IN
 _ALL = f"SELECT {', '.join(COLUMNS)} FROM runs"
 _OLDEST_FIRST = f"{_ALL} ORDER BY run_id"
 _BEFORE = f"{_ALL} WHERE fingerprint = ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
-_NEXT = "!"
+_SUCCESSOR = "!"
 """Behind a run id: what sorts next."""
-_AFTER_ALL = "~"
+_LAST = "~"
 """Sorts behind every run id."""
 
 Found = TypeVar("Found")
@@ -71,9 +71,9 @@ class History:
         return self._file.exists
 
     @property
-    def begun(self) -> bool:
+    def is_new(self) -> bool:
         """True when the last call began the file: :func:`.rebuild` then knows what was before."""
-        return self._file.begun
+        return self._file.is_new
 
     def add(self, *runs: PastRun) -> str:
         """Keep these runs, each in the place of what was known of it; returns ``problem``.
@@ -81,33 +81,33 @@ class History:
         While others have the file they wait beside it, for the next call that can take them in.
         """
         try:
-            self._use(lambda connection: _keep(connection, runs))
+            self._use(lambda connection: _store(connection, runs))
         except BusyError as error:
-            self.problem = self._leave(runs, error)
+            self.problem = self._queue(runs, error)
         except HistoryUnavailableError as error:
             self.problem = f"{error}; not kept"
         return self.problem
 
-    def take_in(self) -> str:
+    def import_pending(self) -> str:
         """Keep the runs that wait, as every call does that has the file; returns ``problem``."""
         self._read(lambda _connection: None, None)
         return self.problem
 
-    def of(self, fingerprint: str, before: str = "", most: int = 20) -> list[PastRun]:
+    def find_runs(self, fingerprint: str, before: str = "", most: int = 20) -> list[PastRun]:
         """The runs of a fingerprint, newest first; only those older than the run ``before``."""
-        given = (fingerprint, before or _AFTER_ALL, most)
-        return self._read(lambda connection: list(_runs(connection, _BEFORE, given)), [])
+        given = (fingerprint, before or _LAST, most)
+        return self._read(lambda connection: list(_select(connection, _BEFORE, given)), [])
 
-    def by_run(self) -> dict[str, PastRun]:
+    def read_all(self) -> dict[str, PastRun]:
         """All runs by their ids, oldest first."""
         return self._read(
-            lambda connection: {run.run_id: run for run in _runs(connection, _OLDEST_FIRST)}, {}
+            lambda connection: {run.run_id: run for run in _select(connection, _OLDEST_FIRST)}, {}
         )
 
     def _read(self, work: Callable[[Connection], Found], otherwise: Found) -> Found:
         self.problem = ""
         try:
-            if self.exists or pending.is_any_left(self.place):
+            if self.exists or pending.has_pending(self.place):
                 return self._use(work)
         except HistoryUnavailableError as error:
             self.problem = str(error)
@@ -117,52 +117,52 @@ class History:
         self.problem = ""
 
         def use(connection: Connection) -> Found:
-            self._take_in(connection)
+            self._import_pending(connection)
             return work(connection)
 
         found = self._file.use(use)
-        self.problem = "; ".join(filter(None, (self._file.aside, self.problem)))
+        self.problem = "; ".join(filter(None, (self._file.repair, self.problem)))
         return found
 
-    def _take_in(self, connection: Connection) -> None:
+    def _import_pending(self, connection: Connection) -> None:
         from sqlite3 import OperationalError
 
-        found = pending.waiting(self.place)
+        found = pending.read_pending(self.place)
         if not found:
             return
         try:
-            _keep(connection, [run for run in found.values() if run is not None])
+            _store(connection, [run for run in found.values() if run is not None])
         except OperationalError as error:
             if not is_not_writable(error):
                 raise
             self.problem = f"{self._file.path}: {error}; {len(found)} runs wait to be kept"
             return
-        pending.forget(self.place, found)
+        pending.remove_pending(self.place, found)
 
-    def _leave(self, runs: Sequence[PastRun], why: BusyError) -> str:
+    def _queue(self, runs: Sequence[PastRun], why: BusyError) -> str:
         try:
             for run in runs:
-                pending.leave(self.place, run)
+                pending.queue_run(self.place, run)
         except OSError as error:
             return f"{why}; not kept: {error.strerror or error}"
         return ""
 
 
-def _keep(connection: Connection, runs: Iterable[PastRun]) -> None:
+def _store(connection: Connection, runs: Iterable[PastRun]) -> None:
     rows = [tuple(getattr(run, name) for name in COLUMNS) for run in runs]
     with transaction(connection):
-        connection.executemany(_KEEP, rows)
+        connection.executemany(_STORE, rows)
         for run in runs:  # a damaged page may take a row that nobody finds
-            given = (run.fingerprint, f"{run.run_id}{_NEXT}", 1)
+            given = (run.fingerprint, f"{run.run_id}{_SUCCESSOR}", 1)
             newest = connection.execute(_BEFORE, given).fetchone()
             if newest is None or newest[0] != run.run_id:
                 raise DamagedError("it does not have what was written into it")
         for fingerprint in {run.fingerprint for run in runs}:
-            connection.execute(_TRIM_ONE, (fingerprint, MOST_OF_ONE))
+            connection.execute(_TRIM_ONE, (fingerprint, MOST_PER_FINGERPRINT))
         connection.execute(_TRIM_ALL, (MOST,))
 
 
-def _runs(connection: Connection, query: str, given: Sequence[object] = ()) -> Iterator[PastRun]:
+def _select(connection: Connection, query: str, given: Sequence[object] = ()) -> Iterator[PastRun]:
     for row in connection.execute(query, given):
         try:
             yield PastRun.from_fields(dict(zip(COLUMNS, row, strict=True)))

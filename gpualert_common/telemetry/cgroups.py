@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpualert_common.processes.procfs import read
-from gpualert_common.telemetry.mounts import Mount, mounts
+from gpualert_common.telemetry.mounts import Mount, read_mounts
 
 MEMBERSHIP = "/proc/{}/cgroup"
 
@@ -26,30 +26,30 @@ class CgroupPath:
     path: str
     levels: tuple[str, ...]
 
-    def path_of(self, level: str) -> str:
+    def get_path(self, level: str) -> str:
         """The name of the cgroup at one of its levels."""
         above = self.levels.index(level)
         return self.path if not above else self.path.rsplit("/", above)[0] or "/"
 
 
-def groups_of(pid: int | str) -> dict[str, CgroupPath]:
+def find_cgroups(pid: int | str) -> dict[str, CgroupPath]:
     """The cgroup that each controller counts the process in; those of version 2 under "".
 
     Empty when the process is gone, or no cgroup can be seen from here.
     """
-    trees = [mount for mount in mounts() if mount.kind in ("cgroup", "cgroup2")]
+    trees = [mount for mount in read_mounts() if mount.kind in ("cgroup", "cgroup2")]
     found = {}
     for line in read(MEMBERSHIP.format(pid)).decode("utf-8", "surrogateescape").splitlines():
         _number, controllers, path = line.split(":", 2)
         version = 1 if controllers else 2
         for controller in controllers.split(","):
-            levels = _levels(trees, version, controller, path)
+            levels = _find_levels(trees, version, controller, path)
             if levels:
                 found[controller] = CgroupPath(version, path, levels)
     return found
 
 
-def whereabouts(paths: Iterable[str]) -> dict[str, str]:
+def parse_location(paths: Iterable[str]) -> dict[str, str]:
     """What cgroup paths say of where a process runs: its container, pod, and Slurm job and step."""
     found: dict[str, str] = {}
     for path in paths:
@@ -64,7 +64,7 @@ def whereabouts(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _levels(trees: list[Mount], version: int, controller: str, path: str) -> tuple[str, ...]:
+def _find_levels(trees: list[Mount], version: int, controller: str, path: str) -> tuple[str, ...]:
     """Directories of the cgroup and those above it, as far as a mount shows them.
 
     A container sees a part of the tree, with its own cgroup or one above as the mount's root.

@@ -28,17 +28,17 @@ class IdleProcesses:
         self._windows: dict[tuple[str, _Identity], _Window] = {}
         self._blocked: dict[_Identity, tuple[float, bool]] = {}
 
-    def see(
+    def update(
         self, now: float, working: Mapping[str, ProcessStat], live: Iterable[ProcessStat]
     ) -> Iterator[SourceEvent]:
         """What became clear with this look; ``now`` is of a clock that never jumps.
 
         ``working`` are the processes by name that should use some processor time.
         """
-        yield from self._see_idle(now, working)
-        yield from self._see_blocked(now, live)
+        yield from self._update_idle(now, working)
+        yield from self._update_blocked(now, live)
 
-    def _see_idle(self, now: float, working: Mapping[str, ProcessStat]) -> Iterator[SourceEvent]:
+    def _update_idle(self, now: float, working: Mapping[str, ProcessStat]) -> Iterator[SourceEvent]:
         windows = {}
         for name, one in working.items():
             key = (name, (one.pid, one.start_ticks))
@@ -47,33 +47,33 @@ class IdleProcesses:
             if lasted_s >= WINDOW_S:
                 is_idle = used_s < IDLE_BELOW_CORES * lasted_s
                 if is_idle != window.is_idle:
-                    yield _event(one, name, is_idle, used_s, lasted_s)
+                    yield _make_event(one, name, is_idle, used_s, lasted_s)
                 window = _Window(now, one.cpu_s, is_idle)
             windows[key] = window
         self._windows = windows
 
-    def _see_blocked(self, now: float, live: Iterable[ProcessStat]) -> Iterator[SourceEvent]:
+    def _update_blocked(self, now: float, live: Iterable[ProcessStat]) -> Iterator[SourceEvent]:
         blocked = {}
         for one in live:
             if one.state == "D":
                 key = (one.pid, one.start_ticks)
-                since, is_told = self._blocked.get(key, (now, False))
-                if now - since >= WINDOW_S and not is_told:
-                    is_told = True
-                    fields = {**_place(one), "seconds": round(now - since)}
+                since, is_reported = self._blocked.get(key, (now, False))
+                if now - since >= WINDOW_S and not is_reported:
+                    is_reported = True
+                    fields = {**_read_wait(one), "seconds": round(now - since)}
                     text = (
                         f"process {one.pid} ({one.name}) has been in state D at every look for "
                         f"{now - since:.0f} s: it waits in {fields['waits_in'] or 'the kernel'}"
                     )
                     yield SourceEvent("process_blocked", f"pid:{one.pid}", text, fields)
-                blocked[key] = (since, is_told)
+                blocked[key] = (since, is_reported)
         self._blocked = blocked
 
 
-def _event(
+def _make_event(
     one: ProcessStat, name: str, is_idle: bool, used_s: float, lasted_s: float
 ) -> SourceEvent:
-    fields = {**_place(one), "used_seconds": round(used_s, 2), "seconds": round(lasted_s)}
+    fields = {**_read_wait(one), "used_seconds": round(used_s, 2), "seconds": round(lasted_s)}
     text = (
         f"{name}, process {one.pid} ({one.name}), used {used_s:.1f} s of a core in {lasted_s:.0f} s"
     )
@@ -82,7 +82,7 @@ def _event(
     return SourceEvent("process_idle" if is_idle else "process_busy", name, text, fields)
 
 
-def _place(one: ProcessStat) -> dict[str, Any]:
+def _read_wait(one: ProcessStat) -> dict[str, Any]:
     """Where its main thread waits, as far as the kernel shows it: "" where it does not."""
     place = read(f"/proc/{one.pid}/wchan").decode("utf-8", "replace")
     return {

@@ -15,7 +15,7 @@ from typing import NamedTuple
 RECORD_BYTES = 8192
 """No record is longer; the kernel refuses to hand one out in part."""
 
-KERNEL = 0
+KERNEL_FACILITY = 0
 """The facility of what the kernel itself says."""
 
 _MOST_DIGITS = 20
@@ -32,7 +32,7 @@ class KmsgRecord(NamedTuple):
     text: str
 
 
-def parse(data: bytes) -> KmsgRecord | None:
+def parse_record(data: bytes) -> KmsgRecord | None:
     """The record, None where this is none.  What is not UTF-8 in its text is replaced."""
     head, separator, body = data.partition(b";")
     fields = head.split(b",")
@@ -57,7 +57,7 @@ class KmsgReader:
         self._next: int | None = None
         self.lost = 0
 
-    def records(self) -> Iterator[KmsgRecord]:
+    def read_records(self) -> Iterator[KmsgRecord]:
         """What there is at the moment.  Raises OSError where the log can no longer be read."""
         while True:
             try:
@@ -68,7 +68,7 @@ class KmsgReader:
                 continue  # overwritten under us; the next read has the oldest record that is left
             if not data:
                 return
-            record = parse(data)
+            record = parse_record(data)
             if record is None:
                 continue
             if self._next is not None:

@@ -25,21 +25,21 @@ class Mount:
     options: frozenset[str]
 
 
-def mounts() -> Iterator[Mount]:
+def read_mounts() -> Iterator[Mount]:
     """Every mount, in the order in which they were made."""
     for line in read(MOUNTS).splitlines():
         head, _, tail = line.partition(b" - ")
         before, after = head.split(b" "), tail.split(b" ")
         if len(before) < 5 or len(after) < 3:
             continue
-        root, point, kind, device = (_text(one) for one in (*before[3:5], *after[:2]))
-        yield Mount(root, point, kind, device, frozenset(_text(after[2]).split(",")))
+        root, point, kind, device = (_unescape(one) for one in (*before[3:5], *after[:2]))
+        yield Mount(root, point, kind, device, frozenset(_unescape(after[2]).split(",")))
 
 
-def mount_of(path: str) -> dict[str, str]:
+def find_mount(path: str) -> dict[str, str]:
     """Type, device and place of what is mounted at a path without links; empty if unknown."""
     best: Mount | None = None
-    for mount in mounts():
+    for mount in read_mounts():
         inside = f"{path}/".startswith(f"{mount.point.rstrip('/')}/")
         if inside and (best is None or len(mount.point) >= len(best.point)):
             best = mount  # of two in one place the later one is seen
@@ -48,5 +48,5 @@ def mount_of(path: str) -> dict[str, str]:
     return {"type": best.kind, "device": best.device, "mounted_at": best.point}
 
 
-def _text(field: bytes) -> str:
+def _unescape(field: bytes) -> str:
     return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), field))

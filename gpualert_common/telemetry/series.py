@@ -15,9 +15,9 @@ from gpualert_common.telemetry.source import (
     ObservedRun,
     SourceEvent,
     SourceUnavailableError,
-    source_class,
+    load_source_class,
 )
-from gpualert_common.telemetry.storage import TELEMETRY, decode
+from gpualert_common.telemetry.storage import TELEMETRY, decode_line
 
 _MOST_LINE_BYTES = 4 << 20
 
@@ -26,7 +26,7 @@ _MOST_LINE_BYTES = 4 << 20
 class Series:
     """One number of one thing over time: ``at`` in seconds since the epoch, in order.
 
-    Where several looks were merged ``low`` and ``high`` are the extremes between this time and the
+    Where several samples were merged ``low`` and ``high`` are the extremes between this time and the
     one before, and ``value`` the mean of a gauge or the last of a counter; else all are the same.
     """
 
@@ -102,12 +102,12 @@ class Telemetry:
     """
 
     def __init__(self) -> None:
-        self._forget()
+        self._reset()
 
-    def _forget(self, inode: int = -1) -> None:
+    def _reset(self, inode: int = -1) -> None:
         self.sources: dict[str, SourceAvailability] = {}
         self.events: list[TelemetryEvent] = []
-        self.looks = 0
+        self.sample_count = 0
         self._columns: dict[str, list[str]] = {}
         self._series: dict[tuple[str, str], tuple[array[float], ...]] = {}
         self._inode = inode
@@ -122,22 +122,22 @@ class Telemetry:
         with file:
             inode = os.fstat(file.fileno()).st_ino
             if inode != self._inode:
-                self._forget(inode)
+                self._reset(inode)
             file.seek(self._offset)
             while line := file.readline(_MOST_LINE_BYTES):
                 if not line.endswith(b"\n"):
                     break  # it is being written
                 self._offset += len(line)
-                value = decode(line)
+                value = decode_line(line)
                 if value is not None:
-                    self._take(value)
+                    self._read_line(value)
 
     def add(self, source: SourceAvailability, events: Iterable[TelemetryEvent]) -> None:
         """Take in what was seen without being written down."""
         self.sources[source.name] = source
         self.events += events
 
-    def things(self, kind: str) -> list[str]:
+    def list_entities(self, kind: str) -> list[str]:
         """What numbers there are of, such as every "gpu:0" of kind "gpu", in order."""
         found = (of for of in self._columns if of.partition(":")[0] == kind)
         return sorted(found, key=lambda of: (len(of), of))
@@ -146,14 +146,14 @@ class Telemetry:
         """One number over time; an empty series where it was never seen."""
         return Series(*self._series.get((of, name), ()))
 
-    def happened(self, *what: str) -> list[TelemetryEvent]:
+    def find_events(self, *what: str) -> list[TelemetryEvent]:
         """The events of these kinds, in order."""
         return sorted((one for one in self.events if one.what in what), key=lambda one: one.at)
 
-    def _take(self, line: Mapping[str, Any]) -> None:
+    def _read_line(self, line: Mapping[str, Any]) -> None:
         try:
             if "rows" in line:
-                self._take_look(line)
+                self._read_sample(line)
             elif "columns" in line:
                 self._columns.update(line["columns"])
             elif "source" in line:
@@ -164,11 +164,11 @@ class Telemetry:
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
             return  # of a release that writes more, or nobody's
 
-    def _take_look(self, look: Mapping[str, Any]) -> None:
-        at = float(look["at"])
-        self.looks += int(look["n"])
-        for of, row in look["rows"].items():
-            lows, highs = look.get("low", {}).get(of, row), look.get("high", {}).get(of, row)
+    def _read_sample(self, sample: Mapping[str, Any]) -> None:
+        at = float(sample["at"])
+        self.sample_count += int(sample["n"])
+        for of, row in sample["rows"].items():
+            lows, highs = sample.get("low", {}).get(of, row), sample.get("high", {}).get(of, row)
             names = self._columns.get(of, ())
             for name, value, low, high in zip(names, row, lows, highs, strict=False):
                 if value is None:
@@ -182,10 +182,10 @@ class Telemetry:
                     one.append(number)
 
 
-def look_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
+def sample_once(name: str, run: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
     """What a source has to tell of a run at this moment, its numbers left out."""
     try:
-        opened = source_class(name)(subject)
+        opened = load_source_class(name)(run)
     except SourceUnavailableError as error:
         return SourceAvailability(name, available=False, why=error.why, remedy=error.remedy), []
     try:
@@ -194,7 +194,7 @@ def look_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list
             TelemetryEvent(
                 one.what, one.of, name, now if one.at is None else one.at, one.text, one.fields
             )
-            for one in opened.look()
+            for one in opened.sample()
             if isinstance(one, SourceEvent)
         ]
     finally:

@@ -34,14 +34,14 @@ class SourceUnavailableError(Exception):
 class ObservedRun:
     """The run that is looked at.
 
-    ``pid`` is the leader's, ``mark`` the name of the variable that every process of the run carries
+    ``pid`` is the leader's, ``marker`` the name of the variable that every process of the run carries
     (:func:`gpualert_common.processes.marker.run_marker`), ``started_at`` when its record was made,
     just before the launch, in seconds since the epoch, ``logs`` the absolute paths of its logs.
     """
 
     run_id: str
     pid: int
-    mark: str
+    marker: str
     started_at: float
     record_path: str
     cwd: str | None = None
@@ -81,7 +81,7 @@ class Source(ABC):
     """Which families it decides or supports, and by what, in a sentence for ``gpualert doctor``."""
 
     @abstractmethod
-    def __init__(self, subject: ObservedRun | None) -> None:
+    def __init__(self, run: ObservedRun | None) -> None:
         """Open it; None only to see whether it can be had, for ``gpualert doctor``.
 
         Raises UnavailableError.
@@ -93,7 +93,7 @@ class Source(ABC):
         return {}
 
     @abstractmethod
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """What is to be seen now; called every ``PERIOD_S``, and once more after the run's end."""
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
@@ -108,12 +108,12 @@ def round_counter_s(seconds: float) -> float:
     return round(seconds, 2) if seconds < _EXACT_BELOW_S else int(seconds)
 
 
-def source_names() -> list[str]:
+def list_sources() -> list[str]:
     """Return the names of all evidence sources."""
     return plugin_names(_SOURCES)
 
 
-def source_class(name: str) -> type[Source]:
+def load_source_class(name: str) -> type[Source]:
     """Return the evidence source called *name*.  Every exception of its import passes through."""
     found: type[Source] = load_plugin(_SOURCES, name).SOURCE
     return found

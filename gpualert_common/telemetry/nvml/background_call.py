@@ -8,51 +8,51 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class BackgroundCall(Generic[Answer]):
-    """A thread that does one thing whenever it is asked to, for one who can do without an answer.
+class BackgroundCall(Generic[Result]):
+    """A thread that does one thing whenever it is asked to, for one who can do without an result.
 
     A call into a driver that hangs cannot be ended, not even by a signal; the thread is then left
     to itself, and goes with the process.
     """
 
-    def __init__(self, work: Callable[[], Answer], name: str) -> None:
+    def __init__(self, work: Callable[[], Result], name: str) -> None:
         self._work = work
-        self._asked: SimpleQueue[bool] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | Exception] = SimpleQueue()
-        self.asked_at: float | None = None
+        self._requests: SimpleQueue[bool] = SimpleQueue()
+        self._results: SimpleQueue[Result | Exception] = SimpleQueue()
+        self.requested_at: float | None = None
         """When it was asked for what it has not answered yet, by ``time.monotonic``."""
-        threading.Thread(target=self._answer, name=name, daemon=True).start()
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
 
-    def ask(self) -> None:
-        """Ask for an answer, unless one is still owed."""
-        if self.asked_at is None:
-            self.asked_at = time.monotonic()
-            self._asked.put(True)
+    def request(self) -> None:
+        """Ask for an result, unless one is still owed."""
+        if self.requested_at is None:
+            self.requested_at = time.monotonic()
+            self._requests.put(True)
 
-    def wait(self, deadline: float) -> Answer:
-        """The answer to the last question; raises what the work raised.
+    def wait(self, deadline: float) -> Result:
+        """The result to the last question; raises what the work raised.
 
         Raises TimeoutError when it is not there by ``deadline``, which is of ``time.monotonic``.
         """
         try:
-            answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            result = self._results.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             raise TimeoutError from None
-        self.asked_at = None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        self.requested_at = None
+        if isinstance(result, Exception):
+            raise result
+        return result
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Let the thread go, at once or when its call comes back."""
-        self._asked.put(False)
+        self._requests.put(False)
 
-    def _answer(self) -> None:
-        while self._asked.get():
+    def _serve(self) -> None:
+        while self._requests.get():
             try:
-                self._answers.put(self._work())
-            except Exception as error:  # noqa: BLE001 - raised again where the answer is awaited
-                self._answers.put(error)
+                self._results.put(self._work())
+            except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
+                self._results.put(error)

@@ -9,11 +9,11 @@ from typing import Any
 from gpualert_common.telemetry.source import SourceUnavailableError
 
 _LIBRARY = "libnvidia-ml.so.1"
-"""The name by which the binding loads it, too."""
+"""The name by which the load_binding loads it, too."""
 
 LIBRARY_NOT_FOUND = 12
 
-_REFUSED = {
+_OPEN_ERRORS = {
     4: (
         "no permission to use the GPUs",
         "let this user read and write /dev/nvidia*, also by the device rules of its cgroup",
@@ -39,7 +39,7 @@ _REFUSED = {
 """Why NVML does not open, and what helps, by its error code."""
 
 
-def binding() -> Any:
+def load_binding() -> Any:
     """The module of nvidia-ml-py.  Raises UnavailableError.
 
     It takes 20 ms to import, which a machine without a driver is spared.
@@ -47,7 +47,7 @@ def binding() -> Any:
     try:
         CDLL(_LIBRARY)
     except OSError:
-        raise SourceUnavailableError(*_REFUSED[LIBRARY_NOT_FOUND]) from None
+        raise SourceUnavailableError(*_OPEN_ERRORS[LIBRARY_NOT_FOUND]) from None
     try:
         return import_module("pynvml")
     except ImportError:
@@ -61,12 +61,12 @@ def open_library(nvml: Any) -> int:
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        raise unavailable(error) from None
+        raise make_unavailable_error(error) from None
     try:
         count = int(nvml.nvmlDeviceGetCount())
     except nvml.NVMLError as error:
         nvml.nvmlShutdown()
-        raise unavailable(error) from None
+        raise make_unavailable_error(error) from None
     if not count:
         nvml.nvmlShutdown()
         raise SourceUnavailableError(
@@ -75,7 +75,7 @@ def open_library(nvml: Any) -> int:
     return count
 
 
-def unavailable(error: Any) -> SourceUnavailableError:
+def make_unavailable_error(error: Any) -> SourceUnavailableError:
     """What to say of an NVMLError that leaves nothing to look at."""
-    why, remedy = _REFUSED.get(error.value, (f"NVML does not open: {error}", ""))
+    why, remedy = _OPEN_ERRORS.get(error.value, (f"NVML does not open: {error}", ""))
     return SourceUnavailableError(why, remedy)

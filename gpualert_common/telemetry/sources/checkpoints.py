@@ -26,16 +26,16 @@ from gpualert_common.telemetry.source import (
 
 MOST_ENTRIES = 2000
 MOST_FOLDERS = 8
-MOST_TOLD = 5
+MOST_LISTED = 5
 
-_READ = re.compile(r"(?:.+_)?(?:resume|restore|load|continue|init|ckpt|checkpoint)(?:_.+)?")
+_INPUT_OPTION = re.compile(r"(?:.+_)?(?:resume|restore|load|continue|init|ckpt|checkpoint)(?:_.+)?")
 """Options that may name a checkpoint to go on from."""
-_WRITTEN = re.compile(
+_OUTPUT_OPTION = re.compile(
     r"(?:.+_)?(?:out|outputs?|save|saved?|work|logging|default_root|checkpoints?|ckpts?|results?)"
     r"(?:_?(?:dir|directory|folder|path|root))?|(?:out|save|work)dir"
 )
 """Options that may name the folder that checkpoints are written to."""
-_CHECKPOINT = re.compile(
+_CHECKPOINT_NAME = re.compile(
     r"(?i)(?:.*[-_=])?(?:checkpoint|ckpt|iter|step|global_?step|epoch|last|latest|snapshot)"
     r"[-_=]?(\d{1,9})?(?:[-_=.].*)?\.(?:pth?|ckpt|tar|safetensors|keras|h5|distcp)"
     r"|(?:checkpoint|ckpt|iter|step|global_?step|epoch)[-_=]?(\d{1,9})"
@@ -50,19 +50,19 @@ class Checkpoints(Source):
 
     decides = "E2 by checkpoints that a run passed over"
 
-    def __init__(self, subject: ObservedRun | None) -> None:
-        if subject is None:
+    def __init__(self, run: ObservedRun | None) -> None:
+        if run is None:
             self._facts: Mapping[str, Any] = {}
             return
-        command, cwd = _launched(subject)
-        self._facts = survey(command, cwd, subject.started_at)
+        command, cwd = _read_launch(run)
+        self._facts = find_checkpoints(command, cwd, run.started_at)
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """What was there."""
         return self._facts
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """Nothing: what was there before does not change."""
         return ()
 
@@ -70,49 +70,51 @@ class Checkpoints(Source):
 SOURCE: type[Source] = Checkpoints
 
 
-def survey(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
+def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
     """The facts, of what was written *before* that time; paths in them are as the command's."""
     options = list(parse_options(command))
-    read = [value for name, value in options if _READ.fullmatch(name) and _is_path(value)]
-    written = [value for name, value in options if _WRITTEN.fullmatch(name) and _is_path(value)]
+    read = [value for name, value in options if _INPUT_OPTION.fullmatch(name) and _is_path(value)]
+    written = [
+        value for name, value in options if _OUTPUT_OPTION.fullmatch(name) and _is_path(value)
+    ]
     found = [
         one
         for folder in dict.fromkeys(written[:MOST_FOLDERS])
-        for one in _checkpoints(folder, cwd, before)
+        for one in _scan_checkpoints(folder, cwd, before)
     ]
     found.sort(key=lambda one: one["written_at"], reverse=True)
-    named = {path: _was_there(os.path.join(cwd, path), before) for path in read[:MOST_FOLDERS]}
-    return {"named": named, "before": found[:MOST_TOLD]}
+    named = {path: _is_older(os.path.join(cwd, path), before) for path in read[:MOST_FOLDERS]}
+    return {"named": named, "before": found[:MOST_LISTED]}
 
 
-def _launched(subject: ObservedRun) -> tuple[Sequence[str], str]:
+def _read_launch(run: ObservedRun) -> tuple[Sequence[str], str]:
     try:
-        spec = Record.open(subject.record_path).spec
+        spec = Record.open(run.record_path).spec
     except RecordError as error:
         raise SourceUnavailableError(f"the launch record cannot be read: {error}") from None
     command = [str(word) for word in spec.get("command") or ()]
-    return command, spec.get("cwd") or read_cwd(subject.pid) or "/"
+    return command, spec.get("cwd") or read_cwd(run.pid) or "/"
 
 
 def _is_path(value: str) -> bool:
     return bool(value) and "://" not in value and "\0" not in value
 
 
-def _was_there(path: str, before: float) -> bool:
+def _is_older(path: str, before: float) -> bool:
     """True for a file or folder that is older; a folder counts by what is in it."""
     try:
         if os.path.isdir(path):
-            return any(_age(entry) < before for entry in _entries(path))
+            return any(_read_mtime(entry) < before for entry in _scan_entries(path))
         return os.stat(path).st_mtime < before
     except OSError:
         return False
 
 
-def _checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str, Any]]:
+def _scan_checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str, Any]]:
     try:
-        for entry in _entries(os.path.join(cwd, folder)):
-            match = _CHECKPOINT.fullmatch(entry.name)
-            if match is not None and (written_at := _age(entry)) < before:
+        for entry in _scan_entries(os.path.join(cwd, folder)):
+            match = _CHECKPOINT_NAME.fullmatch(entry.name)
+            if match is not None and (written_at := _read_mtime(entry)) < before:
                 step = match[1] or match[2]
                 path = os.path.join(folder, entry.name)
                 yield {"path": path, "step": int(step) if step else None, "written_at": written_at}
@@ -120,12 +122,12 @@ def _checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str, Any
         return  # there is none yet
 
 
-def _entries(path: str) -> Iterator[os.DirEntry[str]]:
+def _scan_entries(path: str) -> Iterator[os.DirEntry[str]]:
     with os.scandir(path) as entries:
         yield from islice(entries, MOST_ENTRIES)
 
 
-def _age(entry: os.DirEntry[str]) -> float:
+def _read_mtime(entry: os.DirEntry[str]) -> float:
     try:
         return entry.stat().st_mtime
     except OSError:

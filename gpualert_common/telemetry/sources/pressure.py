@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Iterable
 
-from gpualert_common.telemetry.cgroups import groups_of
+from gpualert_common.telemetry.cgroups import find_cgroups
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
@@ -37,26 +37,26 @@ class Pressure(Source):
         "supports A2, C3 and D1 by the time in which tasks waited for memory, disks, processors"
     )
 
-    def __init__(self, subject: ObservedRun | None) -> None:
+    def __init__(self, run: ObservedRun | None) -> None:
         try:
-            _stalls(os.path.join(HOST, "memory"))
+            _read_stalls(os.path.join(HOST, "memory"))
         except OSError as error:
-            off = error.errno == errno.EOPNOTSUPP
-            why = "switched off" if off else error.strerror
+            is_off = error.errno == errno.EOPNOTSUPP
+            why = "switched off" if is_off else error.strerror
             raise SourceUnavailableError(f"{HOST} cannot be read: {why}", _REMEDY) from None
-        group = groups_of("self" if subject is None else subject.pid).get("")
-        self._places = {"host": [os.path.join(HOST, name) for name in _RESOURCES]}
+        group = find_cgroups("self" if run is None else run.pid).get("")
+        self._files = {"host": [os.path.join(HOST, name) for name in _RESOURCES]}
         if group is not None and group.path != "/":  # that of all is the host's
             files = [os.path.join(group.levels[0], f"{name}.pressure") for name in _RESOURCES]
-            self._places["cgroup"] = files
+            self._files["cgroup"] = files
 
-    def look(self) -> Iterable[Sample]:
+    def sample(self) -> Iterable[Sample]:
         """The stalls of now."""
-        for of, files in self._places.items():
+        for of, files in self._files.items():
             values: dict[str, float] = {}
             for name, path in zip(_RESOURCES, files, strict=True):
                 try:
-                    found = _stalls(path)
+                    found = _read_stalls(path)
                 except OSError:
                     continue  # the group is gone, or has none of this kind
                 values |= {f"{name}_{kind}": value for kind, value in found.items()}
@@ -67,7 +67,7 @@ class Pressure(Source):
 SOURCE: type[Source] = Pressure
 
 
-def _stalls(path: str) -> dict[str, float]:
+def _read_stalls(path: str) -> dict[str, float]:
     """ "some" and "full" of a file such as ``some avg10=1.50 avg60=0.00 avg300=0.00 total=98765``.
 
     The total is in microseconds.  Raises OSError.

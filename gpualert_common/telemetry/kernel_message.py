@@ -10,7 +10,7 @@ from gpualert_common.regex import compile_text
 
 TEXT_CHARS = 500
 
-_NUMBERS = frozenset(
+_NUMBER_GROUPS = frozenset(
     ("count", "cpu", "injected", "limit", "link", "pid", "seconds", "sector", "sxid", "uid", "xid")
 )
 
@@ -41,19 +41,19 @@ class KernelPattern:
         self._about = about
         self._fixed = fixed
 
-    def message(self, text: str) -> KernelMessage | None:
+    def parse(self, text: str) -> KernelMessage | None:
         """What *text* says, None where it is not of this form."""
         if self.literal not in text:
             return None
         match = self._regex.search(text)
         if match is None:
             return None
-        found = {**self._fixed, **typed(match.groupdict())}
+        found = {**self._fixed, **convert_groups(match.groupdict())}
         of = f"{self._about}:{found[self._about]}" if self._about in found else "host"
         return KernelMessage(self.what, of, text[:TEXT_CHARS], found)
 
 
-def typed(groups: Mapping[str, str | None]) -> dict[str, Any]:
+def convert_groups(groups: Mapping[str, str | None]) -> dict[str, Any]:
     """The groups that matched: numbers, and a PCI address in lower case without its function."""
     fields: dict[str, Any] = {}
     for name, value in groups.items():
@@ -62,5 +62,5 @@ def typed(groups: Mapping[str, str | None]) -> dict[str, Any]:
         if name == "pci":
             fields[name] = value.lower().partition(".")[0]
         else:
-            fields[name] = int(value) if name in _NUMBERS and value.isdigit() else value
+            fields[name] = int(value) if name in _NUMBER_GROUPS and value.isdigit() else value
     return fields
