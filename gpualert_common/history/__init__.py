@@ -1,8 +1,8 @@
-"""What ran before: one row per ended run in a file beside the records, found by its command.
+"""History of runs: one row for each ended run, in a file of the state directory, by its command.
 
-``<state dir>/history.sqlite3`` outlives the records that it was filled from, and can be filled from
-them again.  Nothing waits for it: whoever finds it locked for :data:`~.database.DEADLINE_S` leaves
-the row in ``history.waiting/``, from where the next one takes it in.
+``<state dir>/history.sqlite3`` outlives the records and can be rebuilt from them.  No caller waits
+for it: if the file is locked for :data:`~.database.DEADLINE_S`, the row goes to
+``history.waiting/`` and the next caller imports it.
 """
 
 from gpualert_common.history.baseline import Baseline, Spread, compute_baseline

@@ -1,4 +1,4 @@
-"""What is usual for a command, by the runs of it that went well."""
+"""Baseline of a command: the usual values of its successful runs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from gpualert_common.history.past_run import PastRun
 
 MINIMUM_RUNS = 3
-"""The median of fewer is moved by any one of them."""
+"""A single run moves the median of fewer."""
 _UNUSUAL = 3 * 1.4826
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The median of ``count`` values, and ``mad``, the median of their distances from it.
+    """The median of ``count`` values, and ``mad``, their median absolute deviation.
 
-    Of values that are normally distributed 1.4826 times the latter is the standard deviation.
+    For a normal distribution the standard deviation is 1.4826 times ``mad``.
     """
 
     median: float
@@ -25,21 +25,21 @@ class Spread:
 
     @property
     def low(self) -> float:
-        """What lies below it is unusual: three standard deviations from the median."""
+        """The lower bound of usual values: three standard deviations below the median."""
         return self.median - _UNUSUAL * self.mad
 
     @property
     def high(self) -> float:
-        """What lies above it is unusual."""
+        """The upper bound of usual values: three standard deviations above the median."""
         return self.median + _UNUSUAL * self.mad
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is usual; None where fewer than :data:`MINIMUM_RUNS` of ``runs`` tell.
+    """The usual values; None where fewer than :data:`MINIMUM_RUNS` of ``runs`` have the value.
 
-    ``throughput`` is in ``throughput_unit``, that of the newest run.  A run that was
-    resumed says nothing of ``steps`` and ``duration_s``: it did a part of the work.
+    ``throughput`` is in ``throughput_unit``, that of the newest run.  A resumed run is excluded
+    from ``steps`` and ``duration_s``, because it did only a part of the work.
     """
 
     runs: int
@@ -53,9 +53,9 @@ class Baseline:
 
 
 def compute_baseline(runs: Iterable[PastRun], least: int = MINIMUM_RUNS) -> Baseline | None:
-    """What is usual among the runs that completed well; None when they are fewer than ``least``.
+    """Return the baseline of the successful runs; None if they are fewer than ``least``.
 
-    ``runs`` are of one command, newest first, as :meth:`.History.of` gives them.
+    ``runs`` are of one command, newest first, as :meth:`.History.find_runs` returns them.
     """
     healthy = [run for run in runs if run.is_healthy]
     if len(healthy) < least:
@@ -85,7 +85,7 @@ def _spread(runs: Sequence[PastRun], of: Callable[[PastRun], float | None]) -> S
 
 
 def _median(values: Sequence[float]) -> float:
-    """As :func:`statistics.median`, whose import takes longer than everything here."""
+    """Return the same as :func:`statistics.median`, whose import takes longer than all of this."""
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

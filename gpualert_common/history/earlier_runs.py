@@ -1,4 +1,4 @@
-"""The runs before one: of the same training, and not its own attempts."""
+"""Earlier runs of the same training, except other attempts at the same task."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from gpualert_common.history.past_run import PastRun, compute_run_fingerprint, c
 from gpualert_common.history.runs import MOST_PER_FINGERPRINT, History
 
 NEWEST = 20
-"""So many runs that went well: what was usual a year ago may not be any more."""
+"""Number of successful runs: older ones may no longer be typical."""
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """The newest runs of a training before one that went well, newest first, and what kept us from
-    reading them.
-    """
+    """The newest successful runs of a training before one run, newest first, and the problem that
+    prevented reading them."""
 
     runs: tuple[PastRun, ...] = ()
     problem: str = ""
 
 
 def find_earlier_runs(record_path: str, launch_record: Mapping[str, Any]) -> EarlierRuns:
-    """What ran before the run of this record and launch record.  Never raises; some milliseconds,
-    at most :data:`~.database.DEADLINE_S` where others have the file.
+    """Return the earlier runs of the training of this record.  Never raises.
+
+    Takes some milliseconds, and at most :data:`~.database.DEADLINE_S` if others hold the file.
     """
     fingerprint = compute_run_fingerprint(launch_record)
     if fingerprint is None:

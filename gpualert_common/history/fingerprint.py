@@ -54,7 +54,7 @@ _OUTPUT = re.compile(
     r"_(?:dir|directory|folder|root|path|file|prefix)"
 )
 _OUTPUT_WHOLE = re.compile(r"name|tag|date|day|timestamp|hydra\.(?:run|sweep)\.dir")
-"""Behind a dot the former are of whatever stands before it, such as a dataset."""
+"""Not behind a dot: there ``name`` and the like belong to something else, such as a dataset."""
 
 _NUMBER = re.compile(r"[+-]?\d+")
 _CHECKPOINT = re.compile(
@@ -75,13 +75,13 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _UNIQUE_PATTERNS = [
     re.compile(rf"{_START}{_AIRFLOW}{_TIMESTAMP}(?:_[0-9A-Za-z]{{8}})?{_END}"),
     re.compile(rf"(?<!\d){_TIMESTAMP}{_END}"),
-    re.compile(rf"{_START}{_MONTH}\d\d?_\d\d-\d\d-\d\d{_END}"),  # TensorBoard's own
+    re.compile(rf"{_START}{_MONTH}\d\d?_\d\d-\d\d-\d\d{_END}"),  # TensorBoard's folders
     re.compile(rf"{_START}[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}{_END}"),
     re.compile(r"(?<=/tmp/)[a-z]{0,12}tmp(?:[a-z0-9]\w{7}|\.[0-9A-Za-z]{10})(?!\w)"),
     re.compile(r"(?<![^/])(?:airflowtmp[a-z0-9_]{8}|tmp[a-z0-9_]{8}prefect)(?!\w)"),
-    re.compile(r"(?<![^/])tmp(?=[a-z_]*\d)[a-z0-9_]{8}(?=\.sh$)"),  # Airflow's, of a template
+    re.compile(r"(?<![^/])tmp(?=[a-z_]*\d)[a-z0-9_]{8}(?=\.sh$)"),  # Airflow's templated scripts
 ]
-"""What no two runs share, wherever it stands."""
+"""Texts that no two runs share, wherever they occur."""
 _OUTPUT_PATTERNS = [
     *_UNIQUE_PATTERNS,
     re.compile(rf"{_START}{_DATE}(?:[-_T]\d{{4}})?{_END}"),
@@ -91,7 +91,7 @@ _OUTPUT_PATTERNS = [
     re.compile(rf"{_START}(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,40}}{_END}"),
     re.compile(rf"(?i){_START}(?:version|attempt|try|retry|restart|job|slurm|pid)[-_.]?\d+{_END}"),
 ]
-"""What also changes in the names of outputs; elsewhere it may be data, or a size."""
+"""Texts that also change in names of outputs; elsewhere they may be data or sizes."""
 _REPEATED_STARS = re.compile(r"\*(?:[-_./:]*\*)+")
 
 _WRITE_WORDS = (">", ">>", "&>", "&>>", "tee")
@@ -100,7 +100,7 @@ _FLAG = re.compile(r"--?([A-Za-z][\w.-]*)")
 
 
 def compute_fingerprint(command: Sequence[str], cwd: str | None, name: str | None) -> str:
-    """32 hexadecimal digits, the same for every run of one training: see the module."""
+    """Return 32 hexadecimal digits, equal for all runs of one training: see the module."""
     known = [
         list(_reduce_words(command)),
         _replace_patterns(_UNIQUE_PATTERNS, os.path.normpath(cwd)) if cwd else "",
@@ -110,7 +110,7 @@ def compute_fingerprint(command: Sequence[str], cwd: str | None, name: str | Non
 
 
 def _reduce_words(command: Sequence[str]) -> Iterator[str | list[Any]]:
-    """What is left of the words; a list stands for those of a shell's script."""
+    """Yield the words without their changing parts; a list holds those of a shell's script."""
     words = list(reversed(command))
     patterns, is_shell = _UNIQUE_PATTERNS, False
     while words:
@@ -146,13 +146,13 @@ def _is_resuming(key: str) -> bool:
 
 
 def _is_dropped(key: str, value: str) -> bool:
-    """True where an option with this value makes no other training."""
+    """Return whether an option with this value does not change the training."""
     key = _get_last_part(key)
     if _SEED_OR_PORT.fullmatch(key):
         return _NUMBER.fullmatch(value) is not None
     if _IDS.fullmatch(key):
         return not value.startswith("-")
-    if key in ("dist_url", "init_method"):  # the latter may also say how weights begin
+    if key in ("dist_url", "init_method"):  # the latter may also be a method for weights
         return "://" in value
     if key == "init_from":
         return value in ("resume", "scratch")

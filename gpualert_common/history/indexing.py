@@ -1,4 +1,4 @@
-"""From records to the history: one that has just ended, or all of them where the file was lost."""
+"""Import of records into the history: of one run that has ended, or of all runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpualert_common.record import EXIT, Record
 from gpualert_common.record_locations import RUNS
 
 _BATCH_RUNS = 500
-"""Rows of one transaction: it takes some 20 ms, for which others wait."""
+"""Rows in one transaction: it takes some 20 ms, in which other processes wait."""
 _REBUILD_DEADLINE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexResult:
-    """How many runs were added, how many records were not looked at, and what went wrong."""
+    """Number of runs added, number of records not read, and the problem, if any."""
 
     added: int
     left: int = 0
@@ -29,9 +29,9 @@ class IndexResult:
 
 
 def index_run(record: Record) -> str:
-    """Put a run that has ended into the history beside its record; returns what went wrong.
+    """Add a run that has ended to the history of its state directory; return the problem, if any.
 
-    Nothing is done for one that has not ended.  Never raises.
+    Does nothing for a run in progress.  Never raises.
     """
     place = os.path.dirname(os.path.dirname(record.path))
     try:
@@ -44,10 +44,10 @@ def index_run(record: Record) -> str:
 
 
 def import_pending(place: str) -> str:
-    """Take in the runs that wait in state directory ``place``; returns what went wrong.
+    """Import the pending runs of state directory ``place``; return the problem, if any.
 
-    Where there was no file yet the records there fill it, as far as two seconds reach.  Some 10 ms
-    otherwise, for the disk.  Never raises.
+    If the file is new, also import the records there, for at most two seconds.  Otherwise takes
+    some 10 ms, for the disk.  Never raises.
     """
     history = History.open(place)
     problem = history.import_pending()
@@ -60,8 +60,8 @@ def import_pending(place: str) -> str:
 def rebuild(place: str, *, deadline_s: float | None = None) -> IndexResult:
     """Fill the history in state directory ``place`` from the records there, newest first.
 
-    What it knows stays as it is.  Records that are damaged or somebody else's are passed over, and
-    those of runs that go on.  Never raises.
+    Existing rows do not change.  Records that are damaged, of another user, or of runs in progress
+    are skipped.  Never raises.
     """
     until = math.inf if deadline_s is None else _now() + deadline_s
     history = History.open(place)
@@ -100,7 +100,7 @@ def _read_run(path: str) -> PastRun | None:
 
 
 def _make_run(record: Record) -> PastRun | None:
-    """Raises RecordError."""
+    """Return the row of a record; None if the run has not ended.  Raises RecordError."""
     ending = record.read_json(EXIT)
     if ending is None:
         return None

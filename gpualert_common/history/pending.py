@@ -1,4 +1,4 @@
-"""Runs that wait to be taken into the history: one file each, written whole and without a lock."""
+"""Runs that wait for import into the history: one file each, written atomically without a lock."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from gpualert_common.spec import SCHEMA
 
 FOLDER = "history.waiting"
 MOST = 1000
-"""More wait only where nobody can take them in; the records still have them."""
+"""More runs wait only if nobody can import them; the records still exist."""
 _MOST_BYTES = 64 << 10
 
 
 def queue_run(place: str, run: PastRun) -> None:
-    """Have ``run`` wait in the state directory ``place``, whoever has the file.  Takes 0.1 ms.
+    """Queue ``run`` in the state directory ``place``, without a lock.  Takes 0.1 ms.
 
-    Raises OSError, also where too many wait.
+    Raises OSError, also if too many runs wait.
     """
     folder = os.path.join(place, FOLDER)
     make_directory(folder)
     directory = Directory(folder, open_directory(folder))
     try:
         if len(os.listdir(folder)) >= MOST:
-            raise OSError(f"{MOST} runs wait in {folder} and are not taken in")
+            raise OSError(f"{MOST} runs wait in {folder} and are not imported")
         directory.write_json(f"{run.run_id}.json", {"schema": SCHEMA, **encode(run)})
     finally:
         directory.close()
 
 
 def has_pending(place: str) -> bool:
-    """True where runs wait, or something that is in their place."""
+    """Return whether runs wait, or the folder cannot be read."""
     try:
         return bool(os.listdir(os.path.join(place, FOLDER)))
     except FileNotFoundError:
@@ -46,9 +46,9 @@ def has_pending(place: str) -> bool:
 
 
 def read_pending(place: str) -> dict[str, PastRun | None]:
-    """The runs that wait there, by the names of their files; None for what is none.
+    """Return the waiting runs by file name; None for a file that holds no run.
 
-    What a later release left is not among them.  Raises OSError.
+    Files of a later release are left out.  Raises OSError.
     """
     folder = os.path.join(place, FOLDER)
     try:
@@ -69,7 +69,7 @@ def read_pending(place: str) -> dict[str, PastRun | None]:
 
 
 def remove_pending(place: str, names: Iterable[str]) -> None:
-    """Remove files of runs that were taken in; one that stays is taken in again, as the same."""
+    """Remove the files of imported runs; a file that stays is imported again, as the same run."""
     for name in names:
         try:
             os.unlink(os.path.join(place, FOLDER, name))

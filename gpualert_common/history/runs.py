@@ -1,4 +1,4 @@
-"""The runs that the history keeps, and how they are found again."""
+"""Runs in the history, and queries for them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 NAME = "history.sqlite3"
 SCHEMA = 1
 MOST_PER_FINGERPRINT = 50
-"""Runs of one fingerprint: more than anybody asks for."""
+"""Runs of one fingerprint: more than any caller needs."""
 MOST = 20_000
-"""Runs in all: a year of fifty a day, in some 6 MB."""
+"""Runs in all: a year with fifty a day, in some 6 MB."""
 
 _APPLICATION = int.from_bytes(b"gpua", "big")
 _TABLES = (
@@ -40,19 +40,19 @@ _ALL = f"SELECT {', '.join(COLUMNS)} FROM runs"
 _OLDEST_FIRST = f"{_ALL} ORDER BY run_id"
 _BEFORE = f"{_ALL} WHERE fingerprint = ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
 _SUCCESSOR = "!"
-"""Behind a run id: what sorts next."""
+"""Appended to a run id: the next id in sort order."""
 _LAST = "~"
-"""Sorts behind every run id."""
+"""Sorts after every run id."""
 
 Found = TypeVar("Found")
 
 
 class History:
-    """The history in one state directory.  No method raises, or waits for other processes for long.
+    """The history in one state directory.  No method raises or waits long for other processes.
 
-    ``problem`` says what the last call could not do, or that it put a damaged file aside; it is
-    empty where all went well.  A disk that does not answer is waited for.  Any thread may use its
-    own.
+    ``problem`` describes the failure of the last call, or the damaged file that it renamed; it is
+    empty after success.  A disk that does not answer blocks the call.  Each thread needs its own
+    instance.
     """
 
     def __init__(self, place: str) -> None:
@@ -62,44 +62,45 @@ class History:
 
     @classmethod
     def open(cls, place: str) -> History:
-        """The history in ``place``, the directory that holds ``runs/``.  Nothing is touched yet."""
+        """Return the history in ``place``, the directory that holds ``runs/``.  Opens no file."""
         return cls(place)
 
     @property
     def exists(self) -> bool:
-        """False where no run was ever kept, or the file was lost."""
+        """False if no run was ever added, or the file was lost."""
         return self._file.exists
 
     @property
     def is_new(self) -> bool:
-        """True when the last call began the file: :func:`.rebuild` then knows what was before."""
+        """True if the last call created the file: :func:`.rebuild` then adds earlier runs."""
         return self._file.is_new
 
     def add(self, *runs: PastRun) -> str:
-        """Keep these runs, each in the place of what was known of it; returns ``problem``.
+        """Add these runs, each in place of its earlier row; return ``problem``.
 
-        While others have the file they wait beside it, for the next call that can take them in.
+        If other processes hold the file, the runs are queued for the next call that can import
+        them.
         """
         try:
             self._use(lambda connection: _store(connection, runs))
         except BusyError as error:
             self.problem = self._queue(runs, error)
         except HistoryUnavailableError as error:
-            self.problem = f"{error}; not kept"
+            self.problem = f"{error}; not added"
         return self.problem
 
     def import_pending(self) -> str:
-        """Keep the runs that wait, as every call does that has the file; returns ``problem``."""
+        """Import the queued runs, as every call does that opens the file; return ``problem``."""
         self._read(lambda _connection: None, None)
         return self.problem
 
     def find_runs(self, fingerprint: str, before: str = "", most: int = 20) -> list[PastRun]:
-        """The runs of a fingerprint, newest first; only those older than the run ``before``."""
+        """Return the runs of a fingerprint, newest first; only those before the run ``before``."""
         given = (fingerprint, before or _LAST, most)
         return self._read(lambda connection: list(_select(connection, _BEFORE, given)), [])
 
     def read_all(self) -> dict[str, PastRun]:
-        """All runs by their ids, oldest first."""
+        """Return all runs by their ids, oldest first."""
         return self._read(
             lambda connection: {run.run_id: run for run in _select(connection, _OLDEST_FIRST)}, {}
         )
@@ -135,7 +136,7 @@ class History:
         except OperationalError as error:
             if not is_not_writable(error):
                 raise
-            self.problem = f"{self._file.path}: {error}; {len(found)} runs wait to be kept"
+            self.problem = f"{self._file.path}: {error}; {len(found)} runs wait to be added"
             return
         pending.remove_pending(self.place, found)
 
@@ -144,7 +145,7 @@ class History:
             for run in runs:
                 pending.queue_run(self.place, run)
         except OSError as error:
-            return f"{why}; not kept: {error.strerror or error}"
+            return f"{why}; not added: {error.strerror or error}"
         return ""
 
 
@@ -152,11 +153,11 @@ def _store(connection: Connection, runs: Iterable[PastRun]) -> None:
     rows = [tuple(getattr(run, name) for name in COLUMNS) for run in runs]
     with transaction(connection):
         connection.executemany(_STORE, rows)
-        for run in runs:  # a damaged page may take a row that nobody finds
+        for run in runs:  # a damaged page may accept a row without storing it
             given = (run.fingerprint, f"{run.run_id}{_SUCCESSOR}", 1)
             newest = connection.execute(_BEFORE, given).fetchone()
             if newest is None or newest[0] != run.run_id:
-                raise DamagedError("it does not have what was written into it")
+                raise DamagedError("a written row is missing")
         for fingerprint in {run.fingerprint for run in runs}:
             connection.execute(_TRIM_ONE, (fingerprint, MOST_PER_FINGERPRINT))
         connection.execute(_TRIM_ALL, (MOST,))
@@ -167,4 +168,4 @@ def _select(connection: Connection, query: str, given: Sequence[object] = ()) ->
         try:
             yield PastRun.from_fields(dict(zip(COLUMNS, row, strict=True)))
         except ValueError:
-            continue  # nobody of ours wrote it
+            continue  # not written by gpualert

@@ -1,1 +1,1 @@
-"""Evidence beside the log: what the machine says of a run while it goes on, one file per source."""
+"""Telemetry: evidence about a run that GPUAlert samples from the machine, one module per source."""

@@ -1,4 +1,4 @@
-"""The files of a cgroup and of those above it, as numbers; of version 1 and of version 2."""
+"""Numbers from the files of a cgroup and its ancestors, for cgroup versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from gpualert_common.telemetry.cgroups import CgroupPath
 from gpualert_common.telemetry.source import round_counter_s
 
 _MINIMUM_UNLIMITED = 1 << 62
-"""Version 1 has no word for "no limit", only a number that no machine reaches."""
+"""Version 1 writes "no limit" as a number that no machine reaches."""
 
 
 @dataclass(frozen=True, slots=True)
 class CgroupMemory:
-    """Memory of one cgroup, in bytes; None where it has no such limit, or does not tell.
+    """Memory of one cgroup, in bytes; None where it has no such limit or the kernel does not report
+    it.
 
-    ``hits`` says how often its own limit was reached, ``throttled`` how often its ``high`` mark,
-    ``kills`` how many processes were killed: its own in version 1, of all below it in version 2.
+    ``hits`` is how often its own limit was reached, ``throttled`` how often its ``high`` mark was.
+    ``kills`` counts killed processes: in version 1 those of this cgroup, in version 2 also those of
+    all cgroups below it.
     """
 
     path: str
@@ -34,25 +36,26 @@ class CgroupMemory:
 
     @property
     def is_reached(self) -> bool:
-        """True when its limit was reached once.  Where that of swap is the same, Linux 6.18 counts
-        no hits of either in version 1."""
+        """True when its limit was reached at least once.  If the swap limit is equal, Linux 6.18
+        counts no hits of either limit in version 1."""
         return self.limit is not None and self.peak is not None and self.peak >= self.limit
 
     @property
     def room(self) -> int | None:
-        """Bytes up to the limit; None without one."""
+        """Bytes up to the limit; None without a limit."""
         return None if self.limit is None or self.used is None else max(0, self.limit - self.used)
 
 
 def read_memory(group: CgroupPath) -> list[CgroupMemory]:
-    """The cgroup and those above it; without those that are gone or count no memory."""
+    """Return the memory of the cgroup and its ancestors, without those that count no memory."""
     read_level = _read_memory_v1 if group.version == 1 else _read_memory_v2
     found = (read_level(directory, group.get_path(directory)) for directory in group.levels)
     return [level for level in found if level.used is not None]
 
 
 def read_cpu(group: CgroupPath) -> dict[str, float]:
-    """Quota and throttling, by the tightest and the sum of all levels; and the time it used."""
+    """Return processor quota (the tightest level), throttling (the sum of all levels), and time
+    used."""
     found: dict[str, float] = {}
     limits: list[float] = []
     periods, throttled_s = 0, 0.0
@@ -70,13 +73,13 @@ def read_cpu(group: CgroupPath) -> dict[str, float]:
 
 
 def read_cpu_time(group: CgroupPath) -> dict[str, float]:
-    """What version 1 says of the time that the cgroup used; version 2 says it in ``cpu.stat``."""
+    """Return the processor time used, from version 1; version 2 has it in ``cpu.stat``."""
     used_ns = _read_number(group.levels[0], "cpuacct.usage")
     return {} if used_ns is None else {"cpu_seconds_total": round_counter_s(used_ns / 1e9)}
 
 
 def read_pids(group: CgroupPath) -> dict[str, float]:
-    """How many processes and threads it has, may have, and was refused."""
+    """Return the number of processes and threads, its limit, and the number refused."""
     found: dict[str, float] = {}
     for directory in group.levels:
         current = _read_number(directory, "pids.current")
@@ -86,7 +89,7 @@ def read_pids(group: CgroupPath) -> dict[str, float]:
             found.setdefault("pids", current)
         if limit is not None:
             found["pids_limit"] = min(limit, found.get("pids_limit", limit))
-        if refused is not None:  # newer kernels count it in all groups above as well
+        if refused is not None:  # newer kernels also count it in all ancestors
             found["pids_refused_total"] = max(refused, found.get("pids_refused_total", 0))
     return found
 
@@ -135,6 +138,6 @@ def _read_core_limits(directory: str) -> Iterator[float]:
 
 
 def _read_number(directory: str, name: str) -> int | None:
-    """The whole number in a file; None for "max", and where there is none."""
+    """Return the integer in a file; None for "max" and for a missing file."""
     text = read(os.path.join(directory, name)).strip()
     return int(text) if text.isdigit() else None

@@ -1,4 +1,4 @@
-"""Which processes did nothing for a minute: idle ones, and those that no signal reaches."""
+"""Detection of processes that are idle or uninterruptible for a minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpualert_common.telemetry.source import SourceEvent
 
 WINDOW_S = 60.0
 IDLE_BELOW_CORES = 0.05
-"""The same share that DLRover takes for a process that hangs; a wait that spins is not idle."""
+"""DLRover uses the same share for a process that hangs.  A busy wait is not idle."""
 
 _Identity = tuple[int, int]
 
@@ -22,7 +22,7 @@ class _Window(NamedTuple):
 
 
 class IdleProcesses:
-    """Remembers what each process used, and tells what changed."""
+    """Tracks the processor time of each process and reports changes."""
 
     def __init__(self) -> None:
         self._windows: dict[tuple[str, _Identity], _Window] = {}
@@ -31,9 +31,9 @@ class IdleProcesses:
     def update(
         self, now: float, working: Mapping[str, ProcessStat], live: Iterable[ProcessStat]
     ) -> Iterator[SourceEvent]:
-        """What became clear with this look; ``now`` is of a clock that never jumps.
+        """Yield the events of this sample; ``now`` is a monotonic time.
 
-        ``working`` are the processes by name that should use some processor time.
+        ``working`` are the named processes that are expected to use processor time.
         """
         yield from self._update_idle(now, working)
         yield from self._update_blocked(now, live)
@@ -62,7 +62,7 @@ class IdleProcesses:
                     is_reported = True
                     fields = {**_read_wait(one), "seconds": round(now - since)}
                     text = (
-                        f"process {one.pid} ({one.name}) has been in state D at every look for "
+                        f"process {one.pid} ({one.name}) has been in state D in every sample for "
                         f"{now - since:.0f} s: it waits in {fields['waits_in'] or 'the kernel'}"
                     )
                     yield SourceEvent("process_blocked", f"pid:{one.pid}", text, fields)
@@ -78,12 +78,12 @@ def _make_event(
         f"{name}, process {one.pid} ({one.name}), used {used_s:.1f} s of a core in {lasted_s:.0f} s"
     )
     if is_idle:
-        text += f"; state {one.state}, waits in {fields['waits_in'] or 'nothing that is shown'}"
+        text += f"; state {one.state}, waits in {fields['waits_in'] or 'a hidden place'}"
     return SourceEvent("process_idle" if is_idle else "process_busy", name, text, fields)
 
 
 def _read_wait(one: ProcessStat) -> dict[str, Any]:
-    """Where its main thread waits, as far as the kernel shows it: "" where it does not."""
+    """Return the state of a process and the place where its main thread waits ("" if hidden)."""
     place = read(f"/proc/{one.pid}/wchan").decode("utf-8", "replace")
     return {
         "pid": one.pid,

@@ -1,4 +1,4 @@
-"""One form of words in the kernel's log, and what it says when a record is of it."""
+"""A pattern of the kernel's log, and the message that a matching record yields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBER_GROUPS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KernelMessage:
-    """Something that the kernel said: ``what`` is its kind, ``of`` what it is about."""
+    """A message of the kernel: ``what`` is its kind, ``of`` the entity that it concerns."""
 
     what: str
     of: str
@@ -26,10 +26,10 @@ class KernelMessage:
 
 
 class KernelPattern:
-    """One form of words; ``literal`` stands in every one of them, and is looked for first.
+    """A pattern of one kind of message; every match contains ``literal``, which is searched first.
 
-    The groups of ``expression`` become the message's fields; ``about`` names the one that it is
-    about, and ``fixed`` holds fields that the form itself decides.
+    The groups of ``expression`` become the fields of the message.  ``about`` names the group for
+    the entity of the message.  ``fixed`` holds constant fields.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class KernelPattern:
         self._fixed = fixed
 
     def parse(self, text: str) -> KernelMessage | None:
-        """What *text* says, None where it is not of this form."""
+        """Return the message in *text*; None if it does not match."""
         if self.literal not in text:
             return None
         match = self._regex.search(text)
@@ -54,7 +54,10 @@ class KernelPattern:
 
 
 def convert_groups(groups: Mapping[str, str | None]) -> dict[str, Any]:
-    """The groups that matched: numbers, and a PCI address in lower case without its function."""
+    """Return the groups that matched, with numbers as integers and PCI addresses normalized.
+
+    A PCI address is in lower case, without its function.
+    """
     fields: dict[str, Any] = {}
     for name, value in groups.items():
         if not value or value == "<unknown>":

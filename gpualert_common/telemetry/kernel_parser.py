@@ -1,6 +1,7 @@
-"""What the kernel's log says of a training: its records in, messages out.
+"""Parser of the kernel's log: records in, messages about a training out.
 
-Most of it is one line of one pattern (:mod:`.kernel_forms`); what takes several is joined here.
+Most messages are one line of one pattern (:mod:`.kernel_patterns`).  Messages of several lines are
+joined here.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _KILL_SCORE = compile_text(
     r"^(?:(?P<memcg>Memory cgroup o)|O)ut of memory: Kill process \d+ \(.*\) score ",
     is_dot_all=True,
 )
-"""Kernels before 4.20 say so before they choose among the children of the process."""
+"""Kernels before 4.20 write this line before they choose among the children of the process."""
 _TASK_KILL = compile_text(
     r"^Task in (?P<task_memcg>.*) killed as a result of limit of (?P<oom_memcg>.*)$",
     is_dot_all=True,
@@ -55,26 +56,26 @@ _GROUP_KILL = compile_text(
 
 
 class KernelMessageParser:
-    """Makes messages of the log's records, fed in order.
+    """Makes messages from the records of the log, fed in order.
 
-    A kill for want of memory is told in several records, and some of them are left out where many
-    come at once; they are joined into one message.
+    The kernel writes several records for one out-of-memory kill, and drops some when many come at
+    once.  The parser joins them into one message.
     """
 
     def __init__(self) -> None:
         self._kill: dict[str, Any] = {}
-        """What was fields of a kill before it was."""
+        """Fields of an announced kill."""
         self._group = ""
         self._lost_gpu = ""
         self._lost_gpus: set[str] = set()
 
     @property
     def has_pending_kill(self) -> bool:
-        """True while a kill was announced and has not been told."""
+        """True while a kill is announced and not complete."""
         return "pid" in self._kill
 
     def feed(self, text: str) -> Iterator[KernelMessage]:
-        """What this record completes."""
+        """Yield the messages that this record completes."""
         if "kill" in text or "Kill" in text:
             yield from self._parse_memory(text)
         yield from self._parse_lost_gpu(text)
@@ -85,7 +86,7 @@ class KernelMessageParser:
                 return
 
     def flush(self) -> Iterator[KernelMessage]:
-        """What was announced, and not told since."""
+        """Yield the announced kill, if it is still incomplete."""
         kill, self._kill = self._kill, {}
         if "pid" in kill:
             yield _make_kill_message(kill)
@@ -136,7 +137,7 @@ class KernelMessageParser:
         fields = dict(message.fields)
         if fields["xid"] == FALLEN_OFF_THE_BUS:
             if fields["pci"] in self._lost_gpus:
-                return  # told in two or three ways, and again by whoever asks for the GPU
+                return  # the driver repeats it, in two or three forms
             self._lost_gpus.add(fields["pci"])
         match = _NVLINK.search(fields.get("detail", ""))
         if match is not None:
@@ -159,5 +160,6 @@ def _make_kill_message(kill: Mapping[str, Any]) -> KernelMessage:
     if "anon_rss_bytes" in kill:
         memory = f", which held {kill['anon_rss_bytes'] / 2**20:.0f} MiB of its own"
     process = f"process {kill['pid']} ({kill.get('process', '?')})"
-    text = f"the kernel killed {process}{memory}: {reason.format(kill.get('oom_memcg', '(not named)'))}"
+    reason = reason.format(kill.get("oom_memcg", "(not named)"))
+    text = f"the kernel killed {process}{memory}: {reason}"
     return KernelMessage("oom_kill", f"pid:{kill['pid']}", text[:TEXT_CHARS], dict(kill))

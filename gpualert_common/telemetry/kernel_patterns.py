@@ -1,8 +1,8 @@
-"""The forms of words in which the kernel and its drivers tell of trouble, one line each.
+"""Patterns of the messages with which the kernel and its drivers report faults, one line each.
 
-They are those of the kernel's sources (x86 and arm64, 3.10 to 6.18) and of the drivers of NVIDIA,
-Lustre, and the network cards that say whether their link is up.  A form fits from the first letter
-of a record on: what a process may choose, its name of 15 bytes, stands in there too.
+The patterns follow the sources of the kernel (x86 and arm64, 3.10 to 6.18) and of the drivers of
+NVIDIA, Lustre, and network cards that report their link state.  Each pattern matches from the start
+of a record, because a record also contains text that a process chooses: its name of up to 15 bytes.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from gpualert_common.telemetry.kernel_message import KernelPattern
 
 FALLEN_OFF_THE_BUS = 79
-"""The Xid of a GPU that the host sees no more; newer drivers say so without the number."""
+"""The Xid of a GPU that the host has lost; newer drivers report it without the number."""
 
 PCI = r"(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?)"
 _PROCESS = r"(?P<process>.{1,64}?)"
 _LIBRARY = r"(?: in (?P<library>.+?)\[[0-9a-f,]+\+[0-9a-f]+\])?"
 _DISK = r"(?P<device>(?:dm-|hd|loop|md|mmcblk|nbd|nvme|pmem|rbd|sd|vd|xvd)\w*)"
-"""No drive of discs: an empty one fails, and nobody trains from it."""
+"""Optical drives are excluded: an empty one reports errors, and no training uses it."""
 
 
 def _link_patterns(what: str, state: str) -> tuple[KernelPattern, ...]:
-    """How the drivers of network cards, and bonds of them, say what became of a link."""
+    """Return the patterns of link states, from drivers of network cards and from bonds."""
     return (
         KernelPattern(
             what,
@@ -57,8 +57,8 @@ PATTERNS = (
     KernelPattern(
         "segfault",
         "unhandled exception: ",
-        rf"^{_PROCESS}\[(?P<pid>\d+)\]: unhandled exception: [DI]ABT .*?, (?P<fault>[a-z0-9 ]+ fault)"
-        + _LIBRARY,
+        rf"^{_PROCESS}\[(?P<pid>\d+)\]: unhandled exception: [DI]ABT .*?, "
+        r"(?P<fault>[a-z0-9 ]+ fault)" + _LIBRARY,
         "pid",
     ),
     KernelPattern(
@@ -107,7 +107,7 @@ PATTERNS = (
         r"(?P<severity>Fatal|Non-fatal), (?P<detail>(?:Link (?P<link>\d+))?.*)$",
         "pci",
     ),
-    # -- what waits, and for what ----------------------------------------------------------------
+    # -- stalled tasks and servers ---------------------------------------------------------------
     KernelPattern(
         "hung_task",
         " blocked ",
@@ -188,7 +188,7 @@ PATTERNS = (
         r"|Device not ready; aborting|Removing after probe failure))",
         "device",
     ),
-    # -- hardware that corrects itself is not told -------------------------------------------
+    # -- hardware; corrected errors are left out -----------------------------------------------
     KernelPattern(
         "hardware_error",
         "[Hardware Error]: ",

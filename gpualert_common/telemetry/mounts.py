@@ -1,4 +1,4 @@
-"""What is mounted where: the lines of ``mountinfo`` of this process."""
+"""Mounts of this process, from its ``mountinfo``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One mount: ``root`` is the part of the file system that is seen at ``point``."""
+    """One mount: ``root`` is the part of the file system that is visible at ``point``."""
 
     root: str
     point: str
@@ -26,7 +26,7 @@ class Mount:
 
 
 def read_mounts() -> Iterator[Mount]:
-    """Every mount, in the order in which they were made."""
+    """Yield every mount, in the order of mounting."""
     for line in read(MOUNTS).splitlines():
         head, _, tail = line.partition(b" - ")
         before, after = head.split(b" "), tail.split(b" ")
@@ -37,12 +37,12 @@ def read_mounts() -> Iterator[Mount]:
 
 
 def find_mount(path: str) -> dict[str, str]:
-    """Type, device and place of what is mounted at a path without links; empty if unknown."""
+    """Return type, device and mount point for a path without links; empty if unknown."""
     best: Mount | None = None
     for mount in read_mounts():
         inside = f"{path}/".startswith(f"{mount.point.rstrip('/')}/")
         if inside and (best is None or len(mount.point) >= len(best.point)):
-            best = mount  # of two in one place the later one is seen
+            best = mount  # the later of two mounts at one point hides the other
     if best is None:
         return {}
     return {"type": best.kind, "device": best.device, "mounted_at": best.point}

@@ -1,4 +1,4 @@
-"""Which find_versions of what matters are installed for a Python, without running it."""
+"""Installed versions of Python and of relevant packages, found without running Python."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ PACKAGES = frozenset(
 
 
 def find_versions(pid: int, environment: Mapping[str, str]) -> dict[str, str]:
-    """Python and packages of the process, by the names of their folders; {} if there are none.
+    """Return the versions of Python and packages of a process; empty if there are none.
 
-    ``environment`` is its environment.  What a shell will start is told by the environment active there.
+    They come from the names of folders.  ``environment`` is the environment of the process.  If a
+    shell is to start Python, the active virtual environment decides.
     """
     for prefix, running in _find_prefixes(pid, environment):
         for name in [running] if running else _list_pythons(prefix):
@@ -33,13 +34,13 @@ def find_versions(pid: int, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_prefixes(pid: int, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Where its packages may be, with the name of the Python that runs there, if it does."""
+    """Yield folders that may hold its packages, each with the name of the Python that runs."""
     program = os.fsdecode(read(f"/proc/{pid}/cmdline").split(b"\0")[0])
     name = os.path.basename(program)
     if name.startswith("python"):
         path = program if "/" in program else _find_in_path(name, environment.get("PATH", ""))
         running = _find_python_name(pid)
-        if path:  # links stay: that of an environment stands in it, and points out of it
+        if path:  # do not resolve links: a virtual environment's Python points outside
             yield os.path.dirname(os.path.dirname(os.path.join(read_cwd(pid), path))), running
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if environment.get(variable):
@@ -47,7 +48,7 @@ def _find_prefixes(pid: int, environment: Mapping[str, str]) -> Iterator[tuple[s
 
 
 def _find_python_name(pid: int) -> str:
-    """The name of its Python with the version, as in "python3.12"; empty where it is named else."""
+    """Return the name of its Python with the version, as in "python3.12"; "" for any other name."""
     try:
         name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
     except OSError:
@@ -67,7 +68,7 @@ def _is_versioned(name: str) -> bool:
 
 
 def _list_folders(prefix: str, python: str) -> list[str]:
-    """Where a Python has its packages; that of Debian also below /usr/local, by another name."""
+    """Return the package folders of a Python; Debian's also has one below /usr/local."""
     prefixes = [prefix, "/usr/local"] if prefix == "/usr" else [prefix]
     names = ("site-packages", "dist-packages")
     return [os.path.join(one, "lib", python, name) for one in prefixes for name in names]

@@ -1,4 +1,4 @@
-"""Which processes of a run do its work: the ranks, and what the leader runs."""
+"""The working processes of a run: its ranks, and the program that the leader runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpualert_common.telemetry.cgroups import MEMBERSHIP, parse_location
 MOST_RANKS = 64
 
 _YOUNG_SAMPLES = 6
-"""A launcher sets the rank between fork and exec, a script some time after it began."""
+"""A launcher sets the rank between fork and exec, a script some time after its start."""
 _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
 _IDENTITY_VARIABLES = {
     "rank": ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"),
@@ -29,20 +29,22 @@ _WRAPPERS = SHELLS | frozenset(
         "stdbuf", "strace", "tee", "time", "timeout", "tini", "uv",
     )
 )  # fmt: skip
-"""By the names of their processes: what starts the program that works, and does nothing else."""
+"""Names of processes that only start the program that works."""
 
 
 class RankProcesses:
-    """Tells, look after look, which process is which rank.
+    """Maps processes to ranks, sample after sample.
 
-    All that a rank starts inherits its variables: the rank is the first of them that is no wrapper.
+    All processes that a rank starts inherit its variables.  The rank is the first of them that is
+    no wrapper.
     """
 
     def __init__(self) -> None:
         self._names: dict[tuple[int, int], tuple[str, str, int]] = {}
 
     def find_workers(self, members: Mapping[int, ProcessStat]) -> dict[str, ProcessStat]:
-        """Live processes by what they are: "rank:0", or "local_rank:0" where that is all."""
+        """Return the live working processes by rank: "rank:0", or "local_rank:0" if only that is
+        known."""
         live = [one for one in members.values() if one.is_live]
         names = {one.pid: self._find_name(one) for one in live}
         self._names = {
@@ -61,7 +63,7 @@ class RankProcesses:
         return {name: found[name] for name in ordered[:MOST_RANKS]}
 
     def _find_name(self, one: ProcessStat) -> str:
-        """What rank it carries, "" of none; looked up while it is young, and after an exec."""
+        """Return the rank of a process, "" for none; read while it is young, and after an exec."""
         name, command, samples = self._names.get((one.pid, one.start_ticks), ("", "", 0))
         if samples < _YOUNG_SAMPLES or command != one.name:
             name = _parse_rank(parse_environment(read(f"/proc/{one.pid}/environ")))
@@ -70,7 +72,7 @@ class RankProcesses:
 
 
 def find_leader_worker(leader: int, members: Mapping[int, ProcessStat]) -> ProcessStat | None:
-    """The leader, or what it runs where it is a shell or the like; None once it has ended."""
+    """Return the leader, or the program that it runs if it is a wrapper; None once it has ended."""
     found = members.get(leader)
     while found is not None and _is_wrapper(found):
         below = [one for one in members.values() if one.parent == found.pid and one.is_live]
@@ -81,7 +83,7 @@ def find_leader_worker(leader: int, members: Mapping[int, ProcessStat]) -> Proce
 
 
 def read_identity(one: ProcessStat) -> dict[str, Any]:
-    """Who a process is: number, name, rank, GPUs it may see, container, pod, job."""
+    """Return the identity of a process: number, name, rank, visible GPUs, container, pod, job."""
     environment = parse_environment(read(f"/proc/{one.pid}/environ"))
     identity: dict[str, Any] = {"pid": one.pid, "name": one.name}
     for name, sources in _IDENTITY_VARIABLES.items():

@@ -1,8 +1,9 @@
 """The program that samples the machine during a run and writes the telemetry.
 
-Started with the path of the record and the run's marker (:mod:`gpualert_common.processes.program`).
-It ends with the run's leader, and goes on when the supervisor dies.  A source that hangs, as a
-driver may, delays no other one: each has a thread.
+Its arguments are the path of the record and the run's marker
+(:mod:`gpualert_common.processes.program`).  It exits with the run's leader, and continues if the
+supervisor dies.  Each source has a thread, so a source that hangs, as a driver may, delays no other
+source.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from gpualert_common.telemetry.storage import TelemetryWriter
 
 LOCK = ".observer"
 NICENESS = 10
-"""A training that takes every core still leaves us some time."""
+"""Even a training that uses every core leaves the sampler some time."""
 _LAUNCH_TIMEOUT_S = 10.0
 _SAMPLE_TIMEOUT_S = 0.5
-"""So long one look waits for all sources; what comes later is in the next one."""
+"""Time that one sample waits for all sources; later output becomes part of the next sample."""
 _STALLED_AFTER_SAMPLES = 12
-"""A source that did not answer for so many looks, a minute, is availability to have stalled."""
+"""A source that misses this many samples (one minute) is reported as stalled."""
 
 SourceOutput = tuple[str, Sample | SourceEvent]
 
 
 class SourceWorker(threading.Thread):
-    """Opens one source, and looks by it whenever it is asked to."""
+    """Thread that opens one source and samples it on request."""
 
     def __init__(self, name: str, run: ObservedRun) -> None:
         super().__init__(name=f"gpualert-{name}", daemon=True)
@@ -49,12 +50,12 @@ class SourceWorker(threading.Thread):
         self._lock = threading.Lock()
         self.idle = threading.Event()
         self.availability: dict[str, object] | None = None
-        """Whether it can be had, to be written down once."""
+        """Availability of the source, until it is written."""
         self.is_closed = False
         self.missed_samples = 0
 
     def request_sample(self) -> None:
-        """Have it look, unless it is still at it, or cannot be had."""
+        """Request a sample, unless the last one is unfinished or the source is closed."""
         if self.is_closed:
             return
         if self.idle.is_set():
@@ -65,7 +66,7 @@ class SourceWorker(threading.Thread):
             self.missed_samples += 1
 
     def take_output(self) -> list[SourceOutput]:
-        """What it has output since the last time."""
+        """Return the samples and events since the last call."""
         with self._lock:
             output, self._output = self._output, []
         if self.missed_samples == _STALLED_AFTER_SAMPLES:
@@ -74,7 +75,7 @@ class SourceWorker(threading.Thread):
         return output
 
     def run(self) -> None:
-        """Until the process ends, or the source can be had no more."""
+        """Sample until the process ends or the source fails."""
         try:
             opened = source.load_source_class(self.source)(self._run)
             self.availability = {"available": True, "facts": dict(opened.facts)}
@@ -89,30 +90,30 @@ class SourceWorker(threading.Thread):
             if self.availability is None:
                 self.availability = {"available": False, "why": why}
             else:
-                text = f"{self.source} failed, and was given up: {why}"
+                text = f"{self.source} failed and was closed: {why}"
                 self._store([SourceEvent("source_failed", "host", text)])
         finally:
             self.is_closed = True
             self.idle.set()
 
     def _store(self, output: Iterable[Sample | SourceEvent]) -> None:
-        for one in output:  # each as it comes: what was output before a source fails counts
+        for one in output:  # store each at once, so a failure loses none before it
             with self._lock:
                 self._output.append((self.source, one))
 
 
 def sample_run(record: Record, marker: str) -> None:
-    """Look at the run of this record until its leader has ended.  Raises OSError."""
+    """Sample the run of this record until its leader ends.  Raises OSError."""
     pid = _wait_for_leader(record)
     if pid is None:
         return
-    with suppress(OSError):  # without locks two may look, which is better than none
-        if record.try_lock(LOCK) < 0:  # for as long as this process lives
-            return  # the one that a recorder started which has died
+    with suppress(OSError):  # without locks two may sample, which is better than none
+        if record.try_lock(LOCK) < 0:  # held until this process exits
+            return  # a sampler of an earlier recorder is still running
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:
-        return  # it has ended
+        return  # the leader has ended
     run = ObservedRun(
         run_id=record.run_id,
         pid=pid,
@@ -145,7 +146,7 @@ def _sample_all(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> Non
         worker.request_sample()
     for worker in workers:
         worker.idle.wait(max(0.0, deadline - time.monotonic()))
-    with suppress(OSError):  # a full disk: later looks may find space again
+    with suppress(OSError):  # a full disk may have space again later
         for worker in workers:
             if worker.availability is not None:
                 writer.write_source(worker.source, **worker.availability)
@@ -154,7 +155,8 @@ def _sample_all(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> Non
 
 
 def _wait_for_leader(record: Record) -> int | None:
-    """The leader of the run; the recorder may not have said yet which process that is."""
+    """Return the process number of the leader once the recorder has written it; None if it does
+    not."""
     deadline = time.monotonic() + _LAUNCH_TIMEOUT_S
     while time.monotonic() < deadline:
         launched = record.event("launched")
@@ -165,11 +167,12 @@ def _wait_for_leader(record: Record) -> int | None:
 
 
 def main(record_path: str, marker: str) -> None:
-    """Sample until the run ends; exits, never returns: a thread that hangs keeps no process."""
+    """Sample until the run ends.  Exits and never returns, so a hanging thread keeps no process
+    alive."""
     try:
         os.nice(NICENESS)
         os.chdir("/")
         sample_run(Record.open(record_path), marker)
-    except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
+    except Exception:  # noqa: BLE001 - the boundary: no process waits for this one
         os._exit(1)
     os._exit(0)

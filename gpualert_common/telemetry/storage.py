@@ -1,13 +1,14 @@
-"""``telemetry.jsonl``: what the sources saw of a run, bounded however long it goes on.
+"""``telemetry.jsonl``: the samples and events of a run, bounded for a run of any length.
 
-A line is one object.  ``source`` lines say which sources there are, and what does not change of
-them; ``event`` lines what happened; ``columns`` lines name the numbers of a thing; all others are
-samples: ``at`` (seconds since the epoch), ``n`` (samples in one) and the ``rows`` of each thing.
+Each line is one object.  A ``source`` line describes a source: whether it is available, and its
+constant facts.  An ``event`` line holds an event.  A ``columns`` line names the numbers of an
+entity.  All other lines are samples: ``at`` (seconds since the epoch), ``n`` (number of samples
+merged into this one), and ``rows``, the numbers of each entity.
 
-Looks grow older and are merge_old_samples: the newest :data:`DENSE_SAMPLES` stand as they were, those before in tiers
-of :data:`TIER_SAMPLES`, of which each has half as many as the one after it.  A sample of many holds the last
-value of each counter (names that end in ``_total``) and the mean of each gauge, with ``low`` and
-``high`` beside, so that no extreme is ever lost.
+Older samples are merged: the newest :data:`DENSE_SAMPLES` stay as they are.  Those before them form
+tiers of :data:`TIER_SAMPLES`; each tier has half the resolution of the one after it.  A merged
+sample holds the last value of each counter (names that end in ``_total``) and the mean of each
+gauge.  Its ``low`` and ``high`` keep the extremes.
 """
 
 from __future__ import annotations
@@ -26,18 +27,19 @@ from gpualert_common.telemetry.source import Sample, SourceEvent
 TELEMETRY = "telemetry.jsonl"
 
 DENSE_SAMPLES = 720
-"""An hour of samples every five seconds: what a person samples at first when a run has just failed."""
+"""One hour of samples every five seconds: the part that people read first after a failure."""
 TIER_SAMPLES = 240
-"""Of thirty days, some 520,000 samples, twelve tiers remain: 3,600 lines."""
+"""Thirty days, some 520,000 samples, become twelve tiers: 3,600 lines."""
 _SLACK = 720
-"""So many samples are written before the file is merge_old_samples again, which writes all of it anew."""
+"""Number of samples between two compactions, each of which rewrites the whole file."""
 MOST_ENTITIES = 1000
-"""Of which numbers are kept: processes come and go, and each that used a GPU is one."""
+"""Number of entities with numbers: each process that used a GPU is one, and processes come and go.
+"""
 MOST_EVENTS = 2000
 _MOST_TEXT = 1000
 _TEMPORARY = f".{TELEMETRY}.new"
 _SAMPLE_LINE = re.compile(rb'\{"at":([\d.]+),"n":(\d+),"rows":.*\n')
-"""As it is written here."""
+"""A sample in the form in which this module writes it."""
 
 Row = list[float | None]
 StoredSample = Mapping[str, Any]
@@ -45,30 +47,30 @@ _Reduce = Callable[[float, float], float]
 
 
 def is_counter(name: str) -> bool:
-    """True for a number that only ever grows."""
+    """Return True for a number that never falls."""
     return name.endswith("_total")
 
 
 class TelemetryWriter:
-    """Appends to the telemetry of one record, and thins it.  Its methods raise OSError."""
+    """Appends to the telemetry of one record and compacts it.  Its methods raise OSError."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self._columns: dict[str, list[str]] = {}
         self._sample_count = 0
         self._events = 0
-        for line in read_lines(record):  # of one before us, whose place we take
+        for line in read_lines(record):  # of an earlier sampler
             self._columns.update(line.get("columns", {}))
             self._sample_count += "rows" in line
             self._events += "event" in line
         self._compact_at = DENSE_SAMPLES + _SLACK
 
     def write_source(self, name: str, **fields: Any) -> None:
-        """Write down that there is a source, or why there is none."""
+        """Write that a source is available, or why it is not."""
         self._append({"source": {"name": name, **fields}})
 
     def add(self, at: float, seen: Iterable[tuple[str, Sample | SourceEvent]]) -> None:
-        """Write down what was seen at one moment, by the name of each source."""
+        """Write the samples and events of one time; each comes with the name of its source."""
         rows: dict[str, Row] = {}
         for source, one in seen:
             if isinstance(one, SourceEvent):
@@ -82,7 +84,7 @@ class TelemetryWriter:
                 self.compact()
 
     def compact(self) -> None:
-        """Write the file anew with its older samples merged."""
+        """Rewrite the file with its older samples merged."""
         kept: list[StoredSample] = []
         stored: list[StoredSample] = []
         for line in _read_raw_lines(self._record):
@@ -133,7 +135,7 @@ class TelemetryWriter:
 
 
 def read_lines(record: Record) -> Iterator[dict[str, Any]]:
-    """The objects of a record's telemetry, without what is none, such as a line cut off."""
+    """Yield the objects of a record's telemetry; skip invalid lines, such as a truncated one."""
     for line in _read_raw_lines(record):
         value = decode_line(line)
         if value is not None:
@@ -149,7 +151,7 @@ def _read_raw_lines(record: Record) -> Iterator[bytes]:
 
 
 def decode_line(line: bytes) -> dict[str, Any] | None:
-    """The object that a line holds, None where it holds none."""
+    """Return the object in a line; None if it holds none."""
     try:
         value = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -158,7 +160,7 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
 
 
 class _UndecodedSample(StoredSample):
-    """A sample as it stands in the file: few are merged, and only these are decoded."""
+    """A sample as it is in the file.  Few are merged, and only these are decoded."""
 
     def __init__(self, line: bytes, at: float, n: int) -> None:
         self.line = line
@@ -186,7 +188,7 @@ def _encode_line(one: StoredSample) -> bytes:
 def merge_old_samples(
     samples: Sequence[StoredSample], columns: Mapping[str, Sequence[str]]
 ) -> list[StoredSample]:
-    """The samples in tiers: the newest as they are, each tier before them merged once more."""
+    """Return the samples in tiers: the newest unchanged, each tier before them merged once more."""
     if len(samples) <= DENSE_SAMPLES:
         return list(samples)
     older, dense = samples[:-DENSE_SAMPLES], samples[-DENSE_SAMPLES:]
@@ -202,7 +204,7 @@ def merge_old_samples(
 def _merge_pairs(
     samples: Sequence[StoredSample], weight: int, columns: Mapping[str, Sequence[str]]
 ) -> Iterator[StoredSample]:
-    """Neighbours merged until each weighs that much; what already does stays as it is."""
+    """Merge neighbours until each sample has that weight; samples that have it stay unchanged."""
     open_: StoredSample | None = None
     for sample in samples:
         open_ = sample if open_ is None else merge_samples(open_, sample, columns)
@@ -216,7 +218,7 @@ def _merge_pairs(
 def merge_samples(
     one: StoredSample, other: StoredSample, columns: Mapping[str, Sequence[str]]
 ) -> StoredSample:
-    """Two samples as one, at the time of the later."""
+    """Return two samples as one, at the time of the later one."""
     earlier, later = one["n"], other["n"]
     samples = earlier + later
 
@@ -241,7 +243,7 @@ def merge_samples(
 
 
 def _get_row(sample: StoredSample, of: str, edge: str, length: int) -> Row:
-    """All numbers of a thing; a sample before it got its last ones has none of these."""
+    """Return all numbers of an entity; None for columns that the sample does not have yet."""
     row: Row = (sample.get(edge) or sample["rows"]).get(of, [])
     return row[:length] + [None] * (length - len(row))
 
@@ -251,7 +253,7 @@ def _take_last(_first: float, second: float) -> float:
 
 
 def _round_value(value: float) -> float:
-    """Six digits are more than any sensor has, and half as long on the disk; counters are whole."""
+    """Round to six digits, more than any sensor has and half as long in the file; keep integers."""
     return value if isinstance(value, int) else float(f"{value:.6g}")
 
 

@@ -94,7 +94,7 @@ def test_a_source_that_fails(lab: Lab, dies: str, why: str) -> None:
         "from gpualert_common.telemetry.sources import pressure\n"
         "def opens(path):\n"
         f"    {dies}\n"
-        "pressure._stalls = opens"
+        "pressure._read_stalls = opens"
     )
     findings = told(lab, broken)
     assert findings["pressure"]["works"] is False
@@ -107,7 +107,7 @@ def test_a_driver_that_prints(lab: Lab) -> None:
     broken = (
         "import os\n"
         "from gpualert_common.telemetry.sources import pressure\n"
-        "pressure._stalls = lambda path: os.write(1, b'driver speaking')"
+        "pressure._read_stalls = lambda path: os.write(1, b'driver speaking')"
     )
     assert told(lab, broken)["pressure"]["works"] is True
 

@@ -515,7 +515,7 @@ def test_writer_that_is_killed(lab: Lab, place: str) -> None:
     """A writer that is killed in the middle of it leaves a file that is whole."""
     for killed in range(5):
         process = lab.start((*python(WRITER), place, str(killed), "100000"))
-        until(partial(History.open(place).of, f"{killed:032d}"), "its first row")
+        until(partial(History.open(place).find_runs, f"{killed:032d}"), "its first row")
         process.kill()
         process.wait()
         assert History.open(place).add(ended(killed)) == ""
@@ -551,7 +551,7 @@ def test_file_that_others_have(place: str) -> None:
         runs = History.open(place)
         assert runs.add(ended(2), ended(3)) == ""
         assert runs.find_runs(TRAINING) == []
-        assert runs.problem == f"{place}/{NAME}: others have had it for {DEADLINE_S:g} s"
+        assert runs.problem == f"{place}/{NAME}: locked by another process for {DEADLINE_S:g} s"
         assert rebuild(place).problem == runs.problem
     assert numbers(runs.find_runs(TRAINING)) == [3, 2, 1]
     assert os.listdir(Path(place) / FOLDER) == []
@@ -588,7 +588,7 @@ def test_too_many_wait(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with others_having_it(place):
         told = [History.open(place).add(ended(n)) for n in range(5)]
     assert told[:3] == [""] * 3
-    assert all("not kept: 3 runs wait in " in words for words in told[3:])
+    assert all("not added: 3 runs wait in " in words for words in told[3:])
 
 
 def test_waiting_runs_that_are_damaged(place: str) -> None:
@@ -642,7 +642,7 @@ def test_damaged_file(tmp_path: Path, place: str) -> None:
         found = runs.find_runs(TRAINING)
         told += runs.problem
         kept = [path for path in new.iterdir() if ".damaged-" in path.name]
-        assert bool(kept) == ("begun anew" in told), what
+        assert bool(kept) == ("created again" in told), what
         if kept:
             assert f"kept as {kept[0].name}" in told, what
             assert kept[0].read_bytes()[:20] == content[:20], what
@@ -658,15 +658,15 @@ def test_something_else_in_its_place(place: str) -> None:
     path = Path(place) / NAME
     path.mkdir()
     (path / "file").touch()
-    assert "it is not a file" in History.open(place).add(ended(1))
+    assert "it is not a regular file" in History.open(place).add(ended(1))
     assert (Path(place) / f"{NAME}.damaged-1" / "file").exists()
     path.unlink()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE cookies (name)")
-    assert "a database of something else" in History.open(place).add(ended(2))
+    assert "a database of another application" in History.open(place).add(ended(2))
     path.unlink()
     path.symlink_to("/etc/passwd")
-    assert "it is not a file" in History.open(place).add(ended(3))
+    assert "it is not a regular file" in History.open(place).add(ended(3))
     assert numbers(History.open(place).find_runs(TRAINING)) == [3]
 
 
@@ -729,7 +729,7 @@ def test_no_locks(tmp_path: Path, place: str) -> None:
     environment = {**os.environ, "LD_PRELOAD": str(library)}
     done = subprocess.run(python(code), capture_output=True, text=True, env=environment, check=True)
     no_lock = f"{place}/{NAME}: {os.strerror(errno.ENOLCK)}"
-    assert done.stdout == f"{no_lock}; not kept\n[] \n"
+    assert done.stdout == f"{no_lock}; not added\n[] \n"
     assert os.listdir(place) == ["history.lock"]
 
 
@@ -769,7 +769,7 @@ def test_full_disk(small_disk: Path) -> None:
                 pass
         except OSError:
             pass
-    assert runs.add(ended(50)).endswith("full; not kept")
+    assert runs.add(ended(50)).endswith("full; not added")
     assert len(runs.find_runs(TRAINING, most=100)) == 40
     assert runs.problem == ""
     filler.unlink()
@@ -793,7 +793,7 @@ def test_disk_that_fills_while_runs_wait(small_disk: Path) -> None:
         except OSError:
             pass
     assert len(runs.find_runs(TRAINING, most=100)) == 40
-    assert "full; 40 runs wait to be kept" in runs.problem
+    assert "full; 40 runs wait to be added" in runs.problem
     filler.unlink()
     assert len(runs.find_runs(TRAINING, most=100)) == MOST_PER_FINGERPRINT
 
@@ -807,7 +807,7 @@ def test_read_only_disk(small_disk: Path, lock: bool) -> None:
     if not lock:
         (small_disk / "history.lock").unlink()
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert "not kept" in runs.add(ended(2))
+    assert "not added" in runs.add(ended(2))
     assert numbers(runs.find_runs(TRAINING)) == [1]
     assert runs.problem == ""
 
@@ -818,7 +818,7 @@ def test_file_of_somebody_else(place: str) -> None:
     runs = History.open(place)
     runs.add(ended(1))
     os.chown(Path(place) / NAME, 65534, 65534)
-    assert "belongs to user 65534, not to you" in runs.add(ended(2))
+    assert "belongs to user 65534, not to the current user" in runs.add(ended(2))
     assert runs.find_runs(TRAINING) == []
     assert (Path(place) / NAME).stat().st_uid == 65534
 
@@ -899,5 +899,5 @@ def test_run_that_ended_begins_the_history(lab: Lab) -> None:
     assert index_run(newest) == ""
     assert len(History.open(str(lab.state)).read_all()) == 3
     (lab.state / NAME).write_bytes(b"damaged" * 1000)
-    assert f"kept as {NAME}.damaged-1, begun anew" in index_run(newest)
+    assert f"kept as {NAME}.damaged-1, created again" in index_run(newest)
     assert len(History.open(str(lab.state)).read_all()) == 3

@@ -176,7 +176,7 @@ def test_damaged_history(lab: Lab) -> None:
     measure(lab.records()[0], gpu_seconds=3600)
     (lab.state / "history.sqlite3").write_bytes(b"damaged" * 1000)
     done = lab.gpualert("runs", "--json")
-    assert b"kept as history.sqlite3.damaged-1, begun anew" in done.stderr
+    assert b"kept as history.sqlite3.damaged-1, created again" in done.stderr
     assert json.loads(done.stdout)["total"]["gpu_hours"] == 1.0
     assert lab.gpualert("runs").stderr == b""
 

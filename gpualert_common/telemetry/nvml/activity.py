@@ -1,4 +1,4 @@
-"""What the streaming multiprocessors of a device did between two looks, by NVML's GPM."""
+"""Activity of the streaming multiprocessors between two samples, from NVML's GPM."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _METRICS = {
 }
 
 _MINIMUM_INTERVAL_S = 0.5
-"""The counters move every 100 ms, says NVIDIA/DCGM#310; between two of their steps is nothing."""
+"""The counters advance every 100 ms (NVIDIA/DCGM#310); within one step they show nothing."""
 
 
 class Activity:
-    """A way to values (see :mod:`.readings`): their means since it was last called.
+    """A query (see :mod:`.metrics`) for mean activities since its last call.
 
-    Nothing the first time.  Hopper and later; elsewhere it is not supported.
+    The first call returns nothing.  Hopper and later support it; other GPUs do not.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Activity:
         self._sampled_at: float | None = None
 
     def __call__(self, nvml: Any, device: Any) -> Mapping[str, float]:
-        """The means in percent.  Raises NVMLError."""
+        """Return the means in percent.  Raises NVMLError."""
         if self._query is None:
             self._open(nvml, device)
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Calls that may never come back, made by a thread of their own."""
+"""Calls that may hang, made by a separate thread."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 
 class BackgroundCall(Generic[Result]):
-    """A thread that does one thing whenever it is asked to, for one who can do without an result.
+    """A thread that makes one call on request, for a caller that can continue without the result.
 
-    A call into a driver that hangs cannot be ended, not even by a signal; the thread is then left
-    to itself, and goes with the process.
+    Nothing can end a call into a driver that hangs, not even a signal.  Such a thread is abandoned
+    and ends with the process.
     """
 
     def __init__(self, work: Callable[[], Result], name: str) -> None:
@@ -23,19 +23,19 @@ class BackgroundCall(Generic[Result]):
         self._requests: SimpleQueue[bool] = SimpleQueue()
         self._results: SimpleQueue[Result | Exception] = SimpleQueue()
         self.requested_at: float | None = None
-        """When it was asked for what it has not answered yet, by ``time.monotonic``."""
+        """Time of the request without a result, by ``time.monotonic``; None if there is none."""
         threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def request(self) -> None:
-        """Ask for an result, unless one is still owed."""
+        """Request a call, unless one is in progress."""
         if self.requested_at is None:
             self.requested_at = time.monotonic()
             self._requests.put(True)
 
     def wait(self, deadline: float) -> Result:
-        """The result to the last question; raises what the work raised.
+        """Return the result of the last request; raise the error of the call.
 
-        Raises TimeoutError when it is not there by ``deadline``, which is of ``time.monotonic``.
+        Raises TimeoutError if there is no result by ``deadline``, a time of ``time.monotonic``.
         """
         try:
             result = self._results.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -47,12 +47,12 @@ class BackgroundCall(Generic[Result]):
         return result
 
     def stop(self) -> None:
-        """Let the thread go, at once or when its call comes back."""
+        """Stop the thread, at once or when its call returns."""
         self._requests.put(False)
 
     def _serve(self) -> None:
         while self._requests.get():
             try:
                 self._results.put(self._work())
-            except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
+            except Exception as error:  # noqa: BLE001 - raised again by wait
                 self._results.put(error)

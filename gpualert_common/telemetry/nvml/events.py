@@ -1,4 +1,4 @@
-"""Events of all GPUs, waited for in a thread: Xids, ECC errors and what newer drivers add."""
+"""Listener for the events of all GPUs: Xids, ECC errors, and those of newer drivers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EVENT_TYPES = {
     0x4000: ("gpu_unavailable", "GPU {gpu} is unavailable"),
     0x8000: ("recovery_action", "the driver's recommendation for GPU {gpu} changed"),
 }
-"""What each nvmlEventType is called, and how it is told."""
+"""Kind and text of each nvmlEventType."""
 
 _WAIT_MS = 500
 _PAUSE_AFTER_ERROR_S = 1.0
 _PAUSE_AFTER_CORRECTED_S = 0.05
-"""They may come by the thousand, and one waits no worse for the next than the other."""
+"""Corrected errors may come by the thousand; a short pause loses none of them."""
 
 _NO_INSTANCE = 0xFFFFFFFF
 
@@ -47,9 +47,10 @@ class _Key:
 
 
 class EventListener:
-    """A thread that waits for the events of GPUs until it is ended.
+    """A thread that waits for the events of GPUs until it is stopped.
 
-    Equal ones between two looks are told as one with a count, so that no storm fills a disk.
+    Equal events between two samples become one event with a count, so an event storm does not fill
+    the disk.
     """
 
     def __init__(self, nvml: Any, gpus: list[Gpu]) -> None:
@@ -60,21 +61,21 @@ class EventListener:
         self._stopped = threading.Event()
         self._set: Any = None
         self.missing: dict[int, str] = {}
-        """Why nothing can be heard of a GPU, by its index."""
+        """Reason for each GPU without events, by its index."""
         self.kinds = self._register()
-        """The names of what can be heard of each GPU at first, by its index."""
+        """Kinds of events that each GPU supports, by its index."""
         self._thread = threading.Thread(target=self._wait, name="nvml events", daemon=True)
         self._thread.start()
 
     def take_events(self) -> Iterator[SourceEvent]:
-        """What has come since the last call."""
+        """Yield the events since the last call."""
         with self._lock:
             pending, self._pending = self._pending, {}
         for key, (at, count) in pending.items():
             yield self._make_event(key, at, count)
 
     def stop(self, deadline: float) -> bool:
-        """End the thread; False when it has not ended by ``deadline`` of ``time.monotonic``."""
+        """Stop the thread; False if it still runs at ``deadline``, a time of ``time.monotonic``."""
         self._stopped.set()
         self._thread.join(max(0.0, deadline - time.monotonic()))
         if self._thread.is_alive():
@@ -83,7 +84,7 @@ class EventListener:
         return True
 
     def _register(self) -> dict[int, list[str]]:
-        """Make the set that is waited on, of all GPUs that can take part; the kinds of each."""
+        """Create the event set and register all GPUs; return the kinds of events of each."""
         kinds = {}
         try:
             self._set = self._nvml.nvmlEventSetCreate()
@@ -99,7 +100,7 @@ class EventListener:
         return kinds
 
     def _register_gpu(self, gpu: Gpu) -> int:
-        """Have the GPU's events come to the set; their types, 0 where there are none."""
+        """Register the GPU's events with the set; return their types, 0 if there are none."""
         if gpu.is_lost:
             return 0
         try:
@@ -117,7 +118,7 @@ class EventListener:
             if old is not None:
                 self._nvml.nvmlEventSetFree(old)
         except self._nvml.NVMLError:
-            pass  # then it is the driver's
+            pass  # the driver frees it
 
     def _wait(self) -> None:
         while self.kinds and not self._stopped.is_set():
@@ -130,7 +131,7 @@ class EventListener:
             except self._nvml.NVMLError_Timeout:
                 continue
             except self._nvml.NVMLError:
-                # One lost GPU makes it fail at once and for all: no Xid of another would be heard.
+                # One lost GPU makes every wait fail at once: register the other GPUs again.
                 self._free()
                 continue
             key = _Key(

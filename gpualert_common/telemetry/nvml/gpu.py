@@ -1,4 +1,4 @@
-"""One GPU: what it is, what it does, and what goes wrong with it."""
+"""One GPU: its facts, its samples, and its faults."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LINK_COUNT = 91
 
 
 class Gpu:
-    """A GPU that NVML has given us a handle of.
+    """A GPU for which NVML returned a handle.
 
-    ``report`` takes its events, each once: gpu_lost, reset_required, and read_failed for a value that
-    fails with anything else.
+    ``report`` receives its events, each once: gpu_lost, reset_required, and read_failed for a value
+    that fails in any other way.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Gpu:
         self.index = index
         self.device = device
         self.is_lost = False
-        """It has told that it is lost."""
+        """True once the GPU has reported that it is lost."""
         self.of = f"gpu:{index}"
         self.uuid = str(self._read_fact("nvmlDeviceGetUUID") or "")
         self._mig = dict(self._list_mig_devices())
@@ -52,23 +52,24 @@ class Gpu:
 
     @property
     def current_metric(self) -> str:
-        """The value that was asked for last."""
+        """The value requested last."""
         return self._active_reader.current_metric
 
     def read(self) -> list[Sample]:
-        """Samples of it, its MIG devices and the processes on it; none when it is lost."""
+        """Return the samples of the GPU, its MIG devices and its processes; none if the GPU is
+        lost."""
         try:
             return list(self._read_samples())
         except self._nvml.NVMLError_GpuIsLost as error:
             self.is_lost = True
             self._report_once("gpu_lost", "", f"GPU {self.index} is lost", error)
-        except Exception as error:  # noqa: BLE001 - one GPU keeps no other from being read
+        except Exception as error:  # noqa: BLE001 - a fault of one GPU does not affect the others
             self._report_failure(self.current_metric, error)
         return []
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What does not change; what NVML does not report is None."""
+        """The constant facts; None for each that NVML does not report."""
         capability = self._read_fact("nvmlDeviceGetCudaComputeCapability")
         pci = self._read_fact("nvmlDeviceGetPciInfo_v3")
         memory = self._read_fact("nvmlDeviceGetMemoryInfo")
@@ -94,7 +95,7 @@ class Gpu:
         }
 
     def close(self) -> None:
-        """Free what NVML keeps for it."""
+        """Free the resources that NVML holds for it."""
         for activity in self._activities:
             activity.close(self._nvml)
 
@@ -114,7 +115,7 @@ class Gpu:
         self._active_reader = reader
         return reader.read()
 
-    # -- opening it ------------------------------------------------------------------------
+    # -- opening ---------------------------------------------------------------------------
 
     def _make_reader(self, device: Any, queries: Queries) -> MetricReader:
         self._active_reader = MetricReader(self._nvml, device, queries, self._report_failure)
@@ -148,11 +149,11 @@ class Gpu:
         }
         return None if number is None else names.get(number, str(number))
 
-    # -- what goes wrong -------------------------------------------------------------------
+    # -- faults ----------------------------------------------------------------------------
 
     def _report_failure(self, value: str, error: Exception) -> None:
         if getattr(error, "value", None) == RESET_REQUIRED:
-            self._report_once("reset_required", "", f"GPU {self.index} wants a reset", error)
+            self._report_once("reset_required", "", f"GPU {self.index} requires a reset", error)
         else:
             text = f"GPU {self.index}: {value} cannot be read: {error}"
             self._report_once("read_failed", value, text, error)

@@ -1,4 +1,4 @@
-"""Reading values of one device, each by the first query that this driver and this GPU know."""
+"""Reader of the values of one device; each by the first query that driver and GPU support."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND = 2, 3, 4, 13
 GPU_IS_LOST, RESET_REQUIRED, ARGUMENT_VERSION_MISMATCH, DEPRECATED = 15, 16, 25, 26
 
 _PERMANENT_ERRORS = {
-    INVALID_ARGUMENT,  # what NVML says to the number of a field that it does not know yet
+    INVALID_ARGUMENT,  # the answer to an unknown field number
     NOT_SUPPORTED,
     NO_PERMISSION,
     FUNCTION_NOT_FOUND,
@@ -26,11 +26,11 @@ _UNSIGNED_LONG_LONG = 3
 
 
 class MetricReader:
-    """The values of one device.
+    """Reads the values of one device.
 
-    What is not supported, not permitted or not there is asked once and then left out: ``missing`` has
-    its name and why.  What fails for a moment is left out for that moment, and ``on_failure`` is answer
-    of it the first time.  ``current_metric`` is the value that is being asked for.
+    A value that is not supported, not permitted or not present is requested once and then omitted;
+    ``missing`` holds its name and the reason.  A value that fails temporarily is omitted from that
+    sample, and ``on_failure`` is called for it.  ``current_metric`` is the value being requested.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class MetricReader:
         self.current_metric = ""
 
     def read(self) -> dict[str, float]:
-        """Every value there is now.  Raises NVMLError_GpuIsLost, and no other NVMLError."""
+        """Return all present values.  Raises NVMLError_GpuIsLost, and no other NVMLError."""
         values: dict[str, float] = {}
         names = list(self._queries)
         while names:
@@ -54,7 +54,7 @@ class MetricReader:
         return values
 
     def _read_calls(self, chosen: Mapping[str, Query], values: dict[str, float]) -> Iterable[str]:
-        """Reads what is not a field; yields the names that are to be asked by their next query."""
+        """Read the values that are not fields; yield the names that need their next query."""
         for name, query in chosen.items():
             if isinstance(query, Field):
                 continue
@@ -64,14 +64,14 @@ class MetricReader:
             except self._nvml.NVMLError as error:
                 if self._handle_error(name, error):
                     yield name
-            except AttributeError as error:  # the binding is older than the function
+            except AttributeError as error:  # the binding is too old
                 if self._drop_query(name, str(error)):
                     yield name
             else:
                 values.update(answer if isinstance(answer, Mapping) else {name: answer})
 
     def _read_fields(self, fields: Mapping[str, Field], values: dict[str, float]) -> list[str]:
-        """Reads fields in one call; returns the names that are to be asked by their next query."""
+        """Read fields in one call; return the names that need their next query."""
         if not fields:
             return []
         self.current_metric = next(iter(fields)) if len(fields) == 1 else "fields"
@@ -81,7 +81,7 @@ class MetricReader:
         except self._nvml.NVMLError as error:
             if len(fields) == 1:
                 return [name for name in fields if self._handle_error(name, error)]
-            # One field can spoil the call for all.
+            # One field can fail the call for all.
             single_reads = [
                 self._read_fields({name: field}, values) for name, field in fields.items()
             ]
@@ -112,7 +112,7 @@ class MetricReader:
         return False
 
     def _drop_query(self, name: str, why: str) -> bool:
-        """Leaves a query for the next one; False when there is none left."""
+        """Drop the first query of a value; return whether another one is left."""
         queries = self._queries[name]
         queries.pop(0)
         if not queries:
@@ -122,13 +122,13 @@ class MetricReader:
 
 
 def get_value(answer: Any) -> float:
-    """What an answer of nvmlDeviceGetFieldValues says, which did not fail."""
+    """Return the value in a successful answer of nvmlDeviceGetFieldValues."""
     value: float = getattr(answer.value, _VALUE_MEMBERS[answer.valueType])
     return value
 
 
 def read_fact(nvml: Any, function: str, *arguments: Any) -> Any:
-    """What a function of the binding tells, None where it fails."""
+    """Return the result of a function of the binding; None if it fails."""
     try:
         return getattr(nvml, function)(*arguments)
     except (nvml.NVMLError, AttributeError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
-"""What is read of a GPU: each value's name, and the list_queries to it that NVML has had, newest first.
+"""Values of a GPU: the name of each, and its queries in all versions of NVML, newest first.
 
-Numbers of fields are those of NVIDIA's header nvml.h and stay what they are, with one exception
-that is told where it matters.
+The numbers of fields are those of NVIDIA's header nvml.h.  They do not change between versions,
+with one exception that is described below.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 ALL_LINKS = 0xFFFFFFFF
-"""The scope of a field that sums up all NVLinks."""
+"""The scope of a field that is the sum over all NVLinks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value by its number; all fields of a GPU are read in one call.
+    """A value by its number; one call reads all fields of a GPU.
 
-    Several scopes (NVLinks) are added up.  ``is_64_bit`` is for counters of 64 bits only: what comes in
-    another type is another field, to which this driver has given the number.
+    Several scopes (NVLinks) are added up.  ``is_64_bit`` is for 64-bit counters only: a value of
+    another type is a different field, to which this driver assigns the number.
     """
 
     id: int
@@ -29,7 +29,7 @@ class Field:
 
 
 Call = Callable[[Any, Any], float | Mapping[str, float]]
-"""Asks the binding for a device: one value, or several by their own names.  Raises NVMLError."""
+"""Requests one value of a device, or several with their names.  Raises NVMLError."""
 
 _SEVERE_REASONS = {
     0x08: "hw_slowdown",
@@ -37,8 +37,8 @@ _SEVERE_REASONS = {
     0x40: "hw_thermal_slowdown",
     0x80: "hw_power_brake_slowdown",
 }
-"""Reasons for low clocks that no healthy GPU has, by their bits.  Each is told as 0 or 1, too: the
-mean of a mask over many looks says nothing, that of a bit is a share of the time."""
+"""Reasons for low clocks that no healthy GPU has, by their bits.  Each is also a value of 0 or 1:
+the mean of a mask over many samples is meaningless, that of a bit is a share of the time."""
 
 Query = Field | Call
 Queries = Mapping[str, tuple[Query, ...]]
@@ -73,7 +73,7 @@ def _decode_clock_reasons(mask: int) -> dict[str, float]:
 
 def _group_by_pid(processes: list[Any]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for process in processes:  # one that uses two MIG devices comes twice
+    for process in processes:  # a process on two MIG devices appears twice
         used = math.nan if process.usedGpuMemory is None else process.usedGpuMemory
         found[str(process.pid)] = found.get(str(process.pid), 0) + used
     return found
@@ -101,7 +101,7 @@ PROCESSES: Queries = {
         lambda nvml, device: _group_by_pid(nvml.nvmlDeviceGetComputeRunningProcesses_v2(device)),
     )
 }
-"""Bytes by pid, NaN where NVML does not know them."""
+"""Bytes by pid; NaN where NVML does not know them."""
 
 _STATE: Queries = {
     "utilization": (_read_utilization,),
@@ -166,7 +166,7 @@ _FAULTS: Queries = {
 
 
 def list_queries(links: int) -> Queries:
-    """All values of a GPU with that many NVLinks, but for its processes and its activity."""
+    """Return the queries of a GPU with that many NVLinks, except for its processes and activity."""
     each = tuple(range(links))
     # Sums up to NVLink 3, each link by itself on Hopper, other counters from NVLink 5 on.
     nvlink: Queries = {

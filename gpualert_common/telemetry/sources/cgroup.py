@@ -1,8 +1,8 @@
-"""The cgroups of the run's leader: their limits, how near they are, and what they killed.
+"""Cgroups of the run's leader: limits, distance to them, and killed processes.
 
-The limits of all groups above count too, and the tightest one bites.  Version 2, version 1, or both
-at once; files that everybody may read.  A container shows only a part of the tree, so that a limit
-further up is not seen.  The groups are those of the moment at which the source was opened.
+The limits of all ancestor groups apply, and the tightest one decides.  Reads version 2, version 1,
+or both at once, from files that everybody may read.  A container shows only a part of the tree, so
+a limit above that part is not visible.  The groups are those at the time when the source is opened.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from gpualert_common.telemetry.source import (
     SourceUnavailableError,
 )
 
-_REMEDY = "mount /sys/fs/cgroup, read-only will do"
+_REMEDY = "mount /sys/fs/cgroup; read-only is enough"
 
 
 class Cgroup(Source):
-    """Memory, processor time and processes of the leader's cgroup and of those above it.
+    """Memory, processor time and processes of the leader's cgroup and its ancestors.
 
     Numbers, of "cgroup": ``memory_bytes``, ``memory_peak_bytes`` and ``swap_bytes`` of its own
-    group; ``memory_limit_bytes`` and ``memory_high_bytes`` (the smallest on the way up),
-    ``memory_room_bytes`` (up to the limit that bites first), ``memory_limit_hits_total``,
+    group; ``memory_limit_bytes`` and ``memory_high_bytes`` (the smallest of all levels),
+    ``memory_room_bytes`` (up to the limit that is reached first), ``memory_limit_hits_total``,
     ``memory_throttled_total``, ``oom_kills_total``; ``cpu_limit_cores``, ``cpu_seconds_total``,
     ``cpu_throttled_periods_total``, ``cpu_throttled_seconds_total``; ``pids``, ``pids_limit``,
     ``pids_refused_total``.
 
-    Events: ``cgroup_oom_kill`` when a group's count of kills rose.  ``own`` is True for that of the
-    leader; one above it counts in version 2 what was killed in any group below it, the run's or
-    not.  ``limit_path`` names the group whose limit was ``reached`` "meanwhile", or "once", if one
-    was.  ``pids_refused`` when a process or thread could not be made.
+    Events: ``cgroup_oom_kill`` when a group's count of kills rises.  ``own`` is True for the
+    leader's group; in version 2 the count of an ancestor includes kills in all groups below it,
+    also outside the run.  ``limit_path`` names the group whose limit was ``reached``: "meanwhile"
+    (since the last sample) or "once" (at any time).  ``pids_refused`` when the creation of a
+    process or thread fails at a limit.
     """
 
     decides = (
-        "A2 by processes that were killed in the cgroup, and whose limit was reached; "
+        "A2 by processes killed in the cgroup and the limit that was reached; "
         "supports D2 by throttled processors"
     )
 
@@ -62,13 +63,13 @@ class Cgroup(Source):
         self._memory = self._read_levels()
         values = self._read_values(self._memory)
         if not values:
-            raise SourceUnavailableError("no cgroup that counts anything can be seen", _REMEDY)
+            raise SourceUnavailableError("no cgroup with counters is visible", _REMEDY)
         self._refused = values.get("pids_refused_total", 0)
         self._first = self._memory
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Paths and versions by controller, limits of memory by path, and kills until now."""
+        """Paths and versions by controller, memory limits by path, number of earlier kills."""
         return {
             "paths": {name: group.path for name, group in self._groups.items()},
             "versions": {name: group.version for name, group in self._groups.items()},
@@ -79,7 +80,7 @@ class Cgroup(Source):
         }
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """Numbers of now, and what rose since the last look."""
+        """Yield the present numbers, and an event for each count that rose."""
         before, levels = self._memory, self._read_levels()
         values = self._read_values(levels)
         if values:
@@ -90,7 +91,7 @@ class Cgroup(Source):
         refused = values.get("pids_refused_total", 0) - self._refused
         if refused > 0:
             self._refused += refused
-            text = f"processes or threads refused because a cgroup has its limit: {refused:.0f}"
+            text = f"processes or threads refused at the limit of a cgroup: {refused:.0f}"
             yield SourceEvent("pids_refused", "cgroup", text, {"refused": refused})
 
     def _read_levels(self) -> list[CgroupMemory]:
@@ -99,7 +100,7 @@ class Cgroup(Source):
 
     def _read_values(self, levels: Sequence[CgroupMemory]) -> dict[str, float]:
         values: dict[str, float] = {}
-        if levels and levels[0].path == self._own:  # it may be gone before those above it
+        if levels and levels[0].path == self._own:  # it may vanish before its ancestors
             own = levels[0]
             numbers = {
                 "memory_bytes": own.used,
@@ -138,7 +139,7 @@ def _find_minimum(values: Iterable[int | None]) -> int | None:
 def _find_kills(
     before: Sequence[CgroupMemory], levels: Sequence[CgroupMemory], own: str
 ) -> Iterator[SourceEvent]:
-    """The kills of each level that none below it has reported already."""
+    """Yield the kills of each level that are not already reported for a level below it."""
     earlier = {level.path: level for level in before}
     reported = 0
     for level in levels:
@@ -152,7 +153,7 @@ def _find_kills(
 def _find_limit(
     earlier: Mapping[str, CgroupMemory], levels: Sequence[CgroupMemory]
 ) -> dict[str, Any]:
-    """The limit that was reached since, or else one that was reached once, as fields."""
+    """Return the limit reached since the last sample, else one reached earlier, as fields."""
     limited = [level for level in levels if level.limit is not None and level.path in earlier]
     for level in sorted(limited, key=lambda one: earlier[one.path].hits - one.hits):
         if level.hits > earlier[level.path].hits:
@@ -169,5 +170,5 @@ def _make_kill_event(fields: dict[str, Any]) -> SourceEvent:
         limit = f"{fields['limit_path']} ({fields['limit_bytes'] / 2**20:.0f} MiB)"
         why = f"the limit of {limit} was reached {fields['reached']}"
     where = f"{'in' if fields['own'] else 'below'} cgroup {fields['path']}"
-    text = f"processes killed for want of memory {where}: {fields['kills']}; {why}"
+    text = f"processes killed for lack of memory {where}: {fields['kills']}; {why}"
     return SourceEvent("cgroup_oom_kill", "cgroup", text, fields)

@@ -1,7 +1,7 @@
-"""Checkpoints that were there before the run: what its command names, and what its output held.
+"""Checkpoints from before the run: those that its command names, and those in its output folders.
 
-Only the folders that the command's options name are looked into, once, and not below them; what
-is in the files is not read.  What was written after the launch is the run's own and does not count.
+Only folders that the command's options name are listed, once and without their subfolders; no file
+is read.  Files written after the launch belong to the run and do not count.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MOST_FOLDERS = 8
 MOST_LISTED = 5
 
 _INPUT_OPTION = re.compile(r"(?:.+_)?(?:resume|restore|load|continue|init|ckpt|checkpoint)(?:_.+)?")
-"""Options that may name a checkpoint to go on from."""
+"""Options that may name a checkpoint to resume from."""
 _OUTPUT_OPTION = re.compile(
     r"(?:.+_)?(?:out|outputs?|save|saved?|work|logging|default_root|checkpoints?|ckpts?|results?)"
     r"(?:_?(?:dir|directory|folder|path|root))?|(?:out|save|work)dir"
 )
-"""Options that may name the folder that checkpoints are written to."""
+"""Options that may name the folder for new checkpoints."""
 _CHECKPOINT_NAME = re.compile(
     r"(?i)(?:.*[-_=])?(?:checkpoint|ckpt|iter|step|global_?step|epoch|last|latest|snapshot)"
     r"[-_=]?(\d{1,9})?(?:[-_=.].*)?\.(?:pth?|ckpt|tar|safetensors|keras|h5|distcp)"
@@ -44,11 +44,11 @@ _CHECKPOINT_NAME = re.compile(
 
 
 class Checkpoints(Source):
-    """Facts only: ``named``, for each path that an option names to go on from, whether it was there
-    before the launch; ``before``, the newest checkpoints that were in the folders of its output,
-    each with path, step (None where its name has none) and time."""
+    """Facts only.  ``named`` holds each path that an option names for resuming, and whether it
+    existed before the launch.  ``before`` holds the newest checkpoints in the output folders,
+    each with path, step (None if its name has none) and time."""
 
-    decides = "E2 by checkpoints that a run passed over"
+    decides = "E2 by checkpoints that a run did not resume from"
 
     def __init__(self, run: ObservedRun | None) -> None:
         if run is None:
@@ -59,11 +59,11 @@ class Checkpoints(Source):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What was there."""
+        """The checkpoints from before the launch."""
         return self._facts
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """Nothing: what was there before does not change."""
+        """Return nothing: the facts do not change."""
         return ()
 
 
@@ -71,7 +71,7 @@ SOURCE: type[Source] = Checkpoints
 
 
 def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
-    """The facts, of what was written *before* that time; paths in them are as the command's."""
+    """Return the facts for files written *before* that time; paths have the form of the command."""
     options = list(parse_options(command))
     read = [value for name, value in options if _INPUT_OPTION.fullmatch(name) and _is_path(value)]
     written = [
@@ -101,7 +101,7 @@ def _is_path(value: str) -> bool:
 
 
 def _is_older(path: str, before: float) -> bool:
-    """True for a file or folder that is older; a folder counts by what is in it."""
+    """Return whether a file, or any entry of a folder, is older than that time."""
     try:
         if os.path.isdir(path):
             return any(_read_mtime(entry) < before for entry in _scan_entries(path))
@@ -119,7 +119,7 @@ def _scan_checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str
                 path = os.path.join(folder, entry.name)
                 yield {"path": path, "step": int(step) if step else None, "written_at": written_at}
     except OSError:
-        return  # there is none yet
+        return  # the folder does not exist
 
 
 def _scan_entries(path: str) -> Iterator[os.DirEntry[str]]:

@@ -1,7 +1,7 @@
 """Space, inodes and read-only states of the file systems that a run writes to.
 
-Everybody may ask.  Quotas are not seen.  A file system that does not answer, such as that of a
-server that is gone, holds up none of the others.
+Needs no privilege.  Quotas are not visible.  A file system that does not answer, such as that of a
+dead server, delays no other one.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from gpualert_common.telemetry.mounts import find_mount
 from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent
 
 ANSWER_TIMEOUT_S = 0.2
-"""So long a look waits for an answer; local disks give it in microseconds."""
+"""Time that a sample waits for an answer; local disks answer in microseconds."""
 
 _GIB = 1 << 30
 _HARMLESS_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
-"""The directory is gone, or not for us; anything else, such as ESTALE, is the file system's."""
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - what data loaders pass their batches through
+"""The directory is gone or not accessible; any other error, such as ESTALE, is a fault."""
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - data loaders pass batches through it
 
 
 class Disk(Source):
-    """The file systems by what the run does there: "disk:log", "disk:cwd", "disk:tmp", "disk:shm".
+    """File systems by their use in the run: "disk:log", "disk:cwd", "disk:tmp", "disk:shm".
 
-    Numbers: ``size_bytes``, ``free_bytes`` (to an ordinary user), ``inodes_free`` where there is a
-    number of them, ``read_only`` and ``stalled`` (0 or 1).  Facts: path, type and device of each.
+    Numbers: ``size_bytes``, ``free_bytes`` (for an ordinary user), ``inodes_free`` if their number
+    is limited, ``read_only`` and ``stalled`` (0 or 1).  Facts: path, type and device of each.
 
-    Events: ``disk_low`` when less than 1 % or 1 GiB is free (10 % where that is less, as on a
-    shared memory of 64 MiB), or less than 1 % of the inodes; ``disk_read_only`` when one turned
-    read-only; ``disk_stalled`` when one did not answer from one look to the next, ``disk_answers``
-    when it does again, and ``disk_error`` when it answers with an error, such as a stale handle.
+    Events: ``disk_low`` when less than 1 % or 1 GiB is free (10 % if that is less, as for a shared
+    memory of 64 MiB), or less than 1 % of the inodes; ``disk_read_only`` when one becomes
+    read-only; ``disk_stalled`` when one does not answer between two samples, ``disk_answers`` when
+    it answers again, and ``disk_error`` when it answers with an error, such as a stale handle.
     """
 
     decides = (
-        "disk_full, shared_memory and filesystem_io by what is free, and writable; "
+        "disk_full, shared_memory and filesystem_io by free space and read-only states; "
         "supports C2 and C3 by file systems that do not answer"
     )
 
@@ -47,11 +47,11 @@ class Disk(Source):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Of each: the path that was asked, and what is mounted there."""
+        """Path and mount of each file system."""
         return {of: file_system.facts for of, file_system in self._file_systems.items()}
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """The file systems of now."""
+        """Yield the present state of the file systems."""
         for file_system in self._file_systems.values():
             yield from file_system.sample()
 
@@ -93,7 +93,7 @@ class _FileSystem:
         call = self._call or _StatCall(self.path)
         call.join(ANSWER_TIMEOUT_S)
         if call.is_alive():
-            if self._is_late:  # since the last look, at least
+            if self._is_late:  # since the last sample or earlier
                 yield Sample(self.of, {"stalled": 1})
                 if not self._is_stalled:
                     self._is_stalled = True
@@ -123,12 +123,12 @@ class _FileSystem:
             "read_only": int(read_only),
             "stalled": 0,
         }
-        if found.f_files:  # some file systems have no fixed number of them
+        if found.f_files:  # some file systems have no fixed number
             values["inodes_free"] = found.f_favail
         yield Sample(self.of, values)
         low = compute_low_threshold(size) * (
             2 if self._is_low else 1
-        )  # told once, until there is space again
+        )  # reported once, until space is free again
         is_low = not read_only and free < low
         few_inodes = not read_only and found.f_files and found.f_favail < found.f_files // 100
         if (is_low or few_inodes) and not self._is_low:
@@ -137,17 +137,17 @@ class _FileSystem:
             yield self._make_event("disk_low", f"has {left} left", **fields)
         self._is_low = bool(is_low or few_inodes)
         if read_only and self._was_writable:
-            yield self._make_event("disk_read_only", "turned read-only")
+            yield self._make_event("disk_read_only", "became read-only")
         self._was_writable = not read_only
 
 
 def compute_low_threshold(size_bytes: int) -> float:
-    """Bytes below which so large a file system is nearly full."""
+    """Return the free bytes below which a file system of that size is nearly full."""
     return max(size_bytes / 100, min(_GIB, size_bytes / 10))
 
 
 class _StatCall(threading.Thread):
-    """Asks once; in a thread of its own, since the answer may never come."""
+    """One query of a file system, in a separate thread because it may hang."""
 
     def __init__(self, path: str) -> None:
         super().__init__(name=f"gpualert-disk-{path}", daemon=True)

@@ -1,7 +1,7 @@
-"""What a run was variables: variables that explain failures, kernel, processors, versions.
+"""Environment of a run: variables that explain failures, kernel, processors, versions.
 
-Read once from /proc.  Variables are selected by a list of names, without those whose name or value
-looks as if they held a secret.
+Read once from /proc.  Only listed variables are recorded, and none whose name or value looks like a
+secret.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PREFIXES = (
     "PMI_", "PYTORCH_", "RCCL_", "ROCR_", "TF_CPP_", "TF_DETERMINISTIC_", "TF_ENABLE_", "TF_FORCE_",
     "TF_GPU_", "TF_NUM_", "TF_XLA_", "TORCH", "UCX_", "XLA_",
 )  # fmt: skip
-"""Of TF_ not all: those of Terraform begin with it, too."""
+"""TF_ alone is too short: variables of Terraform start with it, too."""
 _SECRET_NAME = re.compile(r"TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|SESSION|DSN")
 _SECRET_VALUE = re.compile(r"://[^/\s]*@")
 _MOST_VALUE_CHARS = 500
@@ -58,7 +58,7 @@ _MOST_VARIABLES = 200
 class Environment(Source):
     """Facts only: ``variables``, ``secrets_left_out`` (their number), ``hostname``, ``kernel``,
     ``machine``, ``cpus``, ``cpus_allowed``, ``memory_bytes``, ``swap_bytes``, ``versions`` (of
-    Python and of the libraries that train, where they can be known without running anything)."""
+    Python and of training libraries, if they can be found without running anything)."""
 
     decides = (
         "D2 by CUDA_LAUNCH_BLOCKING; "
@@ -86,11 +86,11 @@ class Environment(Source):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """All of it."""
+        """All facts."""
         return self._facts
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """Nothing: none of it changes."""
+        """Return nothing: the facts do not change."""
         return ()
 
 
@@ -109,7 +109,7 @@ def _is_relevant(name: str) -> bool:
 
 
 def is_secret(name: str, value: str) -> bool:
-    """True when a variable may hold what nobody else should see."""
+    """Return whether a variable may hold a secret."""
     return bool(_SECRET_NAME.search(name.upper()) or _SECRET_VALUE.search(value))
 
 
@@ -127,5 +127,5 @@ def _read_machine(pid: int) -> dict[str, Any]:
     try:
         selected["cpus_allowed"] = len(os.sched_getaffinity(pid))
     except OSError:
-        pass  # it has just ended
+        pass  # the process has just ended
     return selected

@@ -1,8 +1,8 @@
-"""The memory that is available, of the host and of the run's cgroups, where cached files count as free.
+"""Memory available to the host and to the run's cgroups, where cached files count as free.
 
-Files that everybody may read.  A cgroup is charged for the files that its processes read, so that a
-training which streams its data always stands at the limit; the kernel gives these pages back before
-it kills anybody, and shared memory, which it cannot, is none of them.
+Reads files that everybody may read.  The files that processes read are charged to their cgroup, so
+a training that streams its data is always at the limit.  The kernel frees these pages before it
+kills a process.  It cannot free shared memory, which is therefore not counted as cached.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _CACHE_COUNTERS = {
 
 
 class MemoryLeft(Source):
-    """How much is available until somebody is killed.
+    """Memory left before the kernel kills a process.
 
-    Numbers, of "host": ``memory_available_bytes`` (what the kernel could give without swapping) and
-    ``memory_total_bytes``; of "cgroup", where it or one above it has a limit:
-    ``memory_left_bytes`` up to the limit that is nearest, and ``memory_left_of_bytes``, that limit.
+    Numbers, of "host": ``memory_available_bytes`` (available without swapping) and
+    ``memory_total_bytes``; of "cgroup", if it or an ancestor has a limit: ``memory_left_bytes`` up
+    to the nearest limit, and ``memory_left_of_bytes``, that limit.
     """
 
     decides = "supports A2, and warns before it, by the available memory"
@@ -39,7 +39,7 @@ class MemoryLeft(Source):
         self._group = groups.get("memory", groups.get(""))
 
     def sample(self) -> Iterable[Sample]:
-        """What is available now."""
+        """Yield the memory that is left now."""
         host = parse_numbers(read(MEMINFO))
         if "MemAvailable" in host and "MemTotal" in host:
             names = {"memory_available_bytes": "MemAvailable", "memory_total_bytes": "MemTotal"}
@@ -57,7 +57,7 @@ SOURCE: type[Source] = MemoryLeft
 
 
 def _read_available(group: CgroupPath) -> Iterator[tuple[int, int]]:
-    """Bytes available, and the limit, of each level that has one."""
+    """Yield the available bytes and the limit of each level that has one."""
     directories = {group.get_path(directory): directory for directory in group.levels}
     for level in cgroup_files.read_memory(group):
         if level.limit is None or level.used is None:

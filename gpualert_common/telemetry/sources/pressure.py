@@ -1,7 +1,7 @@
-"""Pressure stall information: for how much of the time tasks waited for processor, memory, disk.
+"""Pressure stall information: the share of time in which tasks waited for processor, memory, disk.
 
-Files that everybody may read, of the host and, in a tree of cgroups of version 2, of the leader's
-group.  Needs Linux 4.20 or newer with it switched on.
+Reads files that everybody may read: of the host and, with cgroups of version 2, of the leader's
+group.  Needs Linux 4.20 or newer with pressure stall information enabled.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _REMEDY = "start the kernel with psi=1; it needs Linux 4.20 or newer with CONFIG
 
 
 class Pressure(Source):
-    """How much work waits, of "host" and of "cgroup".
+    """Waiting work, of "host" and of "cgroup".
 
-    Numbers: ``memory_some_percent`` (at least one task waited, the mean of ten seconds) and
+    Numbers: ``memory_some_percent`` (at least one task waited, mean over ten seconds) and
     ``memory_some_seconds_total``; ``memory_full_percent`` and ``memory_full_seconds_total`` (all
-    that could have run waited); the same for ``cpu`` and ``io``.
+    runnable tasks waited); the same for ``cpu`` and ``io``.
     """
 
     decides = (
@@ -46,19 +46,19 @@ class Pressure(Source):
             raise SourceUnavailableError(f"{HOST} cannot be read: {why}", _REMEDY) from None
         group = find_cgroups("self" if run is None else run.pid).get("")
         self._files = {"host": [os.path.join(HOST, name) for name in _RESOURCES]}
-        if group is not None and group.path != "/":  # that of all is the host's
+        if group is not None and group.path != "/":  # the root group equals the host
             files = [os.path.join(group.levels[0], f"{name}.pressure") for name in _RESOURCES]
             self._files["cgroup"] = files
 
     def sample(self) -> Iterable[Sample]:
-        """The stalls of now."""
+        """Yield the present stalls."""
         for of, files in self._files.items():
             values: dict[str, float] = {}
             for name, path in zip(_RESOURCES, files, strict=True):
                 try:
                     found = _read_stalls(path)
                 except OSError:
-                    continue  # the group is gone, or has none of this kind
+                    continue  # the group is gone or lacks this file
                 values |= {f"{name}_{kind}": value for kind, value in found.items()}
             if values:
                 yield Sample(of, values)
@@ -68,7 +68,8 @@ SOURCE: type[Source] = Pressure
 
 
 def _read_stalls(path: str) -> dict[str, float]:
-    """ "some" and "full" of a file such as ``some avg10=1.50 avg60=0.00 avg300=0.00 total=98765``.
+    """Return "some" and "full" of a file such as ``some avg10=1.50 avg60=0.00 avg300=0.00
+    total=98765``.
 
     The total is in microseconds.  Raises OSError.
     """

@@ -1,7 +1,7 @@
-"""The processes of the run: what they usage, whether they work or wait, and who they are.
+"""Processes of the run: resource usage, whether they work or wait, and their identity.
 
-Read from /proc.  Descriptors, bytes of disks and what a process waits for are shown to its own user
-and to root; of other users' processes only the rest.
+Read from /proc.  Only the same user and root see the file descriptors, disk bytes and wait places
+of a process; other users see the rest.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gpualert_common.telemetry.source import (
 )
 
 MOST_IN_DETAIL = 256
-"""Processes whose descriptors and bytes are read; of all others only what one file tells."""
+"""Processes whose descriptors and bytes are read; of the others only one file is read."""
 MOST_OF_A_KIND = 200
 MOST_LISTED = 10_000
-"""Numbers of processes that are told in a run."""
+"""Process numbers that are recorded in a run."""
 
 _Identity = tuple[int, int]
 
@@ -40,7 +40,7 @@ _Identity = tuple[int, int]
 class ProcessCounter:
     """A sum over processes that come and go, as a counter.
 
-    What one that is gone had used stays in it, unless who waited for it counts that.
+    The usage of an ended process stays in the sum, unless its parent counts it.
     """
 
     def __init__(self) -> None:
@@ -48,29 +48,29 @@ class ProcessCounter:
         self._last = 0.0
 
     def update(self, present: float) -> float:
-        """The counter, by the sum over those that are present now."""
+        """Return the counter, from the sum over the present processes."""
         self._ended = max(self._ended, self._last - present)
         self._last = self._ended + present
         return self._last
 
 
 class Processes(Source):
-    """The run's processes: all together, and those that do its work.
+    """The run's processes: all together, and the working processes one by one.
 
     Numbers, of "host:tree": ``processes``, ``threads``, ``uninterruptible`` (in state D),
-    ``rss_bytes`` (memory that several share counts for each), ``cpu_seconds_total``, and of the 256
-    that came first ``fds``, ``fds_used_percent`` (of the one nearest to its limit),
+    ``rss_bytes`` (shared memory counts for each process), ``cpu_seconds_total``, and of the first
+    256 processes ``fds``, ``fds_used_percent`` (of the process nearest to its limit),
     ``read_bytes_total`` and ``written_bytes_total`` (of disks).  Of each "rank:0", up to 64, and of
-    "leader", or what it runs where it is a shell: ``cpu_seconds_total``, ``rss_bytes``,
+    "leader", or the program that it runs if it is a shell: ``cpu_seconds_total``, ``rss_bytes``,
     ``threads``, ``uninterruptible`` and ``stopped`` (0 or 1), ``fds``, ``fds_limit``,
     ``read_bytes_total``, ``written_bytes_total``, and of its main thread
     ``voluntary_switches_total`` and ``involuntary_switches_total``.
 
-    Events: ``processes_seen``, the numbers of those that came and lasted for two looks, by name.
-    ``rank_process``, who a rank or the leader's worker is: pid, ranks, GPUs that it may update,
+    Events: ``processes_seen``, the numbers of new processes that lasted for two samples, by name.
+    ``rank_process``, the identity of a rank or of the leader's program: pid, ranks, visible GPUs,
     container, pod, Slurm job.  ``process_idle`` when one of them used less than 5 % of a core for a
-    minute, with its state and what it waits for, and ``process_busy`` when it works again.
-    ``process_blocked`` when a process was in state D at each look for a minute.
+    minute, with its state and the place where it waits, and ``process_busy`` when it works again.
+    ``process_blocked`` when a process was in state D in each sample for a minute.
     """
 
     decides = (
@@ -93,7 +93,7 @@ class Processes(Source):
         self._event_counts: Counter[str] = Counter()
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """The processes of now."""
+        """Yield the present processes."""
         members = self._tree.members()
         live = [one for one in members.values() if one.is_live]
         working = self._ranks.find_workers(members)
@@ -101,7 +101,7 @@ class Processes(Source):
         leader = find_leader_worker(self._leader, members)
         if leader is not None:
             working["leader"] = leader
-            if not watched:  # a launcher waits for its ranks
+            if not watched:  # with ranks, the leader only waits for them
                 watched["leader"] = leader
         usages = {one.pid: _read_usage(one.pid) for one in live[:MOST_IN_DETAIL]}
         yield self._make_total(members, live, usages)
@@ -183,7 +183,7 @@ def _make_values(one: ProcessStat) -> dict[str, float]:
 
 
 def _read_usage(pid: int) -> dict[str, int]:
-    """What other files tell of a process; without what is not for us, or gone."""
+    """Return usage from further files of a process, without those that are unreadable or gone."""
     status = parse_numbers(read(f"/proc/{pid}/status"))
     disk = parse_numbers(read(f"/proc/{pid}/io"))
     found = {
@@ -198,7 +198,7 @@ def _read_usage(pid: int) -> dict[str, int]:
 
 
 def _count_descriptors(pid: int) -> int | None:
-    """How many it has open: Linux 6.2 and newer count them, elsewhere we do."""
+    """Return the number of open descriptors; Linux 6.2 and newer count them."""
     folder = f"/proc/{pid}/fd"
     try:
         return os.stat(folder).st_size or len(os.listdir(folder))
