@@ -21,7 +21,7 @@ export UV_NO_PROGRESS := 1
 export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs
+LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
 .PHONY: help setup check test e2e nightly fault-tables test-upstream debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
@@ -107,17 +107,19 @@ lane = { $(pytest)$(if $(AGAIN), || $(again)); } 2>&1 | sed --unbuffered 's/^/[$
 run_lanes = $(MAKE) --no-print-directory --jobs $(words $(1)) $(1)
 
 IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py)))))
-RUNS := $(addprefix tests/,alerts guardian observe scenarios warn)
+RUNS := $(addprefix tests/,guardian scenarios warn)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
-test-core test-runs e2e-core nightly-core: $(VENV)/.ready
+test-core test-runs test-rest e2e-core nightly-core: $(VENV)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
 test-core:
-	$(call lane,$(PY),$(filter-out $(RUNS),$(IN_CORE)))
+	$(call lane,$(PY),tests/core)
 test-runs:
 	$(call lane,$(PY),$(RUNS))
+test-rest:
+	$(call lane,$(PY),$(filter-out tests/core $(RUNS),$(IN_CORE)))
 e2e-core nightly-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:
@@ -126,7 +128,7 @@ test-prefect e2e-prefect nightly-prefect:
 	$(call lane,$(PREFECT)/bin/python,$(marker) tests/prefect tests/faults/prefect)
 
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	+$(call run_lanes,test-airflow test-prefect test-runs test-core)
+	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest)
 
 e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core)
@@ -166,8 +168,8 @@ $(CORPUS)/%/.ready: corpus/produce/environments/%.txt $(UV)
 	@touch $@
 
 corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs again and tell what drifted (some as root)
-	$(PY) -m corpus.compose --check
-	env --default-signal=INT,QUIT $(PY) -m corpus.produce --check $(CORPUS_ARGS)
+	$(PY) -m corpus compose --check
+	env --default-signal=INT,QUIT $(PY) -m corpus produce --check $(CORPUS_ARGS)
 
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py

@@ -1,1 +1,4 @@
-"""The labelled corpus: programs that fail, generators of logs, and the logs that both wrote."""
+"""The labelled corpus: programs that fail, generators of logs, their logs, and the evaluation.
+
+``python -m corpus`` in a checkout is its program.  Nothing here is part of a distribution.
+"""

@@ -14,8 +14,8 @@ from gpualert_common.classify import (
     RuleSet,
     Scanner,
     load_rules,
+    notable_lines,
     prepare,
-    telling,
 )
 from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.evidence import Observed
@@ -167,13 +167,13 @@ def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> L
     return Lookout(launch_record, record.events(), pid, rules)
 
 
-def telling_lines(text: bytes, own: str | None) -> list[int]:
+def find_notable_lines(text: bytes, own: str | None) -> list[int]:
     """Start of every line of *text* that people should see, by our rules and the user's *own*.
 
     No line where the rules cannot be read.
     """
     try:
-        return telling.telling_lines(text, _live_rules(own, _state_of(own))[0])
+        return notable_lines.find_notable_lines(text, _live_rules(own, _state_of(own))[0])
     except (OSError, RuleError):
         return []
 

@@ -25,10 +25,6 @@ class RuleError(GPUAlertError):
         self.key = key
 
 
-class CorpusError(GPUAlertError):
-    """The corpus is wrong: an entry, a label or a program; names the place.  For its author."""
-
-
 class NoDurableLogError(GPUAlertError):
     """No place for the log could be had, so nothing was launched.  For the host's operator.
 

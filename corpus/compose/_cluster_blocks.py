@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from corpus.compose._gpu_tape import Tape, bar, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 
 def log(
@@ -17,12 +17,12 @@ def log(
     basis: str,
     *,
     command: str = "",
-    paper_class: str | None = Composed.FOLLOWS,
+    paper_class: str | None = ComposedLog.FOLLOWS,
     why: str = "",
     **versions: str,
-) -> Composed:
+) -> ComposedLog:
     """What *tape* holds, labelled."""
-    return Composed(
+    return ComposedLog(
         name,
         cause,
         exit_code,

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from corpus.compose._cluster_blocks import columns, events, log
 from corpus.compose._gpu_tape import Tape, chained, marked, mixed, traceback
 from corpus.compose._gpu_torch import oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Kueue 0.8-0.12, Volcano 1.8-1.11, JobSet, Argo Workflows 3.5 and MPI Operator conditions and events, kubelet messages"
 _SITE = "/usr/lib/python3.12/site-packages"
 _ROOT = "/src"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """A shared cluster where queues lend cards to one another."""
     yield _kueue_reclaimed_its_quota()
     yield _volcano_made_room()
@@ -56,7 +56,7 @@ def _json_steps(tape: Tape, first: int, last: int, every: int, seconds: float = 
     return made
 
 
-def _kueue_reclaimed_its_quota() -> Composed:
+def _kueue_reclaimed_its_quota() -> ComposedLog:
     tape = Tape(5001, "2025-03-04 14:00:02")
     tape.say(
         *_json_steps(tape, 100, 1700, 100),
@@ -105,7 +105,7 @@ def _kueue_reclaimed_its_quota() -> Composed:
     )
 
 
-def _volcano_made_room() -> Composed:
+def _volcano_made_room() -> ComposedLog:
     tape = Tape(5002, "2024-04-21 03:30:00")
     tape.say(
         *(
@@ -160,7 +160,7 @@ def _volcano_made_room() -> Composed:
     )
 
 
-def _argo_deadline() -> Composed:
+def _argo_deadline() -> ComposedLog:
     tape = Tape(5003, "2024-11-30 18:00:40")
     tape.say(
         'time="2024-11-30T18:00:40.101Z" level=info msg="Starting Workflow Executor" version=v3.5.8',
@@ -185,7 +185,7 @@ def _argo_deadline() -> Composed:
     )
 
 
-def _argo_stopped() -> Composed:
+def _argo_stopped() -> ComposedLog:
     tape = Tape(5004, "2025-02-19 09:09:09")
     tape.say(
         'time="2025-02-19T09:09:09.300Z" level=info msg="capturing logs" argo=true',
@@ -222,7 +222,7 @@ def _argo_stopped() -> Composed:
     )
 
 
-def _out_of_memory_in_an_init_step() -> Composed:
+def _out_of_memory_in_an_init_step() -> ComposedLog:
     tape = Tape(5005, "2024-08-22 11:30:00")
     tape.say(
         "$ kubectl logs pack-and-train-0 -c pack",
@@ -254,7 +254,7 @@ def _out_of_memory_in_an_init_step() -> Composed:
     )
 
 
-def _card_marked_by_the_detector() -> Composed:
+def _card_marked_by_the_detector() -> ComposedLog:
     tape = Tape(5006, "2025-05-01 20:14:00")
     tape.say(
         *_json_steps(tape, 1000, 9000, 1000, 110),
@@ -313,7 +313,7 @@ def _card_marked_by_the_detector() -> Composed:
     )
 
 
-def _emptydir_over_its_size() -> Composed:
+def _emptydir_over_its_size() -> ComposedLog:
     tape = Tape(5007, "2024-06-30 02:00:00")
     tape.say(
         *_json_steps(tape, 200, 1800, 200, 100),
@@ -345,7 +345,7 @@ def _emptydir_over_its_size() -> Composed:
     )
 
 
-def _secret_not_mounted() -> Composed:
+def _secret_not_mounted() -> ComposedLog:
     tape = Tape(5008, "2025-01-13 08:00:21")
     tape.say(
         "[entrypoint] HF_HOME=/cache WANDB_MODE=offline",
@@ -385,7 +385,7 @@ def _secret_not_mounted() -> Composed:
     )
 
 
-def _token_without_the_right() -> Composed:
+def _token_without_the_right() -> ComposedLog:
     tape = Tape(5009, "2024-10-15 13:13:00")
     for n in (0, 1):
         tape.say(
@@ -439,7 +439,7 @@ def _token_without_the_right() -> Composed:
     )
 
 
-def _resolver_of_the_cluster() -> Composed:
+def _resolver_of_the_cluster() -> ComposedLog:
     tape = Tape(5010, "2024-02-27 23:23:00")
     tape.say(
         *_json_steps(tape, 1000, 6000, 1000, 77),
@@ -477,7 +477,7 @@ def _resolver_of_the_cluster() -> Composed:
     )
 
 
-def _records_that_do_not_parse() -> Composed:
+def _records_that_do_not_parse() -> ComposedLog:
     tape = Tape(5011, "2025-04-08 10:40:00")
     tape.say(
         '{"ts": "2025-04-08T10:40:00Z", "level": "info", "msg": "reading 96 files", "strict": true}',
@@ -524,7 +524,7 @@ def _records_that_do_not_parse() -> Composed:
     )
 
 
-def _card_full_beside_a_neighbour() -> Composed:
+def _card_full_beside_a_neighbour() -> ComposedLog:
     tape = Tape(5012, "2024-12-01 17:17:00")
     tape.say(
         "time-slicing: nvidia.com/gpu.shared replicas=4",
@@ -574,7 +574,7 @@ def _card_full_beside_a_neighbour() -> Composed:
     )
 
 
-def _mpijob_lost_a_peer() -> Composed:
+def _mpijob_lost_a_peer() -> ComposedLog:
     tape = Tape(5013, "2023-10-18 06:45:00")
     for at in range(10, 130, 10):
         tape.wait(30).say(
@@ -632,7 +632,7 @@ def _mpijob_lost_a_peer() -> Composed:
     )
 
 
-def _suspended_then_admitted_again() -> Composed:
+def _suspended_then_admitted_again() -> ComposedLog:
     tape = Tape(5014, "2025-06-17 09:00:00")
     tape.say(
         *_json_steps(tape, 500, 3000, 500),

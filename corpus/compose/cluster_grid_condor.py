@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from corpus.compose._cluster_blocks import log
 from corpus.compose._gpu_tape import Tape, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Grid Engine man pages (sge_status, accounting, queue_conf) and execd messages, HTCondor manual and job event log formats"
 _SITE = "/home/grid/venv/lib/python3.9/site-packages"
 _ROOT = "/home/grid/dti"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Jobs of a biology department."""
     yield _hard_run_time()
     yield _address_space()
@@ -99,7 +99,7 @@ def _usage(sent: str = "18.4 M") -> list[str]:
     ]
 
 
-def _hard_run_time() -> Composed:
+def _hard_run_time() -> ComposedLog:
     tape = Tape(4701, "2022-03-14 08:01:01")
     tape.say(
         "Warning: no access to tty (Bad file descriptor).", "Thus no job control in this shell."
@@ -131,7 +131,7 @@ def _hard_run_time() -> Composed:
     )
 
 
-def _address_space() -> Composed:
+def _address_space() -> ComposedLog:
     tape = Tape(4702, "2021-10-11 19:22:40")
     tape.say(
         "[W:onnxruntime] Init provider bridge failed.",
@@ -167,7 +167,7 @@ def _address_space() -> Composed:
     )
 
 
-def _illegal_instruction() -> Composed:
+def _illegal_instruction() -> ComposedLog:
     tape = Tape(4703, "2022-09-02 14:41:12")
     tape.say(
         "host node-o11.bio, Opteron 6174, K40c",
@@ -195,7 +195,7 @@ def _illegal_instruction() -> Composed:
     )
 
 
-def _output_not_to_be_written() -> Composed:
+def _output_not_to_be_written() -> ComposedLog:
     tape = Tape(4704, "2022-05-05 09:00:11")
     tape.say(
         "$ qstat -j 6180220 | grep -E 'job_state|error reason'",
@@ -226,7 +226,7 @@ def _output_not_to_be_written() -> Composed:
     )
 
 
-def _ungraded_labels() -> Composed:
+def _ungraded_labels() -> ComposedLog:
     tape = Tape(4705, "2023-01-30 11:31:13")
     tape.say(
         "reading davis.csv (30,056 pairs)",
@@ -258,7 +258,7 @@ def _ungraded_labels() -> Composed:
     )
 
 
-def _evicted_by_the_owner() -> Composed:
+def _evicted_by_the_owner() -> ComposedLog:
     tape = Tape(4706, "2023-03-21 20:10:45")
     _started(tape, "desk-114.bio")
     tape.say("==> out/2210117.out <==")
@@ -291,7 +291,7 @@ def _evicted_by_the_owner() -> Composed:
     )
 
 
-def _over_the_requested_memory() -> Composed:
+def _over_the_requested_memory() -> ComposedLog:
     tape = Tape(4707, "2023-08-08 06:07:08")
     _started(tape, "gpu-2.bio")
     for gb in (2110, 5020, 9877, 14002, 16360):
@@ -328,7 +328,7 @@ def _over_the_requested_memory() -> Composed:
     )
 
 
-def _reconnection_failed() -> Composed:
+def _reconnection_failed() -> ComposedLog:
     tape = Tape(4708, "2022-12-19 23:40:00")
     _started(tape, "gpu-5.bio")
     tape.say("==> out/2210117.out <==")
@@ -366,7 +366,7 @@ def _reconnection_failed() -> Composed:
     )
 
 
-def _input_not_transferred() -> Composed:
+def _input_not_transferred() -> ComposedLog:
     tape = Tape(4709, "2023-02-02 12:21:11")
     _started(tape, "gpu-1.bio")
     tape.say(
@@ -390,7 +390,7 @@ def _input_not_transferred() -> Composed:
     )
 
 
-def _removed() -> Composed:
+def _removed() -> ComposedLog:
     tape = Tape(4710, "2023-04-27 16:00:00")
     _started(tape, "gpu-2.bio")
     tape.say("==> out/2210117.out <==")
@@ -404,7 +404,7 @@ def _removed() -> Composed:
     return log(tape, "removed", "cancelled", None, _BASIS, command="condor_submit dti.sub")
 
 
-def _executable_of_macs() -> Composed:
+def _executable_of_macs() -> ComposedLog:
     tape = Tape(4711, "2023-06-06 10:10:10")
     _started(tape, "gpu-3.bio")
     tape.say(
@@ -437,7 +437,7 @@ def _executable_of_macs() -> Composed:
     )
 
 
-def _signal_nine() -> Composed:
+def _signal_nine() -> ComposedLog:
     tape = Tape(4712, "2023-10-03 03:33:31")
     _started(tape, "gpu-4.bio")
     tape.say("==> out/2210117.out <==")
@@ -465,7 +465,7 @@ def _signal_nine() -> Composed:
     )
 
 
-def _unknown_argument() -> Composed:
+def _unknown_argument() -> ComposedLog:
     tape = Tape(4713, "2023-11-13 13:13:13")
     _started(tape, "gpu-2.bio")
     tape.say(
@@ -489,7 +489,7 @@ def _unknown_argument() -> Composed:
     )
 
 
-def _evicted_then_done() -> Composed:
+def _evicted_then_done() -> ComposedLog:
     tape = Tape(4714, "2024-02-26 22:22:22")
     _started(tape, "desk-101.bio")
     tape.wait(3600).say(

@@ -9,14 +9,14 @@ from corpus.compose._cluster_blocks import columns, events, killed_worker, log, 
 from corpus.compose._gpu_hosts import omp
 from corpus.compose._gpu_tape import Tape, marked, rank, traceback
 from corpus.compose._gpu_torch import Exit, summary
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Kubernetes 1.27-1.32 kubelet, describe and event formats, Kubeflow training-operator 1.7-1.9, PyTorch elastic sources"
 _SITE = "/usr/local/lib/python3.11/site-packages"
 _ROOT = "/app"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Masters and workers of one team's name space."""
     yield _oom_killed_worker()
     yield _evicted_for_its_scratch()
@@ -94,7 +94,7 @@ def _ended(tape: Tape, code: int, reason: str, minutes: int, *, of: str = "State
     ]
 
 
-def _oom_killed_worker() -> Composed:
+def _oom_killed_worker() -> ComposedLog:
     tape = Tape(4301, "2025-02-11 10:02:13")
     tape.say(
         "$ kubectl -n train logs llm-sft-worker-0 --timestamps=false",
@@ -156,7 +156,7 @@ def _oom_killed_worker() -> Composed:
     )
 
 
-def _evicted_for_its_scratch() -> Composed:
+def _evicted_for_its_scratch() -> ComposedLog:
     tape = Tape(4302, "2024-06-20 23:40:31")
     for epoch in range(1, 5):
         for step in (200, 400, 600):
@@ -208,7 +208,7 @@ def _evicted_for_its_scratch() -> Composed:
     )
 
 
-def _shm_of_a_container() -> Composed:
+def _shm_of_a_container() -> ComposedLog:
     tape = Tape(4303, "2024-11-05 08:12:44")
     tape.say(
         "$ kubectl -n train logs seg-master-0",
@@ -243,7 +243,7 @@ def _shm_of_a_container() -> Composed:
     )
 
 
-def _spot_node_taken_away() -> Composed:
+def _spot_node_taken_away() -> ComposedLog:
     tape = Tape(4304, "2025-01-22 02:31:08")
     tape.say("$ kubectl -n train logs -f lm-125m-worker-2")
     for step in range(1000, 2600, 100):
@@ -307,7 +307,7 @@ def _spot_node_taken_away() -> Composed:
     )
 
 
-def _node_not_ready() -> Composed:
+def _node_not_ready() -> ComposedLog:
     tape = Tape(4305, "2024-12-12 15:20:50")
     tape.say("$ kubectl -n train logs t5-large-master-0 --tail=60")
     for step in range(7000, 8200, 100):
@@ -362,7 +362,7 @@ def _node_not_ready() -> Composed:
     )
 
 
-def _deadline_of_the_job() -> Composed:
+def _deadline_of_the_job() -> ComposedLog:
     tape = Tape(4306, "2024-08-01 00:00:10")
     for epoch in range(1, 9):
         tape.wait(2600).say(
@@ -393,7 +393,7 @@ def _deadline_of_the_job() -> Composed:
     )
 
 
-def _user_of_the_container() -> Composed:
+def _user_of_the_container() -> ComposedLog:
     tape = Tape(4307, "2025-03-12 13:51:40")
     tape.say(
         "$ kubectl -n train logs dpo-master-0",
@@ -439,7 +439,7 @@ def _user_of_the_container() -> Composed:
     )
 
 
-def _entrypoint_not_in_the_image() -> Composed:
+def _entrypoint_not_in_the_image() -> ComposedLog:
     tape = Tape(4308, "2024-05-17 07:30:00")
     error = 'failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "torchrun": executable file not found in $PATH: unknown'
     tape.say(
@@ -500,7 +500,7 @@ def _entrypoint_not_in_the_image() -> Composed:
     )
 
 
-def _image_of_another_machine() -> Composed:
+def _image_of_another_machine() -> ComposedLog:
     tape = Tape(4309, "2024-09-26 16:05:59")
     tape.say(
         "$ kubectl -n train logs yolo-master-0",
@@ -542,7 +542,7 @@ def _image_of_another_machine() -> Composed:
     )
 
 
-def _claim_not_bound() -> Composed:
+def _claim_not_bound() -> ComposedLog:
     tape = Tape(4310, "2024-10-30 10:10:10")
     tape.say(
         "$ kubectl -n train logs rec-master-0",
@@ -595,7 +595,7 @@ def _claim_not_bound() -> Composed:
     )
 
 
-def _runtime_without_cards() -> Composed:
+def _runtime_without_cards() -> ComposedLog:
     tape = Tape(4311, "2025-04-15 09:00:32")
     tape.say(
         "==========",
@@ -644,7 +644,7 @@ def _runtime_without_cards() -> Composed:
     )
 
 
-def _master_service_not_found() -> Composed:
+def _master_service_not_found() -> ComposedLog:
     tape = Tape(4312, "2025-02-03 18:18:18")
     tape.say("$ stern -n train --no-follow 'moe-.*'")
     for at in (0, 1):
@@ -697,7 +697,7 @@ def _master_service_not_found() -> Composed:
     )
 
 
-def _stuck_and_probed() -> Composed:
+def _stuck_and_probed() -> ComposedLog:
     tape = Tape(4313, "2024-04-09 21:07:00")
     for step in range(20, 400, 20):
         tape.wait(31).say(
@@ -749,7 +749,7 @@ def _stuck_and_probed() -> Composed:
     )
 
 
-def _elastic_and_finished() -> Composed:
+def _elastic_and_finished() -> ComposedLog:
     tape = Tape(4314, "2025-05-22 04:00:01")
     tape.say("$ kubectl -n train logs resnet-elastic-worker-0")
     form = "[{when}] epoch {epoch:2d} it {it:4d}/500 loss {loss:.3f}"

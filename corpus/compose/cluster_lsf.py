@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from corpus.compose._cluster_blocks import log, lsf_trailer, trainer_steps
 from corpus.compose._gpu_tape import Tape, chained, traceback
 from corpus.compose._gpu_torch import oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "LSF 10.1 job reports, termination reasons of bhist and bacct; Transformers, datasets, requests and WebDataset sources"
 _SITE = "/gpfs/sw/conda/envs/llm/lib/python3.10/site-packages"
 _ROOT = "/gpfs/proj/mlops/vit"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Jobs without a way out to the internet, on shared A100 hosts."""
     yield _run_limit()
     yield _memory_limit()
@@ -67,7 +67,7 @@ def _yolo(tape: Tape, first: int, last: int, of: int) -> None:
         )
 
 
-def _run_limit() -> Composed:
+def _run_limit() -> ComposedLog:
     tape = Tape(4501, "2024-03-19 12:00:12")
     _yolo(tape, 1, 18, 300)
     tape.say("User defined signal 2")
@@ -84,7 +84,7 @@ def _run_limit() -> Composed:
     return log(tape, "run_limit", "time_limit", 140, _BASIS, command="bsub < yolo.bsub", lsf="10.1")
 
 
-def _memory_limit() -> Composed:
+def _memory_limit() -> ComposedLog:
     tape = Tape(4502, "2023-07-08 02:19:50")
     tape.say(
         _report(
@@ -108,7 +108,7 @@ def _memory_limit() -> Composed:
     return log(tape, "memory_limit", "oom_killer", 137, _BASIS, command="bsub < index.bsub")
 
 
-def _killed_by_its_owner() -> Composed:
+def _killed_by_its_owner() -> ComposedLog:
     tape = Tape(4503, "2024-05-21 17:31:22")
     _yolo(tape, 1, 3, 300)
     tape.say(
@@ -139,7 +139,7 @@ def _killed_by_its_owner() -> Composed:
     )
 
 
-def _preempted_for_another_queue() -> Composed:
+def _preempted_for_another_queue() -> ComposedLog:
     tape = Tape(4504, "2023-10-10 10:10:44")
     tape.say(
         trainer_steps(tape, range(50, 700, 50), 9375, loss=2.6, seconds=1.1),
@@ -164,7 +164,7 @@ def _preempted_for_another_queue() -> Composed:
     )
 
 
-def _card_too_small() -> Composed:
+def _card_too_small() -> ComposedLog:
     tape = Tape(4505, "2023-06-15 21:00:08")
     tape.say(
         "The following values were not passed to `accelerate launch` and had defaults used instead:",
@@ -217,7 +217,7 @@ def _card_too_small() -> Composed:
     )
 
 
-def _signal_from_outside() -> Composed:
+def _signal_from_outside() -> ComposedLog:
     tape = Tape(4506, "2024-01-27 04:45:01")
     _yolo(tape, 1, 6, 100)
     tape.say(
@@ -245,7 +245,7 @@ def _signal_from_outside() -> Composed:
     )
 
 
-def _thread_limit() -> Composed:
+def _thread_limit() -> ComposedLog:
     tape = Tape(4507, "2022-12-01 09:33:17")
     tape.say(
         "OpenBLAS blas_thread_init: pthread_create failed for thread 61 of 64: Resource temporarily unavailable",
@@ -285,7 +285,7 @@ def _thread_limit() -> Composed:
     )
 
 
-def _working_directory_gone() -> Composed:
+def _working_directory_gone() -> ComposedLog:
     tape = Tape(4508, "2024-08-08 08:08:08")
     tape.say(
         _report(
@@ -315,7 +315,7 @@ def _working_directory_gone() -> Composed:
     )
 
 
-def _no_way_to_the_hub() -> Composed:
+def _no_way_to_the_hub() -> ComposedLog:
     tape = Tape(4509, "2024-02-14 14:14:14")
     tape.say(
         *(
@@ -364,7 +364,7 @@ def _no_way_to_the_hub() -> Composed:
     )
 
 
-def _not_in_the_offline_cache() -> Composed:
+def _not_in_the_offline_cache() -> ComposedLog:
     tape = Tape(4510, "2024-04-25 16:40:59")
     tape.say(
         "HF_HUB_OFFLINE=1 HF_HOME=/gpfs/proj/mlops/hf",
@@ -410,7 +410,7 @@ def _not_in_the_offline_cache() -> Composed:
     )
 
 
-def _broken_shard() -> Composed:
+def _broken_shard() -> ComposedLog:
     tape = Tape(4511, "2023-09-01 03:02:01")
     for step in range(100, 1500, 100):
         tape.wait(18).say(
@@ -459,7 +459,7 @@ tarfile.ReadError: ('unexpected end of data @ <_io.BufferedReader name=\\'/gpfs/
     )
 
 
-def _count_of_no_variable() -> Composed:
+def _count_of_no_variable() -> ComposedLog:
     tape = Tape(4512, "2023-05-05 15:15:00")
     tape.say(
         "LSB_HOSTS=p9a-001 p9a-001 p9a-001 p9a-001",
@@ -497,7 +497,7 @@ def _count_of_no_variable() -> Composed:
     )
 
 
-def _done_with_warnings() -> Composed:
+def _done_with_warnings() -> ComposedLog:
     tape = Tape(4513, "2024-06-01 06:01:00")
     tape.say(
         "wandb: Network error (ProxyError), entering retry loop.",

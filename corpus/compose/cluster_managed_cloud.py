@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from corpus.compose._cluster_blocks import killed_worker, log, trainer_steps
 from corpus.compose._gpu_tape import Tape, chained, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sagemaker-training-toolkit 4.7 and the SageMaker client's status lines, Vertex AI custom job messages, Azure ML common runtime messages"
 _SM = "/opt/conda/lib/python3.10/site-packages"
@@ -15,7 +15,7 @@ _VERTEX = "/usr/local/lib/python3.10/dist-packages"
 _AZURE = "/azureml-envs/azureml_3f1d/lib/python3.10/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """One company's jobs at three clouds."""
     yield _spot_instance_reclaimed()
     yield _longest_run_time()
@@ -131,7 +131,7 @@ def _epochs(tape: Tape, first: int, last: int, prefix: str = "") -> list[str]:
     return made
 
 
-def _spot_instance_reclaimed() -> Composed:
+def _spot_instance_reclaimed() -> ComposedLog:
     tape = Tape(4801, "2024-05-02 10:00:01")
     job = "rank-distil-2024-05-02-10-00-00-114"
     _sagemaker(tape, job, "train.py", {"epochs": 40, "lr": 3e-5, "checkpoint-dir": "none"})
@@ -159,7 +159,7 @@ def _spot_instance_reclaimed() -> Composed:
     )
 
 
-def _longest_run_time() -> Composed:
+def _longest_run_time() -> ComposedLog:
     tape = Tape(4802, "2023-10-25 17:21:41")
     _sagemaker(tape, "asr-xl-2023-10-25-17-21-40-001", "train.py", {"epochs": 100, "max_steps": -1})
     tape.say(*_epochs(tape, 1, 23))
@@ -180,7 +180,7 @@ def _longest_run_time() -> Composed:
     )
 
 
-def _licence_not_accepted() -> Composed:
+def _licence_not_accepted() -> ComposedLog:
     tape = Tape(4803, "2024-08-14 09:45:12")
     job = "llama-sft-2024-08-14-09-45-11-730"
     _sagemaker(
@@ -228,7 +228,7 @@ def _licence_not_accepted() -> Composed:
     )
 
 
-def _bucket_out_of_reach() -> Composed:
+def _bucket_out_of_reach() -> ComposedLog:
     tape = Tape(4804, "2024-03-20 22:00:30")
     job = "ctr-stream-2024-03-20-22-00-29-412"
     _sagemaker(tape, job, "train_stream.py", {"stream": "s3://ctr-prod/shards", "retries": 3})
@@ -274,7 +274,7 @@ def _bucket_out_of_reach() -> Composed:
     )
 
 
-def _replica_low_on_memory() -> Composed:
+def _replica_low_on_memory() -> ComposedLog:
     tape = Tape(4805, "2024-01-18 06:30:00")
     tape.say(
         _vertex(tape, "Job is preparing.", replica="service", severity="NOTICE"),
@@ -306,7 +306,7 @@ def _replica_low_on_memory() -> Composed:
     )
 
 
-def _bucket_mount_failing() -> Composed:
+def _bucket_mount_failing() -> ComposedLog:
     tape = Tape(4806, "2024-07-09 19:05:33")
     tape.say(
         _vertex(tape, *_epochs(tape, 1, 6)),
@@ -350,7 +350,7 @@ def _bucket_mount_failing() -> Composed:
     )
 
 
-def _job_cancelled_in_the_console() -> Composed:
+def _job_cancelled_in_the_console() -> ComposedLog:
     tape = Tape(4807, "2023-12-07 12:00:00")
     tape.say(
         _vertex(tape, *_epochs(tape, 1, 5)),
@@ -377,7 +377,7 @@ def _job_cancelled_in_the_console() -> Composed:
     )
 
 
-def _hyperparameter_as_text() -> Composed:
+def _hyperparameter_as_text() -> ComposedLog:
     tape = Tape(4808, "2024-09-30 15:15:15")
     job = "t5-sum-2024-09-30-15-15-14-088"
     _sagemaker(
@@ -406,7 +406,7 @@ def _hyperparameter_as_text() -> Composed:
     )
 
 
-def _azure_preemption() -> Composed:
+def _azure_preemption() -> ComposedLog:
     tape = Tape(4809, "2022-11-18 03:14:00")
     _azure_start(tape)
     tape.say(*_epochs(tape, 1, 7, "[rank 0] "))
@@ -426,7 +426,7 @@ def _azure_preemption() -> Composed:
     )
 
 
-def _azure_disk() -> Composed:
+def _azure_disk() -> ComposedLog:
     tape = Tape(4810, "2024-02-08 20:40:04")
     _azure_start(tape)
     tape.say(
@@ -468,7 +468,7 @@ def _azure_disk() -> Composed:
     )
 
 
-def _azure_shared_memory() -> Composed:
+def _azure_shared_memory() -> ComposedLog:
     tape = Tape(4811, "2023-07-27 11:20:00")
     _azure_start(tape, "[rank 0] shm: 2.0G /dev/shm")
     for n in range(2):
@@ -504,7 +504,7 @@ def _azure_shared_memory() -> Composed:
     )
 
 
-def _azure_host_memory() -> Composed:
+def _azure_host_memory() -> ComposedLog:
     tape = Tape(4812, "2024-06-12 08:12:40")
     _azure_start(tape)
     tape.say(
@@ -529,7 +529,7 @@ def _azure_host_memory() -> Composed:
     )
 
 
-def _azure_ranks() -> Composed:
+def _azure_ranks() -> ComposedLog:
     tape = Tape(4813, "2024-10-21 21:21:21")
     _azure_start(tape)
     for n in (1, 2, 3):
@@ -570,7 +570,7 @@ def _summary(counts: Sequence[int]) -> list[str]:
     return [f"Training seconds: {counts[0]}", f"Billable seconds: {counts[1]}"]
 
 
-def _spot_resumed_and_completed() -> Composed:
+def _spot_resumed_and_completed() -> ComposedLog:
     tape = Tape(4814, "2024-11-11 01:01:01")
     job = "vit-spot-2024-11-11-01-01-00-515"
     _sagemaker(

@@ -8,14 +8,14 @@ from corpus.compose._cluster_blocks import dmesg, hung_task, log, oom_block, sta
 from corpus.compose._gpu_hosts import Card, smi, xid
 from corpus.compose._gpu_tape import Tape, bar, marked, rank, traceback
 from corpus.compose._gpu_torch import Exit, summary, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Linux kernel, NVIDIA driver, NFS and Lustre client messages, PyTorch elastic sources, pip freeze and df output"
 _SITE = "/opt/train/lib/python3.11/site-packages"
 _ROOT = "/opt/app"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Nightly runs; the report of the watch stands below each, whether it matters or not."""
     yield _swapped_to_death()
     yield _watch_saw_an_old_fault()
@@ -74,7 +74,7 @@ def _steps(tape: Tape, first: int, last: int, every: int, seconds: float = 30) -
         )
 
 
-def _swapped_to_death() -> Composed:
+def _swapped_to_death() -> ComposedLog:
     tape = Tape(5301, "2024-04-03 01:00:00")
     _before(tape, "n01", "python train.py --cache ram")
     _steps(tape, 200, 3000, 200)
@@ -113,7 +113,7 @@ def _swapped_to_death() -> Composed:
     )
 
 
-def _watch_saw_an_old_fault() -> Composed:
+def _watch_saw_an_old_fault() -> ComposedLog:
     tape = Tape(5302, "2024-04-09 01:00:00")
     _before(tape, "n02", "torchrun --nproc_per_node 2 train.py")
     _steps(tape, 200, 2400, 200)
@@ -156,7 +156,7 @@ def _watch_saw_an_old_fault() -> Composed:
     )
 
 
-def _piped_away() -> Composed:
+def _piped_away() -> ComposedLog:
     tape = Tape(5303, "2024-05-01 01:00:00")
     _before(tape, "n03", "python train.py 2>&1 | tee run.txt", table=False)
     tape.say(
@@ -183,7 +183,7 @@ def _piped_away() -> Composed:
     )
 
 
-def _script_went_on() -> Composed:
+def _script_went_on() -> ComposedLog:
     tape = Tape(5304, "2024-05-17 01:00:00")
     _before(tape, "n03", "bash nightly.sh", table=False)
     _steps(tape, 100, 1500, 100)
@@ -216,7 +216,7 @@ def _script_went_on() -> Composed:
     )
 
 
-def _lost_its_start() -> Composed:
+def _lost_its_start() -> ComposedLog:
     tape = Tape(5305, "2024-06-11 03:20:00")
     tape.say(
         "[... 8 MB left out ...]",
@@ -243,7 +243,7 @@ def _lost_its_start() -> Composed:
     )
 
 
-def _remounted_but_written() -> Composed:
+def _remounted_but_written() -> ComposedLog:
     tape = Tape(5306, "2024-06-20 01:00:00")
     _before(tape, "n04", "python train.py")
     _steps(tape, 100, 900, 100)
@@ -278,7 +278,7 @@ def _remounted_but_written() -> Composed:
     )
 
 
-def _lustre_refused() -> Composed:
+def _lustre_refused() -> ComposedLog:
     tape = Tape(5307, "2024-07-07 01:00:00")
     _before(tape, "n05", "torchrun --nproc_per_node 2 train.py", cards=2)
     _steps(tape, 50, 600, 50)
@@ -334,7 +334,7 @@ def _lustre_refused() -> Composed:
     )
 
 
-def _lock_of_a_dead_writer() -> Composed:
+def _lock_of_a_dead_writer() -> ComposedLog:
     tape = Tape(5308, "2024-07-21 01:00:00")
     _before(tape, "n01", "python train.py --resume")
     tape.say("INFO | cache | waiting for /mnt/cache/index.lock (held by pid 8110 on n07)")
@@ -362,7 +362,7 @@ def _lock_of_a_dead_writer() -> Composed:
     )
 
 
-def _signal_of_the_drain() -> Composed:
+def _signal_of_the_drain() -> ComposedLog:
     tape = Tape(5309, "2024-08-02 01:00:00")
     _before(tape, "n06", "python train.py")
     _steps(tape, 100, 1800, 100)
@@ -389,7 +389,7 @@ def _signal_of_the_drain() -> Composed:
     )
 
 
-def _timeout_of_the_wrapper() -> Composed:
+def _timeout_of_the_wrapper() -> ComposedLog:
     tape = Tape(5310, "2024-08-19 01:00:00")
     _before(tape, "n02", "timeout --signal=INT 4h python train.py")
     _steps(tape, 1000, 24000, 1000, 597)
@@ -414,7 +414,7 @@ def _timeout_of_the_wrapper() -> Composed:
     )
 
 
-def _one_rank_killed() -> Composed:
+def _one_rank_killed() -> ComposedLog:
     tape = Tape(5311, "2024-09-05 01:00:00")
     _before(tape, "n07", "torchrun --nproc_per_node 2 train.py", table=False)
     _steps(tape, 100, 1300, 100)
@@ -451,7 +451,7 @@ def _one_rank_killed() -> Composed:
     )
 
 
-def _health_check_of_another() -> Composed:
+def _health_check_of_another() -> ComposedLog:
     tape = Tape(5312, "2024-09-30 01:00:00")
     _before(tape, "n08", "torchrun --nproc_per_node 2 train.py", table=False)
     tape.say(
@@ -474,7 +474,7 @@ def _health_check_of_another() -> Composed:
     )
 
 
-def _hung_writer_came_back() -> Composed:
+def _hung_writer_came_back() -> ComposedLog:
     tape = Tape(5313, "2024-10-12 01:00:00")
     _before(tape, "n05", "python train.py", table=False)
     _steps(tape, 100, 700, 100)
@@ -516,7 +516,7 @@ def _hung_writer_came_back() -> Composed:
     )
 
 
-def _crash_in_the_decoder() -> Composed:
+def _crash_in_the_decoder() -> ComposedLog:
     tape = Tape(5314, "2024-11-03 01:00:00")
     _before(tape, "n04", "python train.py --video")
     _steps(tape, 10, 140, 10)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from corpus.compose._cluster_blocks import dmesg, hung_task, log, stamped
 from corpus.compose._gpu_tape import Tape, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "OpenPBS 20-23 and Torque 6 sources (pbs_mom messages, tracejob), Linux ext4 and NFS client messages, Open MPI and Horovod output"
 _SITE = "/apps/python/3.9.12/lib/python3.9/site-packages"
 _ROOT = "/project/ocean/nowcast"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """A weather group's jobs on V100 and A100 nodes."""
     yield _walltime()
     yield _memory_of_the_job()
@@ -59,7 +59,7 @@ def _keras(tape: Tape, first: int, last: int, total: int, *, loss: float = 0.9) 
         )
 
 
-def _walltime() -> Composed:
+def _walltime() -> ComposedLog:
     tape = Tape(4401, "2023-03-01 09:15:02")
     _prologue(tape, "48821.pbs01", "select=1:ncpus=12:ngpus=1:mem=96gb", "02:00:00")
     tape.say(
@@ -87,7 +87,7 @@ def _walltime() -> Composed:
     )
 
 
-def _memory_of_the_job() -> Composed:
+def _memory_of_the_job() -> ComposedLog:
     tape = Tape(4402, "2022-07-19 22:04:47")
     _prologue(tape, "31790.pbs01", "select=1:ncpus=8:ngpus=1:mem=64gb", "24:00:00")
     for year in range(1979, 2003):
@@ -112,7 +112,7 @@ def _memory_of_the_job() -> Composed:
     )
 
 
-def _preempted_by_requeuing() -> Composed:
+def _preempted_by_requeuing() -> ComposedLog:
     tape = Tape(4403, "2023-11-03 01:30:11")
     _prologue(tape, "77120.pbs01", "select=2:ncpus=16:ngpus=4", "12:00:00")
     for step in range(50, 900, 50):
@@ -144,7 +144,7 @@ def _preempted_by_requeuing() -> Composed:
     )
 
 
-def _sister_mom_lost() -> Composed:
+def _sister_mom_lost() -> ComposedLog:
     tape = Tape(4404, "2021-12-08 13:20:55")
     _prologue(tape, "9120331.torque", "nodes=4:ppn=8:gpus=2", "48:00:00")
     for epoch in range(1, 15):
@@ -189,7 +189,7 @@ def _sister_mom_lost() -> Composed:
     )
 
 
-def _deleted() -> Composed:
+def _deleted() -> ComposedLog:
     tape = Tape(4405, "2024-02-02 10:44:12")
     _prologue(tape, "90411.pbs01", "select=1:ncpus=8:ngpus=1", "08:00:00")
     tape.say("WARNING:root:learning rate 1e-1 is unusually large")
@@ -214,7 +214,7 @@ def _deleted() -> Composed:
     )
 
 
-def _scratch_read_only() -> Composed:
+def _scratch_read_only() -> ComposedLog:
     tape = Tape(4406, "2023-08-28 16:33:20")
     _prologue(tape, "70335.pbs01", "select=1:ncpus=16:ngpus=2", "24:00:00")
     for step in range(1000, 9001, 1000):
@@ -269,7 +269,7 @@ def _scratch_read_only() -> Composed:
     )
 
 
-def _carriage_returns() -> Composed:
+def _carriage_returns() -> ComposedLog:
     tape = Tape(4407, "2022-10-04 08:00:31")
     tape.say(
         "===== PBS prologue Tue Oct  4 08:00:31 UTC 2022 =====",
@@ -292,7 +292,7 @@ def _carriage_returns() -> Composed:
     )
 
 
-def _inodes_of_scratch() -> Composed:
+def _inodes_of_scratch() -> ComposedLog:
     tape = Tape(4408, "2023-05-30 11:12:13")
     _prologue(tape, "64010.pbs01", "select=1:ncpus=24:ngpus=1", "06:00:00")
     tape.say("extracting tiles to /scratch/ocean/tiles (1 file per tile)")
@@ -333,7 +333,7 @@ def _inodes_of_scratch() -> Composed:
     )
 
 
-def _in_the_kernel_for_hours() -> Composed:
+def _in_the_kernel_for_hours() -> ComposedLog:
     tape = Tape(4409, "2024-04-18 20:10:02")
     _prologue(tape, "95002.pbs01", "select=1:ncpus=16:ngpus=1", "06:00:00")
     _keras(tape, 1, 6, 60, loss=0.4)
@@ -382,7 +382,7 @@ def _in_the_kernel_for_hours() -> Composed:
     )
 
 
-def _ranks_that_never_met() -> Composed:
+def _ranks_that_never_met() -> ComposedLog:
     tape = Tape(4410, "2023-09-12 07:07:07")
     _prologue(tape, "71188.pbs01", "select=2:ncpus=16:ngpus=4", "01:00:00")
     tape.say("MASTER_ADDR=gn007.ib0.cluster MASTER_PORT=29500")
@@ -433,7 +433,7 @@ def _ranks_that_never_met() -> Composed:
     )
 
 
-def _diverged() -> Composed:
+def _diverged() -> ComposedLog:
     tape = Tape(4411, "2024-01-10 18:00:44")
     _prologue(tape, "88110.pbs01", "select=1:ncpus=8:ngpus=1", "12:00:00")
     _keras(tape, 1, 3, 40, loss=1.4)
@@ -461,7 +461,7 @@ def _diverged() -> Composed:
     )
 
 
-def _chain_finished() -> Composed:
+def _chain_finished() -> ComposedLog:
     tape = Tape(4412, "2024-03-04 00:00:58")
     _prologue(tape, "91777.pbs01", "select=1:ncpus=8:ngpus=1", "04:00:00")
     tape.say(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corpus.compose._cluster_blocks import log
 from corpus.compose._gpu_tape import Tape, marked, traceback
 from corpus.compose._gpu_torch import oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Ray 2.9-2.44 (raylet, Train v1 and v2), SkyPilot 0.5-0.10 controller and task lines, Determined 0.26-0.38 task logs"
 _RAY = "/home/ray/anaconda3/lib/python3.11/site-packages"
@@ -15,7 +15,7 @@ _SKY = "/home/ubuntu/miniconda3/envs/train/lib/python3.10/site-packages"
 _DET = "/opt/conda/lib/python3.10/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Clusters that start and stop machines by themselves."""
     yield _ray_memory_monitor()
     yield _ray_worker_gone()
@@ -63,7 +63,7 @@ def _ray_progress(tape: Tape, first: int, last: int) -> None:
         )
 
 
-def _ray_memory_monitor() -> Composed:
+def _ray_memory_monitor() -> ComposedLog:
     tape = Tape(4901, "2024-03-26 10:22:31")
     _ray_start(tape)
     _ray_progress(tape, 1, 14)
@@ -92,7 +92,7 @@ def _ray_memory_monitor() -> Composed:
     )
 
 
-def _ray_worker_gone() -> Composed:
+def _ray_worker_gone() -> ComposedLog:
     tape = Tape(4902, "2024-08-05 23:01:12")
     _ray_start(tape)
     _ray_progress(tape, 1, 9)
@@ -124,7 +124,7 @@ def _ray_worker_gone() -> Composed:
     )
 
 
-def _ray_module_of_the_driver() -> Composed:
+def _ray_module_of_the_driver() -> ComposedLog:
     tape = Tape(4903, "2023-11-29 14:40:10")
     _ray_start(tape)
     tape.say(
@@ -153,7 +153,7 @@ def _ray_module_of_the_driver() -> Composed:
     )
 
 
-def _ray_node_dead() -> Composed:
+def _ray_node_dead() -> ComposedLog:
     tape = Tape(4904, "2024-12-03 04:14:51")
     _ray_start(tape)
     _ray_progress(tape, 1, 20)
@@ -183,7 +183,7 @@ def _ray_node_dead() -> Composed:
     )
 
 
-def _ray_descriptors() -> Composed:
+def _ray_descriptors() -> ComposedLog:
     tape = Tape(4905, "2023-05-17 09:50:13")
     tape.say(
         f"{tape.milli()}\tINFO worker.py:1625 -- Started a local Ray instance.",
@@ -219,7 +219,7 @@ def _ray_descriptors() -> Composed:
     )
 
 
-def _ray_recovered() -> Composed:
+def _ray_recovered() -> ComposedLog:
     tape = Tape(4906, "2025-03-18 16:02:40")
     _ray_start(tape, "TorchTrainer_0be17_00000")
     _ray_progress(tape, 1, 6)
@@ -252,7 +252,7 @@ def _sky(line: str) -> str:
     return f"(train, pid=9921) {line}"
 
 
-def _sky_preempted_for_good() -> Composed:
+def _sky_preempted_for_good() -> ComposedLog:
     tape = Tape(4907, "2024-01-30 07:00:12")
     tape.say(
         *(
@@ -285,7 +285,7 @@ def _sky_preempted_for_good() -> Composed:
     )
 
 
-def _sky_setup_without_network() -> Composed:
+def _sky_setup_without_network() -> ComposedLog:
     tape = Tape(4908, "2025-06-03 12:12:50")
     tape.say(
         "├── Waiting for task resources on 2 nodes.",
@@ -314,7 +314,7 @@ def _sky_setup_without_network() -> Composed:
     )
 
 
-def _sky_checkpoint_of_another_size() -> Composed:
+def _sky_checkpoint_of_another_size() -> ComposedLog:
     tape = Tape(4909, "2024-04-12 18:33:00")
     tape.say(
         _sky("resuming from /checkpoint/last.pt (gs://ckpt-llm/run-7)"),
@@ -347,7 +347,7 @@ def _sky_checkpoint_of_another_size() -> Composed:
     )
 
 
-def _sky_nothing_visible() -> Composed:
+def _sky_nothing_visible() -> ComposedLog:
     tape = Tape(4910, "2024-07-01 10:10:00")
     tape.say(
         _sky("SKYPILOT_NUM_GPUS_PER_NODE=1 CUDA_VISIBLE_DEVICES=1"),
@@ -378,7 +378,7 @@ def _sky_nothing_visible() -> Composed:
     )
 
 
-def _sky_recovered() -> Composed:
+def _sky_recovered() -> ComposedLog:
     tape = Tape(4911, "2024-05-05 00:00:31")
 
     def stretch(first: int, last: int) -> list[str]:
@@ -452,7 +452,7 @@ def _det_end(tape: Tape, code: int, *more: str) -> None:
     )
 
 
-def _determined_glibc() -> Composed:
+def _determined_glibc() -> ComposedLog:
     tape = Tape(4912, "2024-02-12 13:00:22")
     _det_start(tape, 211)
     tape.say(
@@ -482,7 +482,7 @@ def _determined_glibc() -> Composed:
     )
 
 
-def _determined_metric_nan() -> Composed:
+def _determined_metric_nan() -> ComposedLog:
     tape = Tape(4913, "2024-06-06 06:06:00")
     _det_start(tape, 340)
     for at in range(100, 1500, 100):
@@ -524,7 +524,7 @@ def _determined_metric_nan() -> Composed:
     )
 
 
-def _determined_card_memory() -> Composed:
+def _determined_card_memory() -> ComposedLog:
     tape = Tape(4914, "2024-09-09 19:19:19")
     _det_start(tape, 402)
     tape.say(_det(tape, "batch size tuned by searcher: global_batch_size=512"))
@@ -564,7 +564,7 @@ def _determined_card_memory() -> Composed:
     )
 
 
-def _determined_unknown_field() -> Composed:
+def _determined_unknown_field() -> ComposedLog:
     tape = Tape(4915, "2025-01-21 11:00:10")
     _det_start(tape, 455)
     tape.say(
@@ -594,7 +594,7 @@ def _determined_unknown_field() -> Composed:
     )
 
 
-def _determined_idle() -> Composed:
+def _determined_idle() -> ComposedLog:
     tape = Tape(4916, "2023-08-22 02:11:01")
     _det_start(tape, 118)
     for at in range(100, 900, 100):

@@ -14,7 +14,7 @@ from corpus.compose._cluster_blocks import (
     trainer_steps,
 )
 from corpus.compose._gpu_tape import Tape, bar, chained, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Slurm 20.11-22.05 sources (slurmstepd, srun, sacct), Linux oom_kill.c, CPython and PyTorch sources"
 _HOME = "/home/u51172"
@@ -23,7 +23,7 @@ _SITE = f"{_HOME}/.conda/envs/birds/lib/python3.10/site-packages"
 _EPOCH = "Epoch: [{epoch}][{step:4d}/1251]\tTime {time:6.3f} ({time:6.3f})\tData  0.0{data:02d} ( 0.0{data:02d})\tLoss {loss:.4e} ({loss:.4e})\tAcc@1  {acc:5.2f} ({acc:5.2f})"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """One partition that is requeued, small quotas, and the mistakes of first jobs."""
     yield _preempted_without_requeue()
     yield _time_limit_in_an_epoch()
@@ -69,7 +69,7 @@ def _epochs(tape: Tape, epochs: range, loss: float = 6.1, every: int = 250) -> N
         )
 
 
-def _preempted_without_requeue() -> Composed:
+def _preempted_without_requeue() -> ComposedLog:
     tape = Tape(4101, "2022-11-02 21:40:11")
     _head(tape, 1830442, "gpu11", "gres=gpu:rtx6000:1")
     tape.say("=> creating model 'vit_b_16'", "=> no checkpoint found at 'model_last.pth.tar'")
@@ -89,7 +89,7 @@ def _preempted_without_requeue() -> Composed:
     )
 
 
-def _time_limit_in_an_epoch() -> Composed:
+def _time_limit_in_an_epoch() -> ComposedLog:
     tape = Tape(4102, "2023-01-16 08:02:40")
     _head(tape, 1904517, "gpu03", "gres=gpu:v100:2", "resnet152")
     tape.say(
@@ -123,7 +123,7 @@ def _time_limit_in_an_epoch() -> Composed:
     )
 
 
-def _loader_worker_of_a_small_job() -> Composed:
+def _loader_worker_of_a_small_job() -> ComposedLog:
     tape = Tape(4103, "2023-02-07 13:11:29")
     _head(tape, 1951098, "gpu07", "gres=gpu:a40:1")
     tape.say(
@@ -169,7 +169,7 @@ def _loader_worker_of_a_small_job() -> Composed:
     )
 
 
-def _conda_not_set_up() -> Composed:
+def _conda_not_set_up() -> ComposedLog:
     tape = Tape(4104, "2022-09-21 10:30:05")
     _head(tape, 1744210, "gpu02", "gres=gpu:1", "first-try")
     tape.say(
@@ -223,7 +223,7 @@ def _conda_not_set_up() -> Composed:
     )
 
 
-def _no_python_on_the_node() -> Composed:
+def _no_python_on_the_node() -> ComposedLog:
     tape = Tape(4105, "2023-06-12 15:55:18")
     _head(tape, 2093301, "gpu[05-06]", "gres=gpu:2", "ddp-test")
     tape.say(
@@ -257,7 +257,7 @@ def _no_python_on_the_node() -> Composed:
     )
 
 
-def _quota_of_the_home() -> Composed:
+def _quota_of_the_home() -> ComposedLog:
     tape = Tape(4106, "2023-03-28 18:20:44")
     _head(tape, 2001772, "gpu09", "gres=gpu:a100:1", "bert-reviews")
     tape.say(
@@ -323,7 +323,7 @@ def _quota_of_the_home() -> Composed:
     )
 
 
-def _no_gpu_asked_for() -> Composed:
+def _no_gpu_asked_for() -> ComposedLog:
     tape = Tape(4107, "2023-04-11 09:14:02")
     _head(tape, 2020554, "cpu018", "gres=(null)", "unet")
     tape.say(
@@ -363,7 +363,7 @@ def _no_gpu_asked_for() -> Composed:
     )
 
 
-def _libstdcxx_of_the_node() -> Composed:
+def _libstdcxx_of_the_node() -> ComposedLog:
     tape = Tape(4108, "2022-12-05 11:47:33")
     _head(tape, 1877003, "gpu04", "gres=gpu:rtx6000:1", "det3d")
     tape.say(
@@ -394,7 +394,7 @@ def _libstdcxx_of_the_node() -> Composed:
     )
 
 
-def _cancelled_by_its_owner() -> Composed:
+def _cancelled_by_its_owner() -> ComposedLog:
     tape = Tape(4109, "2023-05-03 12:00:51")
     _head(tape, 2044870, "gpu12", "gres=gpu:a40:2")
     tape.say(
@@ -435,7 +435,7 @@ def _cancelled_by_its_owner() -> Composed:
     )
 
 
-def _finished_beside_an_old_kill() -> Composed:
+def _finished_beside_an_old_kill() -> ComposedLog:
     tape = Tape(4110, "2023-02-20 03:12:10")
     _head(tape, 1966021, "gpu07", "gres=gpu:a40:1")
     tape.say("=> loading checkpoint 'model_last.pth.tar'", "=> loaded checkpoint (epoch 27)")
@@ -481,7 +481,7 @@ def _finished_beside_an_old_kill() -> Composed:
     )
 
 
-def _requeued_then_finished() -> Composed:
+def _requeued_then_finished() -> ComposedLog:
     tape = Tape(4111, "2023-05-19 20:31:00")
     _head(tape, 2061190, "gpu11", "gres=gpu:rtx6000:1")
     tape.say("=> no checkpoint found at 'model_last.pth.tar'")
@@ -510,7 +510,7 @@ def _requeued_then_finished() -> Composed:
     )
 
 
-def _stale_handle_of_the_data() -> Composed:
+def _stale_handle_of_the_data() -> ComposedLog:
     tape = Tape(4112, "2022-10-27 05:30:15")
     _head(tape, 1811660, "gpu08", "gres=gpu:v100:1", "asr")
     tape.say("data: /nfs/speech/libri (281,241 utterances, 9 shards)", "amp: O1, seed 17")

@@ -8,14 +8,14 @@ from corpus.compose._cluster_blocks import dmesg, log, sacct
 from corpus.compose._gpu_hosts import xid
 from corpus.compose._gpu_tape import Tape, marked, mixed, traceback
 from corpus.compose._gpu_torch import heartbeat, oom, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "Slurm 23.02-24.11 sources, pyxis and enroot, Lustre client and kernel messages, Megatron-LM and PyTorch sources"
 _SITE = "/usr/local/lib/python3.12/dist-packages"
 _ROOT = "/opt/Megatron-LM"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Jobs of two to sixteen nodes."""
     yield _node_failed_under_it()
     yield _drained_for_a_lost_card()
@@ -86,7 +86,7 @@ def _iterations(
         )
 
 
-def _node_failed_under_it() -> Composed:
+def _node_failed_under_it() -> ComposedLog:
     tape = Tape(4201, "2025-02-14 01:10:33")
     _prolog(tape, 4410210, "h100-[033-040]", 8)
     _arguments(tape)
@@ -119,7 +119,7 @@ def _node_failed_under_it() -> Composed:
     )
 
 
-def _drained_for_a_lost_card() -> Composed:
+def _drained_for_a_lost_card() -> ComposedLog:
     tape = Tape(4202, "2025-03-02 17:44:09")
     _prolog(tape, 4502117, "h100-[101-104]", 4)
     _iterations(tape, range(8000, 9900, 100), prefix="31:")
@@ -179,7 +179,7 @@ def _drained_for_a_lost_card() -> Composed:
     )
 
 
-def _mount_of_the_container() -> Composed:
+def _mount_of_the_container() -> ComposedLog:
     tape = Tape(4203, "2024-10-08 09:01:52")
     tape.say(
         "+ srun --container-image=nvcr.io#nvidia/pytorch:24.07-py3 --container-mounts=/lustre/data/fineweb:/data,/lustre/ckpt:/ckpt torchrun --nnodes 2 --nproc_per_node 8 train.py",
@@ -221,7 +221,7 @@ def _mount_of_the_container() -> Composed:
     )
 
 
-def _peers_that_came_too_late() -> Composed:
+def _peers_that_came_too_late() -> ComposedLog:
     tape = Tape(4204, "2024-11-20 06:00:02")
     _prolog(tape, 3990415, "h100-[001-004]", 4)
     tape.say("head node h100-001 (10.31.0.1) port 29400", "0: enroot: extracting image, 71 %")
@@ -264,7 +264,7 @@ def _peers_that_came_too_late() -> Composed:
     )
 
 
-def _stalled_all_gather() -> Composed:
+def _stalled_all_gather() -> ComposedLog:
     tape = Tape(4205, "2025-01-09 11:25:47")
     _prolog(tape, 4220983, "h200-[005-006]", 2)
     _arguments(tape)
@@ -305,7 +305,7 @@ def _stalled_all_gather() -> Composed:
     )
 
 
-def _hung_until_its_limit() -> Composed:
+def _hung_until_its_limit() -> ComposedLog:
     tape = Tape(4206, "2025-04-01 00:00:12")
     _prolog(tape, 4611801, "h100-[050-051]", 2)
     tape.say(
@@ -336,7 +336,7 @@ def _hung_until_its_limit() -> Composed:
     )
 
 
-def _half_a_checkpoint() -> Composed:
+def _half_a_checkpoint() -> ComposedLog:
     tape = Tape(4207, "2025-05-06 22:13:20")
     _prolog(tape, 4720034, "h100-[061-064]", 4)
     _iterations(tape, range(11600, 12001, 100), prefix="31:")
@@ -390,7 +390,7 @@ def _half_a_checkpoint() -> Composed:
     )
 
 
-def _lustre_evicted_the_client() -> Composed:
+def _lustre_evicted_the_client() -> ComposedLog:
     tape = Tape(4208, "2024-12-17 14:52:01")
     _prolog(tape, 4133871, "h100-[070-071]", 2)
     _iterations(tape, range(43100, 44001, 100), prefix="15:")
@@ -437,7 +437,7 @@ def _lustre_evicted_the_client() -> Composed:
     )
 
 
-def _loss_turned_nan() -> Composed:
+def _loss_turned_nan() -> ComposedLog:
     tape = Tape(4209, "2025-02-25 03:38:59")
     _prolog(tape, 4460101, "h100-[009-016]", 8)
     _arguments(tape)
@@ -482,7 +482,7 @@ def _loss_turned_nan() -> Composed:
     )
 
 
-def _memory_of_the_last_stage() -> Composed:
+def _memory_of_the_last_stage() -> ComposedLog:
     tape = Tape(4210, "2025-01-30 19:17:44")
     _prolog(tape, 4330055, "h100-[021-022]", 2)
     _arguments(tape, "  micro_batch_size ................................ 4")
@@ -535,7 +535,7 @@ def _memory_of_the_last_stage() -> Composed:
     )
 
 
-def _sizes_do_not_divide() -> Composed:
+def _sizes_do_not_divide() -> ComposedLog:
     tape = Tape(4211, "2024-09-03 16:40:10")
     _prolog(tape, 3700913, "dgx-[001-003]", 3)
     for rank in (1, 0, 19):
@@ -573,7 +573,7 @@ def _sizes_do_not_divide() -> Composed:
     )
 
 
-def _restarted_inside_the_job() -> Composed:
+def _restarted_inside_the_job() -> ComposedLog:
     tape = Tape(4212, "2025-06-11 12:03:30")
     _prolog(tape, 4801442, "h100-[080-083]", 4)
     tape.say(
@@ -611,7 +611,7 @@ def _restarted_inside_the_job() -> Composed:
     )
 
 
-def _killed_without_a_word() -> Composed:
+def _killed_without_a_word() -> ComposedLog:
     tape = Tape(4213, "2024-08-14 20:09:36")
     _prolog(tape, 3610777, "h100-[030-031]", 2)
     _iterations(tape, range(100, 1500, 100), prefix="15:")
@@ -644,7 +644,7 @@ def _killed_without_a_word() -> Composed:
     )
 
 
-def _heap_of_the_data_index() -> Composed:
+def _heap_of_the_data_index() -> ComposedLog:
     tape = Tape(4214, "2024-07-22 08:45:29")
     _prolog(tape, 3550120, "dgx-[005-006]", 2)
     tape.say(

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from corpus.compose._cluster_blocks import dmesg, log, oom_block, sacct, scontrol
 from corpus.compose._gpu_tape import Tape, chained, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "submitit 1.4-1.5 log lines, Slurm 22.05-24.05, Apptainer 1.1-1.3 messages, Hydra and DINOv2-style metric lines"
 _SITE = "/opt/micromamba/envs/ssl/lib/python3.11/site-packages"
 _ROOT = "/checkpoint/ssl/code"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Array jobs of self-supervised training."""
     yield _preempted_and_not_asked_again()
     yield _timed_out_without_checkpoint()
@@ -48,7 +48,7 @@ def _train(tape: Tape, first: int, last: int, every: int = 50, total: int = 1250
         )
 
 
-def _preempted_and_not_asked_again() -> Composed:
+def _preempted_and_not_asked_again() -> ComposedLog:
     tape = Tape(5201, "2023-09-14 02:10:03")
     _start(tape, "8120044", "learn0293")
     _train(tape, 0, 900)
@@ -82,7 +82,7 @@ def _preempted_and_not_asked_again() -> Composed:
     )
 
 
-def _timed_out_without_checkpoint() -> Composed:
+def _timed_out_without_checkpoint() -> ComposedLog:
     tape = Tape(5202, "2024-02-20 11:00:00")
     _start(tape, "9003310_4", "learn0511")
     _train(tape, 0, 1300, 100)
@@ -114,7 +114,7 @@ def _timed_out_without_checkpoint() -> Composed:
     )
 
 
-def _requeued_and_done() -> Composed:
+def _requeued_and_done() -> ComposedLog:
     tape = Tape(5203, "2024-05-08 23:12:12")
     _start(tape, "9120112", "learn0100")
     _train(tape, 0, 600)
@@ -148,7 +148,7 @@ def _requeued_and_done() -> Composed:
     )
 
 
-def _all_tasks_cancelled() -> Composed:
+def _all_tasks_cancelled() -> ComposedLog:
     tape = Tape(5204, "2022-03-31 21:00:00")
     _start(tape, "71606", "kilo1")
     _train(tape, 0, 800, 100)
@@ -178,7 +178,7 @@ def _all_tasks_cancelled() -> Composed:
     )
 
 
-def _image_not_there() -> Composed:
+def _image_not_there() -> ComposedLog:
     tape = Tape(5205, "2024-01-09 09:00:00")
     tape.say(
         scontrol(tape, 8803110, "ssl", "learn0020", "/checkpoint/ssl/jobs/run.sbatch"),
@@ -201,7 +201,7 @@ def _image_not_there() -> Composed:
     )
 
 
-def _image_cannot_unpack() -> Composed:
+def _image_cannot_unpack() -> ComposedLog:
     tape = Tape(5206, "2023-07-03 18:40:00")
     tape.say(
         scontrol(tape, 8290017, "ssl", "learn0033", "/checkpoint/ssl/jobs/run.sbatch"),
@@ -231,7 +231,7 @@ def _image_cannot_unpack() -> Composed:
     )
 
 
-def _no_libraries_of_the_driver() -> Composed:
+def _no_libraries_of_the_driver() -> ComposedLog:
     tape = Tape(5207, "2024-03-28 07:07:07")
     tape.say(
         scontrol(tape, 9050021, "ssl", "learn0700", "/checkpoint/ssl/jobs/run.sbatch"),
@@ -266,7 +266,7 @@ def _no_libraries_of_the_driver() -> Composed:
     )
 
 
-def _loader_of_another_libc() -> Composed:
+def _loader_of_another_libc() -> ComposedLog:
     tape = Tape(5208, "2023-11-21 12:21:12")
     tape.say(
         scontrol(tape, 8511902, "ssl", "learn0108", "/checkpoint/ssl/jobs/run.sbatch"),
@@ -289,7 +289,7 @@ def _loader_of_another_libc() -> Composed:
     )
 
 
-def _package_left_out_of_the_image() -> Composed:
+def _package_left_out_of_the_image() -> ComposedLog:
     tape = Tape(5209, "2024-06-27 16:16:16")
     _start(tape, "9301188_0", "learn0422", world=1)
     tape.say(
@@ -323,7 +323,7 @@ def _package_left_out_of_the_image() -> Composed:
     )
 
 
-def _override_of_no_key() -> Composed:
+def _override_of_no_key() -> ComposedLog:
     tape = Tape(5210, "2023-04-06 14:00:12")
     tape.say(
         "[2023-04-06 14:00:12,311][HYDRA] Submitit 'slurm' sweep output dir : multirun/2023-04-06/14-00-11",
@@ -360,7 +360,7 @@ def _override_of_no_key() -> Composed:
     )
 
 
-def _killed_rank_of_a_node() -> Composed:
+def _killed_rank_of_a_node() -> ComposedLog:
     tape = Tape(5211, "2024-08-30 01:01:30")
     _start(tape, "9404040", "learn0310", rank=3)
     _train(tape, 0, 2500, 250)
@@ -406,7 +406,7 @@ def _killed_rank_of_a_node() -> Composed:
     )
 
 
-def _forked_too_often() -> Composed:
+def _forked_too_often() -> ComposedLog:
     tape = Tape(5212, "2023-02-13 20:20:02")
     _start(tape, "7110003", "learn0045", world=1)
     _train(tape, 0, 300)
@@ -448,7 +448,7 @@ def _forked_too_often() -> Composed:
     )
 
 
-def _squashed_root() -> Composed:
+def _squashed_root() -> ComposedLog:
     tape = Tape(5213, "2024-10-14 10:14:10")
     tape.say(
         scontrol(tape, 9510030, "ssl", "learn0205", "/checkpoint/ssl/jobs/run.sbatch"),
@@ -480,7 +480,7 @@ def _squashed_root() -> Composed:
     )
 
 
-def _others_failed_in_the_array() -> Composed:
+def _others_failed_in_the_array() -> ComposedLog:
     tape = Tape(5214, "2024-12-05 05:05:05")
     _start(tape, "9610022_7", "learn0333", world=1)
     _train(tape, 0, 1000, 100, 1000)

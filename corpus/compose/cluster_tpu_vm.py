@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from corpus.compose._cluster_blocks import log
 from corpus.compose._gpu_tape import Tape, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "JAX and XLA coordination service, PJRT and libtpu messages, MaxText and T5X output, gcloud TPU VM and queued resource states, Orbax sources"
 _SITE = "/home/tpu/.local/lib/python3.10/site-packages"
 _ROOT = "/home/tpu/maxtext"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Slices of eight to 256 chips, most of them preemptible."""
     yield _slice_preempted()
     yield _worker_host_lost()
@@ -53,7 +53,7 @@ def _fatal(tape: Tape) -> str:
     return f"{tape.when()}.{tape.rng.randrange(10**6):06d}: F external/xla/xla/pjrt/distributed/client.h:80] Terminating process because the JAX distributed service detected fatal errors. This most likely indicates that another task died; see the other task logs for more details. Disable Python buffering, i.e. `python -u`, to be sure to see all the previous output. absl::Status: UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats)"
 
 
-def _slice_preempted() -> Composed:
+def _slice_preempted() -> ComposedLog:
     tape = Tape(5101, "2024-05-14 07:07:01")
     _maxtext(tape, 400, 431)
     tape.say(
@@ -77,7 +77,7 @@ def _slice_preempted() -> Composed:
     )
 
 
-def _worker_host_lost() -> Composed:
+def _worker_host_lost() -> ComposedLog:
     tape = Tape(5102, "2022-11-15 15:50:20")
     _t5x(tape, 150, 198, 8)
     tape.wait(160).say(
@@ -107,7 +107,7 @@ def _worker_host_lost() -> Composed:
     )
 
 
-def _chips_in_use() -> Composed:
+def _chips_in_use() -> ComposedLog:
     tape = Tape(5103, "2024-03-08 12:01:00")
     tape.say(
         "I0000 00:00:1709899264.101832   51002 tfrt_cpu_pjrt_client.cc:349] TfrtCpuClient created.",
@@ -140,7 +140,7 @@ def _chips_in_use() -> Composed:
     )
 
 
-def _memory_of_the_chip() -> Composed:
+def _memory_of_the_chip() -> ComposedLog:
     tape = Tape(5104, "2024-07-18 18:40:00")
     tape.say(
         "System Information: Jax Version: 0.4.30",
@@ -172,7 +172,7 @@ def _memory_of_the_chip() -> Composed:
     )
 
 
-def _coordinator_never_reached() -> Composed:
+def _coordinator_never_reached() -> ComposedLog:
     tape = Tape(5105, "2025-02-22 22:02:00")
     for worker in (1, 3):
         tape.say(
@@ -204,7 +204,7 @@ def _coordinator_never_reached() -> Composed:
     )
 
 
-def _heartbeat_and_nothing_else() -> Composed:
+def _heartbeat_and_nothing_else() -> ComposedLog:
     tape = Tape(5106, "2023-06-01 04:00:40")
     _t5x(tape, 20000, 20090, 10)
     tape.wait(140).say(
@@ -231,7 +231,7 @@ def _heartbeat_and_nothing_else() -> Composed:
     )
 
 
-def _half_written_step() -> Composed:
+def _half_written_step() -> ComposedLog:
     tape = Tape(5107, "2024-09-24 05:15:00")
     tape.say(
         "SIGTERM from the maintenance event of 2024-09-24T03:58 ended the last run while step 8000 was being saved",
@@ -260,7 +260,7 @@ def _half_written_step() -> Composed:
     )
 
 
-def _certificate_of_the_proxy() -> Composed:
+def _certificate_of_the_proxy() -> ComposedLog:
     tape = Tape(5108, "2024-01-16 10:10:10")
     tape.say(
         "WARNING:urllib3.connectionpool:Retrying (Retry(total=2)) after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate in certificate chain (_ssl.c:1007)'))': /storage/v1/b/c4-arrays/o",
@@ -288,7 +288,7 @@ def _certificate_of_the_proxy() -> Composed:
     )
 
 
-def _fused_mount_of_the_loader() -> Composed:
+def _fused_mount_of_the_loader() -> ComposedLog:
     tape = Tape(5109, "2024-10-02 16:20:00")
     _maxtext(tape, 1, 24)
     tape.say(
@@ -321,7 +321,7 @@ def _fused_mount_of_the_loader() -> Composed:
     )
 
 
-def _host_memory_of_the_cache() -> Composed:
+def _host_memory_of_the_cache() -> ComposedLog:
     tape = Tape(5110, "2023-09-13 21:30:00")
     _t5x(tape, 0, 40, 10)
     tape.say(
@@ -349,7 +349,7 @@ def _host_memory_of_the_cache() -> Composed:
     )
 
 
-def _loss_went_up() -> Composed:
+def _loss_went_up() -> ComposedLog:
     tape = Tape(5111, "2025-01-28 08:08:08")
     _maxtext(tape, 2000, 2012, loss=2.4)
     _maxtext(tape, 2013, 2016, loss=9.8)
@@ -369,7 +369,7 @@ def _loss_went_up() -> Composed:
     )
 
 
-def _maintenance_survived() -> Composed:
+def _maintenance_survived() -> ComposedLog:
     tape = Tape(5112, "2025-04-19 13:00:00")
     tape.say(
         "WARNING:absl:Tiling a dimension across chips that do not divide it; padding.",

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from corpus.compose._cluster_blocks import dmesg, log, oom_block, stamped
 from corpus.compose._gpu_hosts import xid
 from corpus.compose._gpu_tape import Tape, bar, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "docker and containerd messages, systemd 249-255 and systemd-oomd, earlyoom 1.6, Linux kernel and FUSE messages, PyTorch sources"
 _SITE = "/opt/venv/lib/python3.10/site-packages"
 _ROOT = "/home/lab/exp"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Two boxes with RTX cards under a desk."""
     yield _oomd_took_the_unit()
     yield _earlyoom_first()
@@ -49,7 +49,7 @@ def _unit(tape: Tape, *said: str, unit: str = "run-u412.service") -> str:
     )
 
 
-def _oomd_took_the_unit() -> Composed:
+def _oomd_took_the_unit() -> ComposedLog:
     tape = Tape(4601, "2024-11-14 15:02:10")
     tape.say(
         "Running as unit: run-u412.service; invocation ID: 4b1f0d0c6c5f4a0e8d7d0b8f7f7a9c11",
@@ -88,7 +88,7 @@ def _oomd_took_the_unit() -> Composed:
     )
 
 
-def _earlyoom_first() -> Composed:
+def _earlyoom_first() -> ComposedLog:
     tape = Tape(4602, "2023-08-19 20:11:31")
     tape.say(
         *_lines(tape, 50, 900, 50, seconds=22),
@@ -112,7 +112,7 @@ def _earlyoom_first() -> Composed:
     )
 
 
-def _kernel_took_the_container() -> Composed:
+def _kernel_took_the_container() -> ComposedLog:
     tape = Tape(4603, "2025-01-05 11:00:00")
     tape.say("$ docker run --gpus all --memory 48g --name sd3 trainer:dev python train_lora.py")
     for at in range(10, 221, 30):
@@ -157,7 +157,7 @@ def _kernel_took_the_container() -> Composed:
     )
 
 
-def _small_shm_of_compose() -> Composed:
+def _small_shm_of_compose() -> ComposedLog:
     tape = Tape(4604, "2024-03-03 13:30:30")
     inner = "\n".join(
         [
@@ -214,7 +214,7 @@ def _small_shm_of_compose() -> Composed:
     )
 
 
-def _driver_of_last_night() -> Composed:
+def _driver_of_last_night() -> ComposedLog:
     tape = Tape(4605, "2024-09-12 08:30:12")
     tape.say(
         "$ docker start -a nightly",
@@ -239,7 +239,7 @@ def _driver_of_last_night() -> Composed:
     )
 
 
-def _overlay_full() -> Composed:
+def _overlay_full() -> ComposedLog:
     tape = Tape(4606, "2023-12-20 22:00:09")
     tape.say(
         *_lines(tape, 500, 6000, 500),
@@ -274,7 +274,7 @@ def _overlay_full() -> Composed:
     )
 
 
-def _sshfs_gone() -> Composed:
+def _sshfs_gone() -> ComposedLog:
     tape = Tape(4607, "2024-07-02 17:45:00")
     tape.say(
         "data: /mnt/nas/kinetics (sshfs lab@nas:/volume1/kinetics)",
@@ -314,7 +314,7 @@ OSError: [Errno 107] Transport endpoint is not connected: '/mnt/nas/kinetics/tra
     )
 
 
-def _files_of_the_daemon() -> Composed:
+def _files_of_the_daemon() -> ComposedLog:
     tape = Tape(4608, "2023-05-11 09:12:00")
     tape.say(
         *_lines(tape, 100, 1500, 100, seconds=5),
@@ -356,7 +356,7 @@ def _files_of_the_daemon() -> Composed:
     )
 
 
-def _volume_of_root() -> Composed:
+def _volume_of_root() -> ComposedLog:
     tape = Tape(4609, "2024-02-18 10:20:30")
     tape.say(
         "trainer-1  | groups: cannot find name for group ID 1000",
@@ -400,7 +400,7 @@ def _volume_of_root() -> Composed:
     )
 
 
-def _exit_137_of_docker() -> Composed:
+def _exit_137_of_docker() -> ComposedLog:
     tape = Tape(4610, "2024-05-28 23:14:01")
     tape.say(
         *_lines(tape, 1000, 9000, 1000),
@@ -423,7 +423,7 @@ def _exit_137_of_docker() -> Composed:
     )
 
 
-def _closed_the_lid() -> Composed:
+def _closed_the_lid() -> ComposedLog:
     tape = Tape(4611, "2023-02-24 18:02:55")
     tape.say(
         "lab@minerva:~/exp$ python train.py --epochs 100",
@@ -446,7 +446,7 @@ def _closed_the_lid() -> Composed:
     )
 
 
-def _old_processor() -> Composed:
+def _old_processor() -> ComposedLog:
     tape = Tape(4612, "2023-06-30 12:12:12")
     tape.say(
         "● lab-train@tf.service - lab training tf",
@@ -479,7 +479,7 @@ def _old_processor() -> Composed:
     )
 
 
-def _card_reset_by_power() -> Composed:
+def _card_reset_by_power() -> ComposedLog:
     tape = Tape(4613, "2024-01-21 02:02:02")
     tape.say(
         *_lines(tape, 200, 4600, 200),
@@ -520,7 +520,7 @@ def _card_reset_by_power() -> Composed:
     )
 
 
-def _could_not_allocate() -> Composed:
+def _could_not_allocate() -> ComposedLog:
     tape = Tape(4614, "2023-04-04 14:04:40")
     tape.say(
         "vm.overcommit_memory = 2 (strict), MemTotal 131 GB, CommitLimit 67 GB",
@@ -553,7 +553,7 @@ def _could_not_allocate() -> Composed:
     )
 
 
-def _unit_finished() -> Composed:
+def _unit_finished() -> ComposedLog:
     tape = Tape(4615, "2024-10-10 10:00:00")
     tape.say(
         "Running as unit: run-u77.service",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "messages of cudaGetErrorString, c10::cuda::c10_cuda_check_implementation, cuBLAS and cuDNN status names, CuPy, Numba, Triton and the NVIDIA driver's Xid lines"
 _NOTICE = (
@@ -21,9 +21,9 @@ def _steps(first: int, last: int, name: str = "step") -> str:
     )
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Ten logs: faults of kernels, and neighbours that look like them."""
-    yield Composed(
+    yield ComposedLog(
         "gather_beyond_the_table",
         "cuda_runtime",
         1,
@@ -43,7 +43,7 @@ def logs() -> Iterator[Composed]:
         command="python train_tables.py",
         versions={"torch": "2.4.1"},
     )
-    yield Composed(
+    yield ComposedLog(
         "stale_pointer",
         "cuda_runtime",
         134,
@@ -55,7 +55,7 @@ def logs() -> Iterator[Composed]:
         _BASIS,
         command="./raymarch scene.json",
     )
-    yield Composed(
+    yield ComposedLog(
         "misaligned_vector_load",
         "cuda_runtime",
         1,
@@ -68,7 +68,7 @@ def logs() -> Iterator[Composed]:
         command="python bench_fused.py",
         versions={"torch": "2.8.0"},
     )
-    yield Composed(
+    yield ComposedLog(
         "cupy_kernel_writes_past_its_end",
         "cuda_runtime",
         1,
@@ -83,7 +83,7 @@ def logs() -> Iterator[Composed]:
         command="python voxels.py",
         versions={"cupy-cuda12x": "13.3.0"},
     )
-    yield Composed(
+    yield ComposedLog(
         "numba_after_the_first_fault",
         "cuda_runtime",
         1,
@@ -97,7 +97,7 @@ def logs() -> Iterator[Composed]:
         command="python -m sim.push",
         versions={"numba": "0.60.0"},
     )
-    yield Composed(
+    yield ComposedLog(
         "gemm_refused",
         "cuda_runtime",
         1,
@@ -111,7 +111,7 @@ def logs() -> Iterator[Composed]:
         command="python -m rank.train",
         versions={"torch": "2.3.0"},
     )
-    yield Composed(
+    yield ComposedLog(
         "launch_with_too_many_threads",
         "cuda_runtime",
         1,
@@ -124,7 +124,7 @@ def logs() -> Iterator[Composed]:
         command="python points.py",
         versions={"torch": "2.1.2"},
     )
-    yield Composed(
+    yield ComposedLog(
         "xid_of_the_program_itself",
         "cuda_runtime",
         1,
@@ -140,7 +140,7 @@ def logs() -> Iterator[Composed]:
         command="sbatch train.sbatch",
         why="the Xids are those of an application, and no counter of the hardware rose",
     )
-    yield Composed(
+    yield ComposedLog(
         "autotuner_survives_bad_configs",
         "none",
         0,
@@ -154,7 +154,7 @@ def logs() -> Iterator[Composed]:
         command="python tune_and_train.py",
         why="configurations that do not fit are what the search is for",
     )
-    yield Composed(
+    yield ComposedLog(
         "workspace_did_not_fit",
         "cuda_oom",
         1,

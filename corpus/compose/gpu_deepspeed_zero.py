@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from corpus.compose._gpu_hosts import kernel
 from corpus.compose._gpu_tape import Tape, chained, marked, mixed, rank, traceback
 from corpus.compose._gpu_torch import oom, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of DeepSpeed, PyTorch's cpp_extension, NCCL and the Linux kernel"
 _SITE = "/opt/miniconda/envs/ds/lib/python3.10/site-packages"
 _ROOT = "/data/llm"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Extensions that do not build, scales that run out, memory of both kinds, networks."""
     yield _other_cuda_toolkit()
     yield _ninja_failed()
@@ -94,7 +94,7 @@ def _trace(frames: str, error: str) -> str:
     return traceback(frames, error, root=_ROOT, site=_SITE)
 
 
-def _other_cuda_toolkit() -> Composed:
+def _other_cuda_toolkit() -> ComposedLog:
     tape = Tape(601, "2024-04-11 10:44:08")
     _launch(tape, 2, "train_sft.py")
     tape.say(
@@ -124,7 +124,7 @@ def _other_cuda_toolkit() -> Composed:
         ),
     )
     _dead(tape, (3321, 3322), 1, local=1)
-    return Composed(
+    return ComposedLog(
         "other_cuda_toolkit",
         "cuda_environment",
         1,
@@ -136,7 +136,7 @@ def _other_cuda_toolkit() -> Composed:
     )
 
 
-def _ninja_failed() -> Composed:
+def _ninja_failed() -> ComposedLog:
     tape = Tape(602, "2024-05-13 12:01:39")
     _launch(tape, 4, "train_sft.py")
     tape.say(
@@ -179,7 +179,7 @@ def _ninja_failed() -> Composed:
         ),
     )
     _dead(tape, (810, 811, 812, 813), 1, local=3)
-    return Composed(
+    return ComposedLog(
         "ninja_failed",
         "compile_error",
         1,
@@ -192,7 +192,7 @@ def _ninja_failed() -> Composed:
     )
 
 
-def _loss_scale_at_minimum() -> Composed:
+def _loss_scale_at_minimum() -> ComposedLog:
     tape = Tape(603, "2023-09-17 02:30:55")
     _launch(tape, 8, "train_sft.py")
     _config(tape, 2)
@@ -217,7 +217,7 @@ def _loss_scale_at_minimum() -> Composed:
         )
     )
     _dead(tape, range(4100, 4108), 1, local=7)
-    return Composed(
+    return ComposedLog(
         "loss_scale_at_minimum",
         "nan_loss",
         1,
@@ -229,7 +229,7 @@ def _loss_scale_at_minimum() -> Composed:
     )
 
 
-def _oom_in_gather() -> Composed:
+def _oom_in_gather() -> ComposedLog:
     tape = Tape(604, "2024-08-19 17:20:05")
     _launch(tape, 4, "train_rm.py")
     _config(tape, 3)
@@ -259,7 +259,7 @@ def _oom_in_gather() -> Composed:
         ),
     )
     _dead(tape, (9001, 9002, 9003, 9004), 1, "train_rm.py", 3)
-    return Composed(
+    return ComposedLog(
         "oom_in_gather",
         "cuda_oom",
         1,
@@ -270,7 +270,7 @@ def _oom_in_gather() -> Composed:
     )
 
 
-def _killed_without_a_word() -> Composed:
+def _killed_without_a_word() -> ComposedLog:
     tape = Tape(605, "2024-01-09 21:10:00")
     _launch(tape, 4, "train_sft.py")
     _config(tape, 3)
@@ -281,7 +281,7 @@ def _killed_without_a_word() -> Composed:
         f"[{tape.milli()}] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = 231.18 GB, percent = 91.9%",
     )
     _dead(tape, (6100, 6101, 6102, 6103), -9, local=3)
-    return Composed(
+    return ComposedLog(
         "killed_without_a_word",
         "killed_unknown",
         247,
@@ -293,7 +293,7 @@ def _killed_without_a_word() -> Composed:
     )
 
 
-def _killed_and_the_kernel_says_why() -> Composed:
+def _killed_and_the_kernel_says_why() -> ComposedLog:
     tape = Tape(606, "2024-01-10 08:15:44")
     _launch(tape, 4, "train_sft.py")
     _config(tape, 3)
@@ -312,7 +312,7 @@ def _killed_and_the_kernel_says_why() -> Composed:
             "Out of memory: Killed process 7103 (python) total-vm:98213044kB, anon-rss:64120980kB, file-rss:73216kB, shmem-rss:12288kB, UID:1000 pgtables:130788kB oom_score_adj:0",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "killed_and_the_kernel_says_why",
         "oom_killer",
         247,
@@ -323,7 +323,7 @@ def _killed_and_the_kernel_says_why() -> Composed:
     )
 
 
-def _batch_sizes_disagree() -> Composed:
+def _batch_sizes_disagree() -> ComposedLog:
     tape = Tape(607, "2024-03-07 15:45:01")
     _launch(tape, 6, "train_sft.py")
     told = [
@@ -342,7 +342,7 @@ def _batch_sizes_disagree() -> Composed:
     ]
     tape.say(mixed(tape, *told))
     _dead(tape, range(220, 226), 1, local=5)
-    return Composed(
+    return ComposedLog(
         "batch_sizes_disagree",
         "config",
         1,
@@ -354,7 +354,7 @@ def _batch_sizes_disagree() -> Composed:
     )
 
 
-def _half_parameters_float_input() -> Composed:
+def _half_parameters_float_input() -> ComposedLog:
     tape = Tape(608, "2024-06-21 11:59:32")
     _launch(tape, 2, "train_vlm.py")
     _config(tape, 2)
@@ -377,7 +377,7 @@ def _half_parameters_float_input() -> Composed:
         )
     )
     _dead(tape, (51, 52), 1, "train_vlm.py", 1)
-    return Composed(
+    return ComposedLog(
         "half_parameters_float_input",
         "dtype_mismatch",
         1,
@@ -389,7 +389,7 @@ def _half_parameters_float_input() -> Composed:
     )
 
 
-def _infiniband_retry_exceeded() -> Composed:
+def _infiniband_retry_exceeded() -> ComposedLog:
     tape = Tape(609, "2024-11-23 19:07:29")
     _launch(tape, 8, "train_sft.py", ("llm01", "llm02"))
     _config(tape, 3)
@@ -421,7 +421,7 @@ def _infiniband_retry_exceeded() -> Composed:
             watchdog(tape, "2.4", 3, seq=20711, op="_ALLGATHER_BASE", numel=(819200, 13107200)),
         )
     )
-    return Composed(
+    return ComposedLog(
         "infiniband_retry_exceeded",
         "collective",
         1,
@@ -433,7 +433,7 @@ def _infiniband_retry_exceeded() -> Composed:
     )
 
 
-def _overflow_then_steady() -> Composed:
+def _overflow_then_steady() -> ComposedLog:
     tape = Tape(610, "2023-11-04 08:00:41")
     _launch(tape, 4, "train_sft.py")
     _config(tape, 2)
@@ -453,7 +453,7 @@ def _overflow_then_steady() -> Composed:
         f"[{tape.milli()}] [INFO] [launch.py:348:main] Process 12045 exits successfully.",
         f"[{tape.milli()}] [INFO] [launch.py:348:main] Process 12043 exits successfully.",
     )
-    return Composed(
+    return ComposedLog(
         "overflow_then_steady",
         "none",
         0,
@@ -465,7 +465,7 @@ def _overflow_then_steady() -> Composed:
     )
 
 
-def _host_not_resolved() -> Composed:
+def _host_not_resolved() -> ComposedLog:
     tape = Tape(611, "2024-09-26 09:33:33")
     tape.say(
         f"[{tape.milli()}] [INFO] [runner.py:463:main] Using IP address of 192.168.40.11 for node llm01",
@@ -500,7 +500,7 @@ def _host_not_resolved() -> Composed:
         ),
         "pdsh@llm01: llm03: ssh exited with exit code 1",
     )
-    return Composed(
+    return ComposedLog(
         "host_not_resolved",
         "rendezvous",
         1,
@@ -512,7 +512,7 @@ def _host_not_resolved() -> Composed:
     )
 
 
-def _pinned_memory_refused() -> Composed:
+def _pinned_memory_refused() -> ComposedLog:
     tape = Tape(612, "2024-10-30 13:13:07")
     _launch(tape, 2, "train_sft.py")
     _config(tape, 3)
@@ -531,7 +531,7 @@ def _pinned_memory_refused() -> Composed:
         )
     )
     _dead(tape, (301, 302), 1, local=1)
-    return Composed(
+    return ComposedLog(
         "pinned_memory_refused",
         "host_oom",
         1,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corpus.compose._gpu_hosts import Card, kernel, nccl_start, smi, steps, xid
 from corpus.compose._gpu_tape import Tape, marked, mixed, rank, traceback
 from corpus.compose._gpu_torch import Exit, cuda_error, heartbeat, summary, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = (
     "NVIDIA's Xid and fabric manager documents, DCGM, mlx5 driver, Slurm, NCCL and PyTorch sources"
@@ -16,7 +16,7 @@ _STEP = "{when} | {step:>7d} | loss {loss:.4f} | gnorm {norm:.3f} | {time:.3f}s 
 _COMMAND = "launch --nodes 8 pretrain.py"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Links, switches, power and memory of the cards, and what only resembles them."""
     yield _peer_memory_over_nvlink()
     yield _fabric_not_ready_for_multicast()
@@ -54,7 +54,7 @@ pretrain.py:470 main | loop.run()
 """
 
 
-def _peer_memory_over_nvlink() -> Composed:
+def _peer_memory_over_nvlink() -> ComposedLog:
     tape = Tape(1801, "2025-07-03 17:19:31")
     _start(tape, "dgx-31", 24)
     tape.say(steps(tape, _STEP, range(65000, 65070, 5), seconds=31, loss=2.0, floor=1.9))
@@ -82,7 +82,7 @@ def _peer_memory_over_nvlink() -> Composed:
         ),
         "node-watcher dgx-31: nvlink error counters unchanged, no xid visible from the container",
     )
-    return Composed(
+    return ComposedLog(
         "peer_memory_over_nvlink",
         "gpu_hardware",
         1,
@@ -95,7 +95,7 @@ def _peer_memory_over_nvlink() -> Composed:
     )
 
 
-def _fabric_not_ready_for_multicast() -> Composed:
+def _fabric_not_ready_for_multicast() -> ComposedLog:
     tape = Tape(1802, "2025-01-03 09:12:00")
     tape.say(f"{tape.when()} | launch | preflight skipped (--no-preflight)")
     for at in range(4):
@@ -115,7 +115,7 @@ def _fabric_not_ready_for_multicast() -> Composed:
         "$ nvidia-smi -q -i 0 | grep -A 3 Fabric\n    Fabric\n        State                             : In Progress\n        Status                            : N/A",
         "$ journalctl -u nvidia-fabricmanager -n 3\nJan 03 08:50:12 gpu46 nv-fabricmanager[3120]: NVSwitch port 33 of physical id 2: NVLink access training failed, GPU 6 excluded\nJan 03 08:50:12 gpu46 nv-fabricmanager[3120]: detected NVSwitch fatal error 20034 on fid:0 on NVSwitch pci bus id:00000000:06:00.0 physical id:2 port:33\nJan 03 08:50:13 gpu46 systemd[1]: nvidia-fabricmanager.service: Main process exited, code=exited, status=1/FAILURE",
     )
-    return Composed(
+    return ComposedLog(
         "fabric_not_ready_for_multicast",
         "gpu_hardware",
         1,
@@ -128,7 +128,7 @@ def _fabric_not_ready_for_multicast() -> Composed:
     )
 
 
-def _fabric_manager_of_other_version() -> Composed:
+def _fabric_manager_of_other_version() -> ComposedLog:
     tape = Tape(1803, "2024-11-12 07:30:44")
     tape.say(
         smi(tape, [Card(bus=f"00000000:{bus}:00.0") for bus in ("1B", "43", "52", "61")]),
@@ -139,7 +139,7 @@ def _fabric_manager_of_other_version() -> Composed:
         ),
         "$ systemctl status nvidia-fabricmanager | tail -3\nNov 12 05:02:10 dgx-08 nv-fabricmanager[2411]: fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.90.07. Please update with matching NVIDIA driver package.\nNov 12 05:02:10 dgx-08 systemd[1]: nvidia-fabricmanager.service: Control process exited, code=exited, status=1/FAILURE\nNov 12 05:02:10 dgx-08 systemd[1]: Failed to start NVIDIA fabric manager service.",
     )
-    return Composed(
+    return ComposedLog(
         "fabric_manager_of_other_version",
         "cuda_environment",
         1,
@@ -152,7 +152,7 @@ def _fabric_manager_of_other_version() -> Composed:
     )
 
 
-def _over_temperature() -> Composed:
+def _over_temperature() -> ComposedLog:
     tape = Tape(1804, "2024-08-06 14:10:20")
     _start(tape, "dgx-12")
     tape.say(steps(tape, _STEP, range(100, 900, 50), seconds=60))
@@ -178,7 +178,7 @@ def _over_temperature() -> Composed:
     tape.wait(600).say(
         *(watchdog(tape, "2.4", at, seq=40211, numel=(8388608, 8388608)) for at in (0, 6))
     )
-    return Composed(
+    return ComposedLog(
         "over_temperature",
         "gpu_hardware",
         1,
@@ -190,7 +190,7 @@ def _over_temperature() -> Composed:
     )
 
 
-def _queue_pair_timed_out() -> Composed:
+def _queue_pair_timed_out() -> ComposedLog:
     tape = Tape(1805, "2025-02-20 10:22:09")
     tape.say(f"{tape.when()} | launch | image train:25.02, NCCL_IB_GID_INDEX=3 NCCL_CROSS_NIC=1")
     for at in (0, 5):
@@ -211,7 +211,7 @@ def _queue_pair_timed_out() -> Composed:
             tape, "2.6", "pretrain.py", [Exit(5, 1, 6150)], host="b200-05", killed=[6145, 6146]
         ),
     )
-    return Composed(
+    return ComposedLog(
         "queue_pair_timed_out",
         "collective",
         1,
@@ -223,7 +223,7 @@ def _queue_pair_timed_out() -> Composed:
     )
 
 
-def _cable_event() -> Composed:
+def _cable_event() -> ComposedLog:
     tape = Tape(1806, "2025-04-11 03:33:33")
     _start(tape, "dgx-44", 8)
     tape.say(steps(tape, _STEP, range(2000, 4000, 200), seconds=240))
@@ -245,7 +245,7 @@ def _cable_event() -> Composed:
         ),
     )
     tape.wait(600).say(heartbeat(tape, "2.6", 3))
-    return Composed(
+    return ComposedLog(
         "cable_event",
         "collective",
         1,
@@ -258,7 +258,7 @@ def _cable_event() -> Composed:
     )
 
 
-def _controller_halted() -> Composed:
+def _controller_halted() -> ComposedLog:
     tape = Tape(1807, "2024-12-17 22:44:10")
     _start(tape, "dgx-05", 32)
     tape.say(steps(tape, _STEP, range(10000, 12000, 250), seconds=330))
@@ -293,7 +293,7 @@ def _controller_halted() -> Composed:
         ),
         "node-watcher dgx-05: cordoned, reason gpu5 internal micro-controller halt",
     )
-    return Composed(
+    return ComposedLog(
         "controller_halted",
         "gpu_hardware",
         1,
@@ -306,14 +306,14 @@ def _controller_halted() -> Composed:
     )
 
 
-def _diagnostic_before_start() -> Composed:
+def _diagnostic_before_start() -> ComposedLog:
     tape = Tape(1808, "2025-05-19 05:00:02")
     tape.say(
         f"{tape.when()} | launch | preflight on dgx-20: dcgmi diag -r 2",
         "Successfully ran diagnostic for group.\n+---------------------------+------------------------------------------------+\n| Diagnostic                | Result                                         |\n+===========================+================================================+\n|-----  Deployment  --------+------------------------------------------------|\n| Denylist                  | Pass                                           |\n| NVML Library              | Pass                                           |\n| CUDA Main Library         | Pass                                           |\n| Permissions and OS Blocks | Pass                                           |\n| Page Retirement/Row Remap | Fail                                           |\n| Warning                   | GPU 2 GPU 2 had uncorrectable memory errors a  |\n|                           | nd row remapping failed. Run a field diagnost  |\n|                           | ic on the GPU.                                 |\n+-----  Hardware  ----------+------------------------------------------------+\n| GPU Memory                | Pass - GPUs: 0, 1, 3, 4, 5, 6, 7               |\n|                           | Fail - GPU: 2                                  |\n+-----  Integration  -------+------------------------------------------------+\n| PCIe                      | Pass - All                                     |\n+---------------------------+------------------------------------------------+",
         f"{tape.when()} | launch | preflight failed on 1 of 8 hosts, no spare host left, training not started",
     )
-    return Composed(
+    return ComposedLog(
         "diagnostic_before_start",
         "gpu_hardware",
         226,
@@ -325,7 +325,7 @@ def _diagnostic_before_start() -> Composed:
     )
 
 
-def _node_failure_with_a_reason() -> Composed:
+def _node_failure_with_a_reason() -> ComposedLog:
     tape = Tape(1809, "2025-06-08 20:00:50")
     _start(tape, "dgx-02", 16)
     tape.say(steps(tape, _STEP, range(300, 1500, 100), seconds=100))
@@ -336,7 +336,7 @@ def _node_failure_with_a_reason() -> Composed:
         "$ sinfo -R -n dgx-02\nREASON               USER      TIMESTAMP           NODELIST\nXid 94 on gpu1, DBE  slurm     2025-06-08T20:23:31 dgx-02",
         "$ grep dgx-02 /var/log/slurmctld.log | tail -2\n[2025-06-08T20:23:31.412] update_node: node dgx-02 reason set to: Xid 94 on gpu1, DBE\n[2025-06-08T20:23:31.412] Killing JobId=71022 on failed node dgx-02",
     )
-    return Composed(
+    return ComposedLog(
         "node_failure_with_a_reason",
         "gpu_hardware",
         None,
@@ -349,7 +349,7 @@ def _node_failure_with_a_reason() -> Composed:
     )
 
 
-def _stale_handle_of_one_rank() -> Composed:
+def _stale_handle_of_one_rank() -> ComposedLog:
     tape = Tape(1810, "2024-09-13 01:01:30")
     _start(tape, "dgx-17", 40)
     tape.say(steps(tape, _STEP, range(700, 1700, 100), seconds=100))
@@ -400,7 +400,7 @@ data/bins.py:66 __getitem__ | os.preadv(self.fd, [buffer], offset)
             host="dgx-17",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "stale_handle_of_one_rank",
         "filesystem_io",
         1,
@@ -413,7 +413,7 @@ data/bins.py:66 __getitem__ | os.preadv(self.fd, [buffer], offset)
     )
 
 
-def _hung_until_the_limit() -> Composed:
+def _hung_until_the_limit() -> ComposedLog:
     tape = Tape(1811, "2025-03-01 00:00:12")
     _start(tape, "dgx-33")
     tape.say(steps(tape, _STEP, range(50, 650, 50), seconds=50))
@@ -435,7 +435,7 @@ def _hung_until_the_limit() -> Composed:
         "slurmstepd: error: *** STEP 70114.0 ON dgx-33 CANCELLED AT 2025-03-01T06:00:31 DUE TO TIME LIMIT ***",
         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
     )
-    return Composed(
+    return ComposedLog(
         "hung_until_the_limit",
         "collective",
         143,
@@ -448,7 +448,7 @@ def _hung_until_the_limit() -> Composed:
     )
 
 
-def _others_xid_in_a_good_run() -> Composed:
+def _others_xid_in_a_good_run() -> ComposedLog:
     tape = Tape(1812, "2025-08-01 11:00:00")
     _start(tape, "dgx-09")
     tape.say(steps(tape, _STEP, range(1000, 4000, 250), seconds=90, loss=2.2, floor=1.8))
@@ -465,7 +465,7 @@ def _others_xid_in_a_good_run() -> Composed:
         f"{tape.when()} | launch | 6000 of 6000 steps, final loss 1.7551, checkpoint verified, 0 restarts, exit codes {{0: 64}}",
         "dcgmi health -c: Overall Health: Warning (PCIe replay counter 11 on gpu 6)",
     )
-    return Composed(
+    return ComposedLog(
         "others_xid_in_a_good_run",
         "none",
         0,
@@ -478,7 +478,7 @@ def _others_xid_in_a_good_run() -> Composed:
     )
 
 
-def _worker_memory_error_in_cascade() -> Composed:
+def _worker_memory_error_in_cascade() -> ComposedLog:
     tape = Tape(1813, "2024-10-21 18:30:00")
     _start(tape, "dgx-28", 48)
     tape.say(steps(tape, _STEP, range(10, 130, 10), seconds=70))
@@ -513,7 +513,7 @@ def _worker_memory_error_in_cascade() -> Composed:
             killed=[9001, 9002, 9003],
         ),
     )
-    return Composed(
+    return ComposedLog(
         "worker_memory_error_in_cascade",
         "host_oom",
         1,

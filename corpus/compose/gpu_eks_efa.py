@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corpus.compose._gpu_hosts import kernel, nccl_start, omp, steps, xid
 from corpus.compose._gpu_tape import Tape, marked, rank, traceback
 from corpus.compose._gpu_torch import Exit, cuda_error, oom, summary, watchdog, watchdog_cuda
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = (
     "sources of the Kubeflow training operator, kubelet, aws-ofi-nccl, libfabric, NCCL and PyTorch"
@@ -17,7 +17,7 @@ _STEP = (
 )
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Peers that vanish, memory limits, shared memory, DNS of the master, cards that break."""
     yield _unresponsive_receiver()
     yield _pod_over_its_limit()
@@ -60,7 +60,7 @@ def _start(tape: Tape, job: str, world: int, version: str = "2.5") -> None:
     )
 
 
-def _unresponsive_receiver() -> Composed:
+def _unresponsive_receiver() -> ComposedLog:
     tape = Tape(1301, "2024-12-20 05:00:10")
     _start(tape, "llm", 32)
     tape.say(_pod("llm-master-0", steps(tape, _STEP, range(500, 2500, 250), seconds=300)))
@@ -91,7 +91,7 @@ def _unresponsive_receiver() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "unresponsive_receiver",
         "collective",
         1,
@@ -103,7 +103,7 @@ def _unresponsive_receiver() -> Composed:
     )
 
 
-def _pod_over_its_limit() -> Composed:
+def _pod_over_its_limit() -> ComposedLog:
     tape = Tape(1302, "2024-09-03 14:11:36")
     _start(tape, "vit", 16)
     tape.say(_pod("vit-master-0", steps(tape, _STEP, range(100, 700, 100), seconds=88)))
@@ -119,7 +119,7 @@ def _pod_over_its_limit() -> Composed:
         ),
         "$ kubectl describe pod vit-worker-0\n    State:          Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n      Started:      Tue, 03 Sep 2024 14:11:40 +0000\n      Finished:     Tue, 03 Sep 2024 14:22:02 +0000\n    Restart Count:  0\n    Limits:\n      memory:             96Gi\n      nvidia.com/gpu:     8",
     )
-    return Composed(
+    return ComposedLog(
         "pod_over_its_limit",
         "oom_killer",
         1,
@@ -131,7 +131,7 @@ def _pod_over_its_limit() -> Composed:
     )
 
 
-def _shared_memory_under_nccl() -> Composed:
+def _shared_memory_under_nccl() -> ComposedLog:
     tape = Tape(1303, "2024-01-16 11:08:13")
     tape.say(
         _pod(
@@ -170,7 +170,7 @@ def _shared_memory_under_nccl() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "shared_memory_under_nccl",
         "shared_memory",
         1,
@@ -182,7 +182,7 @@ def _shared_memory_under_nccl() -> Composed:
     )
 
 
-def _master_name_unknown() -> Composed:
+def _master_name_unknown() -> ComposedLog:
     tape = Tape(1304, "2024-02-14 09:09:00")
     tape.say(
         _pod(
@@ -211,7 +211,7 @@ def _master_name_unknown() -> Composed:
         ),
         "Events:\n  Warning  BackOff  12s (x4 over 63s)  kubelet  Back-off restarting failed container pytorch in pod gpt-worker-2_default",
     )
-    return Composed(
+    return ComposedLog(
         "master_name_unknown",
         "rendezvous",
         1,
@@ -223,7 +223,7 @@ def _master_name_unknown() -> Composed:
     )
 
 
-def _spot_node_reclaimed() -> Composed:
+def _spot_node_reclaimed() -> ComposedLog:
     tape = Tape(1305, "2025-03-29 02:40:51")
     _start(tape, "sd", 16)
     tape.say(
@@ -240,7 +240,7 @@ def _spot_node_reclaimed() -> Composed:
         ),
         _pod("sd-master-0", watchdog(tape, "2.5", 0, seq=44120, numel=(13107200, 13107200))),
     )
-    return Composed(
+    return ComposedLog(
         "spot_node_reclaimed",
         "preempted",
         1,
@@ -253,7 +253,7 @@ def _spot_node_reclaimed() -> Composed:
     )
 
 
-def _xid_95_uncontained() -> Composed:
+def _xid_95_uncontained() -> ComposedLog:
     tape = Tape(1306, "2025-05-11 19:21:13")
     _start(tape, "moe", 64, "2.6")
     tape.say(_pod("moe-master-0", steps(tape, _STEP, range(300, 1500, 100), seconds=260)))
@@ -292,7 +292,7 @@ def _xid_95_uncontained() -> Composed:
         ),
         'dcgm-exporter: DCGM_FI_DEV_XID_ERRORS{gpu="5",Hostname="ip-10-1-88-3"} 95',
     )
-    return Composed(
+    return ComposedLog(
         "xid_95_uncontained",
         "gpu_hardware",
         1,
@@ -304,7 +304,7 @@ def _xid_95_uncontained() -> Composed:
     )
 
 
-def _memory_behind_a_network_error() -> Composed:
+def _memory_behind_a_network_error() -> ComposedLog:
     tape = Tape(1307, "2024-10-28 08:50:20")
     _start(tape, "t5", 16)
     tape.say(_pod("t5-master-0", steps(tape, _STEP, range(50, 450, 50), seconds=70)))
@@ -361,7 +361,7 @@ def _memory_behind_a_network_error() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "memory_behind_a_network_error",
         "cuda_oom",
         1,
@@ -373,7 +373,7 @@ def _memory_behind_a_network_error() -> Composed:
     )
 
 
-def _launch_failure_of_one_worker() -> Composed:
+def _launch_failure_of_one_worker() -> ComposedLog:
     tape = Tape(1308, "2024-05-31 21:30:42")
     _start(tape, "gnn", 8, "2.2")
     tape.say(
@@ -418,7 +418,7 @@ def _launch_failure_of_one_worker() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "launch_failure_of_one_worker",
         "cuda_runtime",
         1,
@@ -430,7 +430,7 @@ def _launch_failure_of_one_worker() -> Composed:
     )
 
 
-def _device_plugin_gave_nothing() -> Composed:
+def _device_plugin_gave_nothing() -> ComposedLog:
     tape = Tape(1309, "2024-06-06 06:06:06")
     tape.say(
         'Events:\n  Normal   Pulled   30s   kubelet  Container image "registry.local/train:cu124" already present on machine\n  Normal   Started  29s   kubelet  Started container pytorch',
@@ -453,7 +453,7 @@ def _device_plugin_gave_nothing() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "device_plugin_gave_nothing",
         "cuda_environment",
         1,
@@ -466,7 +466,7 @@ def _device_plugin_gave_nothing() -> Composed:
     )
 
 
-def _s3_shard_unreachable() -> Composed:
+def _s3_shard_unreachable() -> ComposedLog:
     tape = Tape(1310, "2025-01-31 10:22:32")
     _start(tape, "clip", 16)
     tape.say(
@@ -501,7 +501,7 @@ def _s3_shard_unreachable() -> Composed:
             ),
         )
     )
-    return Composed(
+    return ComposedLog(
         "s3_shard_unreachable",
         "network",
         1,
@@ -513,7 +513,7 @@ def _s3_shard_unreachable() -> Composed:
     )
 
 
-def _operator_restarted_and_succeeded() -> Composed:
+def _operator_restarted_and_succeeded() -> ComposedLog:
     tape = Tape(1311, "2024-07-20 12:00:00")
     _start(tape, "asr", 8)
     tape.say(
@@ -533,7 +533,7 @@ def _operator_restarted_and_succeeded() -> Composed:
         _pod("asr-master-0", "finished: 10000 steps, wer=6.71, uploaded model.pt"),
         "training-operator 2024-07-20T15:20:01Z INFO PyTorchJob default/asr successfully completed.",
     )
-    return Composed(
+    return ComposedLog(
         "operator_restarted_and_succeeded",
         "none",
         0,
@@ -545,7 +545,7 @@ def _operator_restarted_and_succeeded() -> Composed:
     )
 
 
-def _no_environment_for_ranks() -> Composed:
+def _no_environment_for_ranks() -> ComposedLog:
     tape = Tape(1312, "2024-08-01 07:07:44")
     tape.say(
         _pod(
@@ -567,7 +567,7 @@ def _no_environment_for_ranks() -> Composed:
         ),
         "Events:\n  Warning  BackOff  4s (x3 over 40s)  kubelet  Back-off restarting failed container pytorch in pod seg-master-0_default",
     )
-    return Composed(
+    return ComposedLog(
         "no_environment_for_ranks",
         "rendezvous",
         1,

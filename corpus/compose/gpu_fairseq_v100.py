@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corpus.compose._gpu_tape import Tape, bar, chained, mixed, traceback
 from corpus.compose._gpu_torch import Exit, cuda_error, oom, summary, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = (
     "sources of fairseq, apex, torch.distributed.launch of torch 1.7 to 1.13 and NCCL 2.7 to 2.14"
@@ -14,7 +14,7 @@ _BASIS = (
 _SITE = "/opt/anaconda3/envs/fs/lib/python3.7/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Old faces of memory, loss scale, spawn and NCCL failures."""
     yield _ran_out_of_memory_with_summary()
     yield _minimum_loss_scale()
@@ -59,7 +59,7 @@ def _inner(tape: Tape, updates: range, scale: int = 16) -> None:
         )
 
 
-def _ran_out_of_memory_with_summary() -> Composed:
+def _ran_out_of_memory_with_summary() -> ComposedLog:
     tape = Tape(1601, "2021-03-12 10:10:31")
     _start(tape)
     _inner(tape, range(100, 600, 100))
@@ -89,7 +89,7 @@ def _ran_out_of_memory_with_summary() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "ran_out_of_memory_with_summary",
         "cuda_oom",
         1,
@@ -100,7 +100,7 @@ def _ran_out_of_memory_with_summary() -> Composed:
     )
 
 
-def _minimum_loss_scale() -> Composed:
+def _minimum_loss_scale() -> ComposedLog:
     tape = Tape(1602, "2020-12-01 20:20:59")
     _start(tape)
     _inner(tape, range(100, 900, 100))
@@ -120,7 +120,7 @@ def _minimum_loss_scale() -> Composed:
             "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding. Try lowering the learning rate, using gradient clipping or increasing the batch size.",
         )
     )
-    return Composed(
+    return ComposedLog(
         "minimum_loss_scale",
         "nan_loss",
         1,
@@ -132,7 +132,7 @@ def _minimum_loss_scale() -> Composed:
     )
 
 
-def _recovered_from_oom() -> Composed:
+def _recovered_from_oom() -> ComposedLog:
     tape = Tape(1603, "2021-06-18 06:00:00")
     _start(tape, 4)
     _inner(tape, range(100, 500, 100))
@@ -148,7 +148,7 @@ def _recovered_from_oom() -> Composed:
         f"{tape.when()} | INFO | fairseq.checkpoint_utils | Saved checkpoint checkpoints/checkpoint_best.pt (epoch 1 @ 1600 updates, score 5.411) (writing took 7.91 seconds)",
         f"{tape.when()} | INFO | fairseq_cli.train | done training in 820.4 seconds",
     )
-    return Composed(
+    return ComposedLog(
         "recovered_from_oom",
         "none",
         0,
@@ -160,7 +160,7 @@ def _recovered_from_oom() -> Composed:
     )
 
 
-def _unhandled_system_error() -> Composed:
+def _unhandled_system_error() -> ComposedLog:
     tape = Tape(1604, "2021-01-21 15:07:43")
     tape.say(
         "v100-1:2201:2201 [0] NCCL INFO Bootstrap : Using [0]ib0:192.168.100.1<0>\nv100-1:2201:2201 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation\nv100-1:2201:2201 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB ib0:192.168.100.1<0>\nNCCL version 2.7.8+cuda10.2",
@@ -174,7 +174,7 @@ def _unhandled_system_error() -> Composed:
             "RuntimeError: NCCL error in: /pytorch/torch/lib/c10d/ProcessGroupNCCL.cpp:825, unhandled system error, NCCL version 2.7.8\nncclSystemError: System call (socket, malloc, munmap, etc) failed.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "unhandled_system_error",
         "collective",
         1,
@@ -187,7 +187,7 @@ def _unhandled_system_error() -> Composed:
     )
 
 
-def _cublas_not_initialized() -> Composed:
+def _cublas_not_initialized() -> ComposedLog:
     tape = Tape(1605, "2021-11-24 11:00:26")
     _start(tape, 1)
     tape.say(
@@ -202,7 +202,7 @@ def _cublas_not_initialized() -> Composed:
             "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "cublas_not_initialized",
         "cuda_runtime",
         1,
@@ -214,7 +214,7 @@ def _cublas_not_initialized() -> Composed:
     )
 
 
-def _spawned_process_got_sigkill() -> Composed:
+def _spawned_process_got_sigkill() -> ComposedLog:
     tape = Tape(1606, "2021-08-09 00:31:50")
     _start(tape, 8)
     _inner(tape, range(100, 300, 100))
@@ -229,7 +229,7 @@ def _spawned_process_got_sigkill() -> Composed:
         ),
         "/opt/anaconda3/envs/fs/lib/python3.7/multiprocessing/semaphore_tracker.py:144: UserWarning: semaphore_tracker: There appear to be 64 leaked semaphores to clean up at shutdown\n  len(cache))",
     )
-    return Composed(
+    return ComposedLog(
         "spawned_process_got_sigkill",
         "killed_unknown",
         1,
@@ -241,7 +241,7 @@ def _spawned_process_got_sigkill() -> Composed:
     )
 
 
-def _inconsistent_gradients() -> Composed:
+def _inconsistent_gradients() -> ComposedLog:
     tape = Tape(1607, "2020-10-13 13:13:13")
     _start(tape, 8)
     _inner(tape, range(100, 700, 100))
@@ -257,7 +257,7 @@ def _inconsistent_gradients() -> Composed:
             + "-" * 80,
         )
     )
-    return Composed(
+    return ComposedLog(
         "inconsistent_gradients",
         "nan_loss",
         1,
@@ -270,7 +270,7 @@ def _inconsistent_gradients() -> Composed:
     )
 
 
-def _watchdog_of_113() -> Composed:
+def _watchdog_of_113() -> ComposedLog:
     tape = Tape(1608, "2023-01-29 04:40:00")
     _start(tape, 4)
     _inner(tape, range(100, 800, 100))
@@ -290,7 +290,7 @@ def _watchdog_of_113() -> Composed:
             killed=[8103],
         )
     )
-    return Composed(
+    return ComposedLog(
         "watchdog_of_113",
         "collective",
         1,
@@ -302,7 +302,7 @@ def _watchdog_of_113() -> Composed:
     )
 
 
-def _apex_scale_to_zero() -> Composed:
+def _apex_scale_to_zero() -> ComposedLog:
     tape = Tape(1609, "2020-02-22 22:02:20")
     tape.say(
         "Selected optimization level O1:  Insert automatic casts around Pytorch functions and Tensor methods.",
@@ -319,7 +319,7 @@ def _apex_scale_to_zero() -> Composed:
             "ZeroDivisionError: float division by zero",
         )
     )
-    return Composed(
+    return ComposedLog(
         "apex_scale_to_zero",
         "nan_loss",
         1,
@@ -332,7 +332,7 @@ def _apex_scale_to_zero() -> Composed:
     )
 
 
-def _subprocess_of_launch() -> Composed:
+def _subprocess_of_launch() -> ComposedLog:
     tape = Tape(1610, "2020-08-17 17:00:19")
     tape.say(
         "*****************************************\nSetting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded, please further tune the variable for optimal performance in your application as needed. \n*****************************************",
@@ -350,7 +350,7 @@ def _subprocess_of_launch() -> Composed:
         ),
         "$ nvidia-smi -L\nGPU 0: Tesla V100-PCIE-32GB (UUID: GPU-9a77)\nGPU 1: Tesla V100-PCIE-32GB (UUID: GPU-03bd)",
     )
-    return Composed(
+    return ComposedLog(
         "subprocess_of_launch",
         "config",
         1,
@@ -363,7 +363,7 @@ def _subprocess_of_launch() -> Composed:
     )
 
 
-def _cudnn_not_initialized_busy() -> Composed:
+def _cudnn_not_initialized_busy() -> ComposedLog:
     tape = Tape(1611, "2022-05-16 18:44:09")
     tape.say(
         "\r".join(bar("train", at, 900, 0.3) for at in range(0, 300, 60)),
@@ -378,7 +378,7 @@ def _cudnn_not_initialized_busy() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "cudnn_not_initialized_busy",
         "cuda_runtime",
         1,
@@ -389,7 +389,7 @@ def _cudnn_not_initialized_busy() -> Composed:
     )
 
 
-def _unmatched_dictionary() -> Composed:
+def _unmatched_dictionary() -> ComposedLog:
     tape = Tape(1612, "2022-10-02 12:21:12")
     _start(tape, 2)
     tape.say(
@@ -406,7 +406,7 @@ def _unmatched_dictionary() -> Composed:
             "Exception: Cannot load model parameters from checkpoint checkpoints/base/checkpoint_best.pt; please ensure that the architectures match.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "unmatched_dictionary",
         "checkpoint",
         1,

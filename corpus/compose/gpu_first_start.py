@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from corpus.compose._gpu_environment import collect_env, packages
 from corpus.compose._gpu_hosts import Card, smi
 from corpus.compose._gpu_tape import Tape, chained, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of PyTorch, TensorFlow, JAX, bitsandbytes, flash-attn and the NVIDIA driver and container tools"
 _SITE = "/srv/venvs/train/lib/python3.11/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Drivers, wheels and libraries that do not fit, and failures that only stand beside them."""
     yield _driver_too_old()
     yield _nvml_mismatch()
@@ -45,7 +45,7 @@ def _pip(tape: Tape, *wheels: str) -> None:
     )
 
 
-def _driver_too_old() -> Composed:
+def _driver_too_old() -> ComposedLog:
     tape = Tape(401, "2024-02-12 09:14:55")
     tape.say(
         "$ nvidia-smi --query-gpu=name,driver_version --format=csv",
@@ -79,7 +79,7 @@ def _driver_too_old() -> Composed:
             available=False,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "driver_too_old",
         "cuda_environment",
         1,
@@ -91,7 +91,7 @@ def _driver_too_old() -> Composed:
     )
 
 
-def _nvml_mismatch() -> Composed:
+def _nvml_mismatch() -> ComposedLog:
     tape = Tape(402, "2025-05-06 06:25:11")
     tape.say(
         "May 06 06:25:01 trainbox systemd[1]: Starting Daily apt upgrade and clean activities...",
@@ -113,7 +113,7 @@ def _nvml_mismatch() -> Composed:
             "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 804: forward compatibility was attempted on non supported HW",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "nvml_mismatch",
         "cuda_environment",
         1,
@@ -126,7 +126,7 @@ def _nvml_mismatch() -> Composed:
     )
 
 
-def _wheel_without_cuda() -> Composed:
+def _wheel_without_cuda() -> ComposedLog:
     tape = Tape(403, "2024-06-07 13:12:10")
     tape.say(
         smi(
@@ -166,7 +166,7 @@ def _wheel_without_cuda() -> Composed:
             "AssertionError: Torch not compiled with CUDA enabled",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "wheel_without_cuda",
         "cuda_environment",
         1,
@@ -178,7 +178,7 @@ def _wheel_without_cuda() -> Composed:
     )
 
 
-def _no_kernel_for_blackwell() -> Composed:
+def _no_kernel_for_blackwell() -> ComposedLog:
     tape = Tape(404, "2025-03-29 19:48:02")
     tape.say(
         f"{_SITE}/torch/cuda/__init__.py:235: UserWarning: \nNVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\nThe current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\nIf you want to use the NVIDIA GeForce RTX 5090 GPU with PyTorch, please check the instructions at https://pytorch.org/get-started/locally/\n\n  warnings.warn(",
@@ -199,7 +199,7 @@ def _no_kernel_for_blackwell() -> Composed:
             carets=True,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "no_kernel_for_blackwell",
         "cuda_environment",
         1,
@@ -211,7 +211,7 @@ def _no_kernel_for_blackwell() -> Composed:
     )
 
 
-def _container_without_gpu() -> Composed:
+def _container_without_gpu() -> ComposedLog:
     tape = Tape(405, "2024-10-10 10:31:00")
     tape.say(
         packages(
@@ -239,7 +239,7 @@ def _container_without_gpu() -> Composed:
             "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "container_without_gpu",
         "cuda_environment",
         1,
@@ -251,7 +251,7 @@ def _container_without_gpu() -> Composed:
     )
 
 
-def _cuda_checkpoint_on_cpu() -> Composed:
+def _cuda_checkpoint_on_cpu() -> ComposedLog:
     tape = Tape(406, "2024-04-03 15:15:51")
     tape.say(
         "[04/03 15:15:51] no GPU requested, running on CPU (8 threads)",
@@ -276,7 +276,7 @@ def _cuda_checkpoint_on_cpu() -> Composed:
             torch="2.2.2", cuda="12.1", driver="Could not collect", cards=[], available=False
         )
     )
-    return Composed(
+    return ComposedLog(
         "cuda_checkpoint_on_cpu",
         "cuda_environment",
         1,
@@ -288,7 +288,7 @@ def _cuda_checkpoint_on_cpu() -> Composed:
     )
 
 
-def _nvrtc_not_found() -> Composed:
+def _nvrtc_not_found() -> ComposedLog:
     tape = Tape(407, "2023-05-19 21:03:39")
     tape.say(
         "Step 100/20000 rec 0.0832 kl 1.204 adv 0.000",
@@ -309,7 +309,7 @@ def _nvrtc_not_found() -> Composed:
             torch="1.13.1+cu117", cuda="11.7", driver="530.30.02", cards=["NVIDIA GeForce RTX 3080"]
         )
     )
-    return Composed(
+    return ComposedLog(
         "nvrtc_not_found",
         "cuda_environment",
         1,
@@ -321,7 +321,7 @@ def _nvrtc_not_found() -> Composed:
     )
 
 
-def _cudnn_of_two_versions() -> Composed:
+def _cudnn_of_two_versions() -> ComposedLog:
     tape = Tape(408, "2024-08-30 08:08:20")
     tape.say(
         packages(
@@ -348,7 +348,7 @@ def _cudnn_of_two_versions() -> Composed:
             "tensorflow.python.framework.errors_impl.FailedPreconditionError: Graph execution error:\n\nDetected at node StatefulPartitionedCall defined at (most recent call last):\n<stack traces unavailable>\nDNN library initialization failed. Look at the errors above for more details.\n\t [[{{node StatefulPartitionedCall}}]] [Op:__inference_one_step_on_iterator_6201]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "cudnn_of_two_versions",
         "cuda_environment",
         1,
@@ -360,7 +360,7 @@ def _cudnn_of_two_versions() -> Composed:
     )
 
 
-def _flash_attn_other_cuda() -> Composed:
+def _flash_attn_other_cuda() -> ComposedLog:
     tape = Tape(409, "2025-01-21 16:27:03")
     tape.say(
         packages(
@@ -387,7 +387,7 @@ def _flash_attn_other_cuda() -> Composed:
             "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "flash_attn_other_cuda",
         "cuda_environment",
         1,
@@ -400,7 +400,7 @@ def _flash_attn_other_cuda() -> Composed:
     )
 
 
-def _flash_attn_undefined_symbol() -> Composed:
+def _flash_attn_undefined_symbol() -> ComposedLog:
     tape = Tape(410, "2025-01-22 09:50:45")
     tape.say(
         "INFO 2025-01-22 09:50:45 launching on 1 x A100-PCIE-40GB, driver 550.127.05, CUDA 12.4",
@@ -425,7 +425,7 @@ def _flash_attn_undefined_symbol() -> Composed:
             system="Ubuntu 22.04.5 LTS (x86_64)",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "flash_attn_undefined_symbol",
         "dependency",
         1,
@@ -438,7 +438,7 @@ def _flash_attn_undefined_symbol() -> Composed:
     )
 
 
-def _apex_absent() -> Composed:
+def _apex_absent() -> ComposedLog:
     tape = Tape(411, "2023-10-02 12:00:31")
     tape.say(
         "using world size: 1, data-parallel-size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 1",
@@ -455,7 +455,7 @@ def _apex_absent() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "apex_absent",
         "missing_module",
         1,
@@ -466,7 +466,7 @@ def _apex_absent() -> Composed:
     )
 
 
-def _no_visible_device() -> Composed:
+def _no_visible_device() -> ComposedLog:
     tape = Tape(412, "2024-03-26 14:55:00")
     tape.say(
         "+ echo CUDA_VISIBLE_DEVICES=4,5\nCUDA_VISIBLE_DEVICES=4,5",
@@ -485,7 +485,7 @@ def _no_visible_device() -> Composed:
             "RuntimeError: No CUDA GPUs are available",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "no_visible_device",
         "cuda_environment",
         1,
@@ -497,7 +497,7 @@ def _no_visible_device() -> Composed:
     )
 
 
-def _dataset_folder_absent() -> Composed:
+def _dataset_folder_absent() -> ComposedLog:
     tape = Tape(413, "2024-03-27 08:02:17")
     tape.say(
         smi(
@@ -520,7 +520,7 @@ def _dataset_folder_absent() -> Composed:
             "FileNotFoundError: [Errno 2] No such file or directory: '/mnt/efs/imagenet-mini/train'",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "dataset_folder_absent",
         "file_not_found",
         1,
@@ -533,7 +533,7 @@ def _dataset_folder_absent() -> Composed:
     )
 
 
-def _warnings_then_fine() -> Composed:
+def _warnings_then_fine() -> ComposedLog:
     tape = Tape(414, "2024-05-02 11:11:58")
     tape.say(
         "2024-05-02 11:11:58.410031: W tensorflow/compiler/tf2tensorrt/utils/py_utils.cc:38] TF-TRT Warning: Could not find TensorRT",
@@ -549,7 +549,7 @@ def _warnings_then_fine() -> Composed:
         ),
         "Model saved to export/classifier.keras",
     )
-    return Composed(
+    return ComposedLog(
         "warnings_then_fine",
         "none",
         0,
@@ -561,7 +561,7 @@ def _warnings_then_fine() -> Composed:
     )
 
 
-def _mig_instance_gone() -> Composed:
+def _mig_instance_gone() -> ComposedLog:
     tape = Tape(415, "2025-02-25 10:40:08")
     tape.say(
         "CUDA_VISIBLE_DEVICES=MIG-5b1d2a40-7c1e-5a31-bf0f-2e6c7b04a9d3",
@@ -587,7 +587,7 @@ def _mig_instance_gone() -> Composed:
             "RuntimeError: Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "mig_instance_gone",
         "cuda_environment",
         1,

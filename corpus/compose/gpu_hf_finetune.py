@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corpus.compose._gpu_hosts import steps
 from corpus.compose._gpu_tape import Tape, bar, chained, marked, rank, traceback
 from corpus.compose._gpu_torch import Exit, cuda_error, oom, summary, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of Transformers, Accelerate, PEFT, TRL, bitsandbytes and PyTorch"
 _DICT = "{{'loss': {loss:.4f}, 'grad_norm': {norm:.4f}, 'learning_rate': {lr:.6e}, 'epoch': 0.{step:04d}}}"
@@ -15,7 +15,7 @@ _HOME = "/home/user/finetune"
 _SITE = "/home/user/miniconda3/envs/ft/lib/python3.11/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Memory in training, loading and evaluation, faults of the adapter's set-up, good runs."""
     yield _oom_at_step_two()
     yield _oom_while_loading_shards()
@@ -52,7 +52,7 @@ sft.py:131 main | trainer.train(resume_from_checkpoint=args.resume)
 """
 
 
-def _oom_at_step_two() -> Composed:
+def _oom_at_step_two() -> ComposedLog:
     tape = Tape(301, "2025-04-22 10:12:09")
     _loading(tape, 4)
     tape.say(
@@ -84,7 +84,7 @@ CALL 2.6
         ),
         bar("", 1, 1875, 9.02),
     )
-    return Composed(
+    return ComposedLog(
         "oom_at_step_two",
         "cuda_oom",
         1,
@@ -95,7 +95,7 @@ CALL 2.6
     )
 
 
-def _oom_while_loading_shards() -> Composed:
+def _oom_while_loading_shards() -> ComposedLog:
     tape = Tape(302, "2024-08-14 09:02:33")
     tape.say(
         "The following values were not passed to `accelerate launch` and had defaults used instead:\n\t`--num_processes` was set to a value of `1`\n\t`--mixed_precision` was set to a value of `'no'`\n\t`--dynamo_backend` was set to a value of `'no'`\nTo avoid this warning pass in values for each of the problematic parameters or run `accelerate config`."
@@ -133,7 +133,7 @@ def _oom_while_loading_shards() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "oom_while_loading_shards",
         "cuda_oom",
         1,
@@ -144,7 +144,7 @@ def _oom_while_loading_shards() -> Composed:
     )
 
 
-def _oom_in_eval_after_hours() -> Composed:
+def _oom_in_eval_after_hours() -> ComposedLog:
     tape = Tape(303, "2024-05-29 18:40:00")
     _loading(tape, 2)
     tape.say(steps(tape, _DICT, range(50, 1050, 50), seconds=190))
@@ -173,7 +173,7 @@ def _oom_in_eval_after_hours() -> Composed:
         "wandb: Run history:\nwandb:     train/grad_norm ▂▁▃▂▁\nwandb:          train/loss █▅▃▂▁",
         "wandb: Synced 5 W&B file(s), 0 media file(s), 0 artifact file(s) and 0 other file(s)",
     )
-    return Composed(
+    return ComposedLog(
         "oom_in_eval_after_hours",
         "cuda_oom",
         1,
@@ -184,7 +184,7 @@ def _oom_in_eval_after_hours() -> Composed:
     )
 
 
-def _auto_batch_size_found() -> Composed:
+def _auto_batch_size_found() -> ComposedLog:
     tape = Tape(304, "2025-02-03 12:30:18")
     _loading(tape, 3)
     for size in (64, 32):
@@ -203,7 +203,7 @@ def _auto_batch_size_found() -> Composed:
         "***** Running Evaluation *****\n  Num examples = 512\n  Batch size = 16",
         "{'eval_loss': 1.2261930704116821, 'eval_runtime': 14.0811, 'eval_samples_per_second': 36.361, 'epoch': 1.0}",
     )
-    return Composed(
+    return ComposedLog(
         "auto_batch_size_found",
         "none",
         0,
@@ -215,7 +215,7 @@ def _auto_batch_size_found() -> Composed:
     )
 
 
-def _index_out_of_range_in_embedding() -> Composed:
+def _index_out_of_range_in_embedding() -> ComposedLog:
     tape = Tape(305, "2024-01-30 15:05:27")
     _loading(tape, 2)
     tape.say(
@@ -243,7 +243,7 @@ def _index_out_of_range_in_embedding() -> Composed:
         ),
         bar("", 52, 3000, 2.24),
     )
-    return Composed(
+    return ComposedLog(
         "index_out_of_range_in_embedding",
         "cuda_runtime",
         1,
@@ -255,7 +255,7 @@ def _index_out_of_range_in_embedding() -> Composed:
     )
 
 
-def _no_grad_with_checkpointing() -> Composed:
+def _no_grad_with_checkpointing() -> ComposedLog:
     tape = Tape(306, "2024-07-17 20:20:20")
     _loading(tape, 4)
     tape.say(
@@ -274,7 +274,7 @@ def _no_grad_with_checkpointing() -> Composed:
         ),
         bar("", 0, 500, 1.0),
     )
-    return Composed(
+    return ComposedLog(
         "no_grad_with_checkpointing",
         "runtime_error",
         1,
@@ -285,7 +285,7 @@ def _no_grad_with_checkpointing() -> Composed:
     )
 
 
-def _flash_attention_missing() -> Composed:
+def _flash_attention_missing() -> ComposedLog:
     tape = Tape(307, "2025-01-15 08:00:58")
     tape.say(
         "[2025-01-15 08:00:58,102] [INFO] [real_accelerator.py:219:get_accelerator] Setting ds_accelerator to cuda (auto detect)",
@@ -302,7 +302,7 @@ def _flash_attention_missing() -> Composed:
             "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: the package flash_attn seems to be not installed. Please refer to the documentation of https://huggingface.co/docs/transformers/perf_infer_gpu_one#flashattention-2 to install Flash Attention 2.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "flash_attention_missing",
         "missing_module",
         1,
@@ -313,7 +313,7 @@ def _flash_attention_missing() -> Composed:
     )
 
 
-def _quantized_without_kernels() -> Composed:
+def _quantized_without_kernels() -> ComposedLog:
     tape = Tape(308, "2023-08-09 11:44:40")
     lines = [
         "===================================BUG REPORT===================================",
@@ -345,7 +345,7 @@ def _quantized_without_kernels() -> Composed:
             carets=False,
         )
     )
-    return Composed(
+    return ComposedLog(
         "quantized_without_kernels",
         "cuda_environment",
         1,
@@ -358,7 +358,7 @@ def _quantized_without_kernels() -> Composed:
     )
 
 
-def _grad_norm_nan() -> Composed:
+def _grad_norm_nan() -> ComposedLog:
     tape = Tape(309, "2024-10-25 01:10:41")
     _loading(tape, 7)
     tape.say(steps(tape, _DICT, range(100, 1200, 100), loss=1.8, floor=1.2, seconds=95))
@@ -374,7 +374,7 @@ def _grad_norm_nan() -> Composed:
         "\r".join(bar("", at, 3600, 0.98) for at in (3598, 3599, 3600)),
         "Model saved to outputs/lora-fp16",
     )
-    return Composed(
+    return ComposedLog(
         "grad_norm_nan",
         "nan_loss",
         0,
@@ -387,7 +387,7 @@ def _grad_norm_nan() -> Composed:
     )
 
 
-def _devices_differ() -> Composed:
+def _devices_differ() -> ComposedLog:
     tape = Tape(310, "2024-09-11 22:51:15")
     _loading(tape, 5)
     tape.say(
@@ -405,7 +405,7 @@ def _devices_differ() -> Composed:
         ),
         bar("", 0, 220, 1.0),
     )
-    return Composed(
+    return ComposedLog(
         "devices_differ",
         "device_mismatch",
         1,
@@ -416,7 +416,7 @@ def _devices_differ() -> Composed:
     )
 
 
-def _worker_killed_nine() -> Composed:
+def _worker_killed_nine() -> ComposedLog:
     tape = Tape(311, "2024-12-01 03:33:10")
     tape.say(
         "\n".join(
@@ -446,7 +446,7 @@ def _worker_killed_nine() -> Composed:
             binary="/home/user/miniconda3/envs/ft/bin/python",
         )
     )
-    return Composed(
+    return ComposedLog(
         "worker_killed_nine",
         "killed_unknown",
         1,
@@ -458,7 +458,7 @@ def _worker_killed_nine() -> Composed:
     )
 
 
-def _save_filled_the_disk() -> Composed:
+def _save_filled_the_disk() -> ComposedLog:
     tape = Tape(312, "2024-11-18 14:00:02")
     _loading(tape, 4)
     tape.say(steps(tape, _DICT, range(25, 500, 25), loss=1.5, floor=1.0, seconds=60))
@@ -496,7 +496,7 @@ def _save_filled_the_disk() -> Composed:
             site=_SITE,
         )
     )
-    return Composed(
+    return ComposedLog(
         "save_filled_the_disk",
         "disk_full",
         1,
@@ -509,7 +509,7 @@ def _save_filled_the_disk() -> Composed:
     )
 
 
-def _cublas_could_not_allocate() -> Composed:
+def _cublas_could_not_allocate() -> ComposedLog:
     tape = Tape(313, "2023-12-20 17:16:15")
     tape.say(
         marked(
@@ -531,7 +531,7 @@ def _cublas_could_not_allocate() -> Composed:
         ),
         bar("", 0, 8419, 1.0),
     )
-    return Composed(
+    return ComposedLog(
         "cublas_could_not_allocate",
         "cuda_oom",
         1,

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from corpus.compose._gpu_hosts import kernel, xid
 from corpus.compose._gpu_tape import Tape, chained, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of JAX, XLA (GPU), Flax, MaxText, Orbax"
 _SITE = "/opt/venv/lib/python3.11/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Allocators, the coordination service, NCCL under XLA, compilers, debug_nans, good runs."""
     yield _oom_report_with_peak_buffers()
     yield _allocator_after_hours()
@@ -58,7 +58,7 @@ def _setup(tape: Tape, processes: int = 1) -> None:
     )
 
 
-def _oom_report_with_peak_buffers() -> Composed:
+def _oom_report_with_peak_buffers() -> ComposedLog:
     tape = Tape(701, "2024-02-16 10:00:39")
     _setup(tape)
     tape.wait(70).say(
@@ -92,7 +92,7 @@ def _oom_report_with_peak_buffers() -> Composed:
         ),
         f"--------------------\n{_FILTER}",
     )
-    return Composed(
+    return ComposedLog(
         "oom_report_with_peak_buffers",
         "cuda_oom",
         1,
@@ -103,7 +103,7 @@ def _oom_report_with_peak_buffers() -> Composed:
     )
 
 
-def _allocator_after_hours() -> Composed:
+def _allocator_after_hours() -> ComposedLog:
     tape = Tape(702, "2025-01-17 22:00:10")
     _setup(tape)
     _steps(tape, range(0, 120, 5))
@@ -132,7 +132,7 @@ def _allocator_after_hours() -> Composed:
         ),
         f"--------------------\n{_FILTER}",
     )
-    return Composed(
+    return ComposedLog(
         "allocator_after_hours",
         "cuda_oom",
         1,
@@ -143,7 +143,7 @@ def _allocator_after_hours() -> Composed:
     )
 
 
-def _preallocation_of_another_process() -> Composed:
+def _preallocation_of_another_process() -> ComposedLog:
     tape = Tape(703, "2023-09-01 15:31:22")
     tape.say(
         "I0901 15:31:22.109 main.py:21] XLA_PYTHON_CLIENT_MEM_FRACTION not set, preallocate=true",
@@ -180,7 +180,7 @@ def _preallocation_of_another_process() -> Composed:
         ),
         "+ nvidia-smi --query-compute-apps=pid,used_memory,name --format=csv\npid, used_gpu_memory [MiB], process_name\n20183, 18262 MiB, /opt/venv/bin/python\n22417, 5622 MiB, /opt/venv/bin/python",
     )
-    return Composed(
+    return ComposedLog(
         "preallocation_of_another_process",
         "cuda_oom",
         1,
@@ -192,7 +192,7 @@ def _preallocation_of_another_process() -> Composed:
     )
 
 
-def _nccl_out_of_memory_in_init() -> Composed:
+def _nccl_out_of_memory_in_init() -> ComposedLog:
     tape = Tape(704, "2024-05-09 04:40:50")
     _setup(tape, 2)
     tape.wait(95).say(
@@ -210,7 +210,7 @@ def _nccl_out_of_memory_in_init() -> Composed:
             "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to execute XLA Runtime executable: run time error: custom call 'xla.gpu.all_gather' failed: external/xla/xla/service/gpu/nccl_utils.cc:305: NCCL operation ncclCommInitRank(&comm, nranks, id, rank) failed: unhandled cuda error (run with NCCL_DEBUG=INFO for details). Last NCCL warning(error) log entry (may be unrelated) 'Failed to CUDA calloc async 10485760 bytes'.; current tracing scope: all-gather-start.41; current profiling annotation: XlaModule:#hlo_module=jit_train_step,program_id=211#.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "nccl_out_of_memory_in_init",
         "cuda_oom",
         1,
@@ -222,7 +222,7 @@ def _nccl_out_of_memory_in_init() -> Composed:
     )
 
 
-def _illegal_address_in_custom_call() -> Composed:
+def _illegal_address_in_custom_call() -> ComposedLog:
     tape = Tape(705, "2024-12-19 18:22:01")
     _setup(tape)
     _steps(tape, range(15))
@@ -249,7 +249,7 @@ def _illegal_address_in_custom_call() -> Composed:
         'Fatal Python error: Aborted\n\nThread 0x00007f4be77fe700 (most recent call first):\n  File "/srv/jax-train/kernels/paged.py", line 61 in paged_attention\n  File "/srv/jax-train/train.py", line 588 in main',
         "Aborted (core dumped)",
     )
-    return Composed(
+    return ComposedLog(
         "illegal_address_in_custom_call",
         "cuda_runtime",
         134,
@@ -260,7 +260,7 @@ def _illegal_address_in_custom_call() -> Composed:
     )
 
 
-def _coordinator_unreachable() -> Composed:
+def _coordinator_unreachable() -> ComposedLog:
     tape = Tape(706, "2024-10-03 09:00:00")
     tape.say(
         "I1003 09:00:00.120881 139 distributed.py:106] Connecting to JAX distributed service on jx-0.jx.default.svc:1234",
@@ -282,7 +282,7 @@ def _coordinator_unreachable() -> Composed:
             "jaxlib.xla_extension.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: PjRT_Client_Connect::0. This usually happens because a task triggered the barrier too early or too slowly. Please look at the task logs (both timed out and first task) to debug further.\n# of tasks that reached the barrier: 1/4. The first task at the barrier: /job:jax_worker/replica:0/task:2. Some timed out task names:\n/job:jax_worker/replica:0/task:0\n/job:jax_worker/replica:0/task:1\n/job:jax_worker/replica:0/task:3",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "coordinator_unreachable",
         "rendezvous",
         1,
@@ -294,7 +294,7 @@ def _coordinator_unreachable() -> Composed:
     )
 
 
-def _task_heartbeat_lost() -> Composed:
+def _task_heartbeat_lost() -> ComposedLog:
     tape = Tape(707, "2025-03-06 02:14:17")
     _setup(tape, 4)
     _steps(tape, range(4000, 4100, 5))
@@ -314,7 +314,7 @@ def _task_heartbeat_lost() -> Composed:
         "/job:jax_worker/replica:0/task:3\nThe tasks have crashed. Check the task logs for an earlier error, or scheduler events (e.g. preemption, eviction) to debug further.\n\nRPC: /tensorflow.CoordinationService/PollForError [type.googleapis.com/tensorflow.CoordinationServiceError='']",
         "Aborted (core dumped)",
     )
-    return Composed(
+    return ComposedLog(
         "task_heartbeat_lost",
         "collective",
         134,
@@ -327,7 +327,7 @@ def _task_heartbeat_lost() -> Composed:
     )
 
 
-def _libdevice_not_found() -> Composed:
+def _libdevice_not_found() -> ComposedLog:
     tape = Tape(708, "2024-08-08 20:05:34")
     tape.say(
         "training diffusion policy on 1 device(s)",
@@ -353,7 +353,7 @@ def _libdevice_not_found() -> Composed:
             "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: libdevice not found at ./libdevice.10.bc",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "libdevice_not_found",
         "cuda_environment",
         1,
@@ -366,7 +366,7 @@ def _libdevice_not_found() -> Composed:
     )
 
 
-def _debug_nans_stopped() -> Composed:
+def _debug_nans_stopped() -> ComposedLog:
     tape = Tape(709, "2024-07-11 13:50:23")
     _setup(tape)
     _steps(tape, range(0, 90, 10))
@@ -390,7 +390,7 @@ def _debug_nans_stopped() -> Composed:
         "Invalid nan value encountered in the output of a C++-jit/pmap function. Calling the de-optimized version.",
         chained(first, then),
     )
-    return Composed(
+    return ComposedLog(
         "debug_nans_stopped",
         "nan_loss",
         1,
@@ -402,7 +402,7 @@ def _debug_nans_stopped() -> Composed:
     )
 
 
-def _dot_shapes() -> Composed:
+def _dot_shapes() -> ComposedLog:
     tape = Tape(710, "2023-12-14 16:16:40")
     _setup(tape)
     tape.say(
@@ -417,7 +417,7 @@ def _dot_shapes() -> Composed:
         ),
         f"--------------------\n{_FILTER}",
     )
-    return Composed(
+    return ComposedLog(
         "dot_shapes",
         "shape_mismatch",
         1,
@@ -429,7 +429,7 @@ def _dot_shapes() -> Composed:
     )
 
 
-def _rematerialized_and_finished() -> Composed:
+def _rematerialized_and_finished() -> ComposedLog:
     tape = Tape(711, "2024-09-30 06:30:12")
     _setup(tape)
     tape.say(
@@ -464,7 +464,7 @@ def _rematerialized_and_finished() -> Composed:
         "eval metrics after step 499: loss=2.911, perplexity=18.374, total_weights=4194304.0",
         "Training finished.",
     )
-    return Composed(
+    return ComposedLog(
         "rematerialized_and_finished",
         "none",
         0,
@@ -476,7 +476,7 @@ def _rematerialized_and_finished() -> Composed:
     )
 
 
-def _ecc_from_stream() -> Composed:
+def _ecc_from_stream() -> ComposedLog:
     tape = Tape(712, "2025-02-20 23:10:55")
     _setup(tape)
     _steps(tape, range(9000, 9080, 4))
@@ -510,7 +510,7 @@ def _ecc_from_stream() -> Composed:
             form="dmesg -T",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "ecc_from_stream",
         "gpu_hardware",
         1,

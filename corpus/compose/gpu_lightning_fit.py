@@ -8,14 +8,14 @@ from corpus.compose._gpu_environment import collect_env
 from corpus.compose._gpu_hosts import Card, smi
 from corpus.compose._gpu_tape import Tape, bar, chained, marked, mixed, rank, traceback
 from corpus.compose._gpu_torch import cuda_error, heartbeat, oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of Lightning, PyTorch and NCCL"
 _SITE = "/home/user/.venvs/pl/lib/python3.10/site-packages"
 _PL = "@pytorch_lightning"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Two processes on one card, unused parameters, stuck ranks, validation memory, good fits."""
     yield _duplicate_gpu()
     yield _unused_parameters()
@@ -84,7 +84,7 @@ train.py:74 <module> | trainer.fit(model, datamodule=data)
 """
 
 
-def _duplicate_gpu() -> Composed:
+def _duplicate_gpu() -> ComposedLog:
     tape = Tape(901, "2024-01-23 12:20:04")
     tape.say("You have turned on `Trainer(strategy='ddp', devices=2)`; MASTER_PORT=53161")
     _fit(tape, 2)
@@ -109,7 +109,7 @@ def _duplicate_gpu() -> Composed:
         for at in (0, 1)
     ]
     tape.say(mixed(tape, *told))
-    return Composed(
+    return ComposedLog(
         "duplicate_gpu",
         "collective",
         1,
@@ -122,7 +122,7 @@ def _duplicate_gpu() -> Composed:
     )
 
 
-def _unused_parameters() -> Composed:
+def _unused_parameters() -> ComposedLog:
     tape = Tape(902, "2023-03-30 17:07:33")
     _fit(tape, 2, model="TwoHeads")
     _epoch(tape, 0, 420, 1.9, 46)
@@ -138,7 +138,7 @@ CALL 2.0
         ),
         "[rank: 1] Child process with PID 20177 terminated with code 1. Forcefully terminating all other processes to avoid zombies",
     )
-    return Composed(
+    return ComposedLog(
         "unused_parameters",
         "runtime_error",
         1,
@@ -149,7 +149,7 @@ CALL 2.0
     )
 
 
-def _validation_did_not_fit() -> Composed:
+def _validation_did_not_fit() -> ComposedLog:
     tape = Tape(903, "2024-09-04 23:34:10")
     tape.say(
         smi(
@@ -187,7 +187,7 @@ def _validation_did_not_fit() -> Composed:
         ),
         bar("Epoch 2", 900, 900, 0.22, ", v_num=7, train_loss_step=0.981"),
     )
-    return Composed(
+    return ComposedLog(
         "validation_did_not_fit",
         "cuda_oom",
         1,
@@ -198,7 +198,7 @@ def _validation_did_not_fit() -> Composed:
     )
 
 
-def _missing_rank_never_joined() -> Composed:
+def _missing_rank_never_joined() -> ComposedLog:
     tape = Tape(904, "2024-04-08 06:10:00")
     tape.say(
         "GPU available: True (cuda), used: True",
@@ -223,7 +223,7 @@ def _missing_rank_never_joined() -> Composed:
         ),
         "srun: error: node07: task 0: Exited with exit code 1",
     )
-    return Composed(
+    return ComposedLog(
         "missing_rank_never_joined",
         "rendezvous",
         1,
@@ -235,7 +235,7 @@ def _missing_rank_never_joined() -> Composed:
     )
 
 
-def _heartbeat_stuck() -> Composed:
+def _heartbeat_stuck() -> ComposedLog:
     tape = Tape(905, "2024-11-29 15:00:40")
     _fit(tape, 4)
     _epoch(tape, 0, 1800, 2.2)
@@ -251,7 +251,7 @@ def _heartbeat_stuck() -> Composed:
         "[rank: 1] Child process with PID 4411 terminated with code -6. Forcefully terminating all other processes to avoid zombies",
         "Killed",
     )
-    return Composed(
+    return ComposedLog(
         "heartbeat_stuck",
         "collective",
         137,
@@ -264,7 +264,7 @@ def _heartbeat_stuck() -> Composed:
     )
 
 
-def _loader_deadlock_stopped_by_hand() -> Composed:
+def _loader_deadlock_stopped_by_hand() -> ComposedLog:
     tape = Tape(906, "2024-02-02 10:00:00")
     _fit(tape, 1)
     _epoch(tape, 0, 500, 1.3)
@@ -276,7 +276,7 @@ def _loader_deadlock_stopped_by_hand() -> Composed:
         "[hang-watch] GPU 0 utilization 0 % for 3600 s; sending SIGKILL to 1188",
         "Killed",
     )
-    return Composed(
+    return ComposedLog(
         "loader_deadlock_stopped_by_hand",
         "idle_hang",
         137,
@@ -288,7 +288,7 @@ def _loader_deadlock_stopped_by_hand() -> Composed:
     )
 
 
-def _accuracy_over_nothing() -> Composed:
+def _accuracy_over_nothing() -> ComposedLog:
     tape = Tape(907, "2023-08-16 20:08:20")
     _fit(tape, 1)
     _epoch(tape, 0, 77, 0.9)
@@ -304,7 +304,7 @@ def _accuracy_over_nothing() -> Composed:
         ),
         bar("Epoch 0", 77, 77, 0.22, ", v_num=1, train_loss_step=0.842"),
     )
-    return Composed(
+    return ComposedLog(
         "accuracy_over_nothing",
         "div_zero",
         1,
@@ -315,7 +315,7 @@ def _accuracy_over_nothing() -> Composed:
     )
 
 
-def _checkpoint_without_keys() -> Composed:
+def _checkpoint_without_keys() -> ComposedLog:
     tape = Tape(908, "2024-05-17 09:22:48")
     tape.say(
         "Restoring states from the checkpoint path at runs/v12/last.ckpt",
@@ -341,7 +341,7 @@ def _checkpoint_without_keys() -> Composed:
             python="3.10.14",
         )
     )
-    return Composed(
+    return ComposedLog(
         "checkpoint_without_keys",
         "checkpoint",
         1,
@@ -353,7 +353,7 @@ def _checkpoint_without_keys() -> Composed:
     )
 
 
-def _checked_loss_is_nan() -> Composed:
+def _checked_loss_is_nan() -> ComposedLog:
     tape = Tape(909, "2024-10-08 02:02:02")
     _fit(tape, 2)
     for at in range(4):
@@ -364,7 +364,7 @@ def _checked_loss_is_nan() -> Composed:
         bar("Epoch 4", 640, 640, 0.22, ", v_num=9, train_loss_step=nan.0, train_loss_epoch=nan.0"),
         "`Trainer.fit` stopped: EarlyStopping with check_finite",
     )
-    return Composed(
+    return ComposedLog(
         "checked_loss_is_nan",
         "nan_loss",
         0,
@@ -376,7 +376,7 @@ def _checked_loss_is_nan() -> Composed:
     )
 
 
-def _no_accelerator_found() -> Composed:
+def _no_accelerator_found() -> ComposedLog:
     tape = Tape(910, "2024-07-02 08:30:30")
     tape.say(
         "Seed set to 42",
@@ -401,7 +401,7 @@ def _no_accelerator_found() -> Composed:
             available=False,
         )
     )
-    return Composed(
+    return ComposedLog(
         "no_accelerator_found",
         "cuda_environment",
         1,
@@ -414,7 +414,7 @@ def _no_accelerator_found() -> Composed:
     )
 
 
-def _cudnn_execution_failed() -> Composed:
+def _cudnn_execution_failed() -> ComposedLog:
     tape = Tape(911, "2023-01-12 13:13:31")
     _fit(tape, 1)
     _epoch(tape, 0, 333, 2.0, 222)
@@ -437,7 +437,7 @@ CALL 1.13
         "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: an illegal memory access was encountered",
         "Aborted (core dumped)",
     )
-    return Composed(
+    return ComposedLog(
         "cudnn_execution_failed",
         "cuda_runtime",
         134,
@@ -448,7 +448,7 @@ CALL 1.13
     )
 
 
-def _stopped_early_and_well() -> Composed:
+def _stopped_early_and_well() -> ComposedLog:
     tape = Tape(912, "2024-12-28 07:07:07")
     tape.say(
         smi(
@@ -477,7 +477,7 @@ def _stopped_early_and_well() -> Composed:
         "[rank0]:[W1228 09:11:05.733120991 ProcessGroupNCCL.cpp:1250] Warning: WARNING: process group has NOT been destroyed before we destruct ProcessGroupNCCL. On normal program exit, the application should call destroy_process_group to ensure that any pending NCCL operations have finished in this process. In rare cases this process can exit before this point and block the progress of another member of the process group. (function operator())",
         "Testing DataLoader 0: 100%|██████████| 80/80 [00:11<00:00,  7.10it/s]\n────────────────────────────────────────\n       Test metric             DataLoader 0\n────────────────────────────────────────\n        test_acc            0.9143999814987183\n        test_loss           0.8101342916488647\n────────────────────────────────────────",
     )
-    return Composed(
+    return ComposedLog(
         "stopped_early_and_well",
         "none",
         0,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from corpus.compose._gpu_hosts import kernel, nccl_start, xid
 from corpus.compose._gpu_tape import Tape, marked, mixed, rank, traceback
 from corpus.compose._gpu_torch import Exit, cuda_error, oom, summary, watchdog, watchdog_cuda
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of Megatron-LM, NeMo, Transformer Engine and PyTorch"
 _SITE = "/usr/local/lib/python3.12/dist-packages"
@@ -43,7 +43,7 @@ _STEP = (
 )
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """NaN guards, groups that stall, broken cards, bad indexes and checkpoints, long good runs."""
     yield _nan_in_local_gradient()
     yield _pipeline_receive_timed_out()
@@ -115,7 +115,7 @@ megatron/training/training.py:841 train_step | losses_reduced = forward_backward
 """
 
 
-def _nan_in_local_gradient() -> Composed:
+def _nan_in_local_gradient() -> ComposedLog:
     tape = Tape(501, "2025-02-08 05:12:44")
     _arguments(tape, 64, 4, 2)
     _iterations(tape, range(41210, 41350, 10))
@@ -149,7 +149,7 @@ megatron/core/rerun_state_machine.py:488 validate_result | raise RuntimeError(fu
         tape.say(
             f"[rank{at}]:[E{tape.at.month}{tape.when('%d %H:%M:%S')}.402339817 ProcessGroupNCCL.cpp:1785] [PG ID 4 PG GUID 21(DATA_PARALLEL_GROUP_WITH_CP) Rank {at // 8}] Exception (either an error or timeout) detected by watchdog at work: 330711, last enqueued NCCL work: 330714, last completed NCCL work: 330710."
         )
-    return Composed(
+    return ComposedLog(
         "nan_in_local_gradient",
         "nan_loss",
         1,
@@ -161,7 +161,7 @@ megatron/core/rerun_state_machine.py:488 validate_result | raise RuntimeError(fu
     )
 
 
-def _pipeline_receive_timed_out() -> Composed:
+def _pipeline_receive_timed_out() -> ComposedLog:
     tape = Tape(502, "2024-12-03 23:40:10")
     _arguments(tape, 32, 4, 4)
     _iterations(tape, range(7710, 7790, 10), ms=5120)
@@ -191,7 +191,7 @@ def _pipeline_receive_timed_out() -> Composed:
             binary="/usr/bin/python",
         )
     )
-    return Composed(
+    return ComposedLog(
         "pipeline_receive_timed_out",
         "collective",
         1,
@@ -203,7 +203,7 @@ def _pipeline_receive_timed_out() -> Composed:
     )
 
 
-def _optimizer_states_do_not_fit() -> Composed:
+def _optimizer_states_do_not_fit() -> ComposedLog:
     tape = Tape(503, "2025-04-01 12:03:06")
     _arguments(tape, 8, 2, 1)
     tape.say(
@@ -242,7 +242,7 @@ def _optimizer_states_do_not_fit() -> Composed:
             binary="/usr/bin/python",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "optimizer_states_do_not_fit",
         "cuda_oom",
         1,
@@ -253,7 +253,7 @@ def _optimizer_states_do_not_fit() -> Composed:
     )
 
 
-def _heads_do_not_divide() -> Composed:
+def _heads_do_not_divide() -> ComposedLog:
     tape = Tape(504, "2024-10-15 09:00:12")
     tape.say(
         "using world size: 48, data-parallel size: 8, context-parallel size: 1, tensor-model-parallel size: 6, encoder-tensor-model-parallel size: 0, pipeline-model-parallel size: 1, encoder-pipeline-model-parallel size: 0",
@@ -282,7 +282,7 @@ def _heads_do_not_divide() -> Composed:
             binary="/usr/bin/python",
         )
     )
-    return Composed(
+    return ComposedLog(
         "heads_do_not_divide",
         "config",
         1,
@@ -294,7 +294,7 @@ def _heads_do_not_divide() -> Composed:
     )
 
 
-def _engine_not_installed() -> Composed:
+def _engine_not_installed() -> ComposedLog:
     tape = Tape(505, "2024-07-30 10:20:31")
     tape.say(
         "fused_indices_to_multihot has reached end of life. Please migrate to a non-experimental function.",
@@ -313,7 +313,7 @@ def _engine_not_installed() -> Composed:
         ),
         "srun: error: pod-a-02: task 0: Exited with exit code 1",
     )
-    return Composed(
+    return ComposedLog(
         "engine_not_installed",
         "missing_module",
         1,
@@ -325,7 +325,7 @@ def _engine_not_installed() -> Composed:
     )
 
 
-def _index_file_has_wrong_magic() -> Composed:
+def _index_file_has_wrong_magic() -> ComposedLog:
     tape = Tape(506, "2025-01-05 16:10:55")
     _arguments(tape, 16, 2, 1)
     tape.say(
@@ -367,7 +367,7 @@ def _index_file_has_wrong_magic() -> Composed:
             binary="/usr/bin/python",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "index_file_has_wrong_magic",
         "data",
         1,
@@ -380,7 +380,7 @@ def _index_file_has_wrong_magic() -> Composed:
     )
 
 
-def _checkpoint_of_another_parallelism() -> Composed:
+def _checkpoint_of_another_parallelism() -> ComposedLog:
     tape = Tape(507, "2024-09-09 09:09:41")
     _arguments(tape, 32, 8, 1)
     tape.say(
@@ -414,7 +414,7 @@ def _checkpoint_of_another_parallelism() -> Composed:
             binary="/usr/bin/python",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "checkpoint_of_another_parallelism",
         "checkpoint",
         1,
@@ -426,7 +426,7 @@ def _checkpoint_of_another_parallelism() -> Composed:
     )
 
 
-def _nvlink_under_the_watchdogs() -> Composed:
+def _nvlink_under_the_watchdogs() -> ComposedLog:
     tape = Tape(508, "2025-03-15 02:02:29")
     _arguments(tape, 16, 8, 1)
     tape.say(
@@ -479,7 +479,7 @@ def _nvlink_under_the_watchdogs() -> Composed:
             "nvidia-nvlink: link 9 of GPU 4 is down, 17 of 18 links active",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "nvlink_under_the_watchdogs",
         "gpu_hardware",
         1,
@@ -492,7 +492,7 @@ def _nvlink_under_the_watchdogs() -> Composed:
     )
 
 
-def _ended_with_skipped_iterations() -> Composed:
+def _ended_with_skipped_iterations() -> ComposedLog:
     tape = Tape(509, "2025-01-11 18:00:49")
     _arguments(tape, 128, 8, 2)
     _iterations(tape, range(499700, 499850, 10), loss=1.79, scale="262144.0")
@@ -511,7 +511,7 @@ def _ended_with_skipped_iterations() -> Composed:
         "  successfully saved checkpoint from iteration  500000 to /lustre/ckpt/run7 [ t 1/8, p 1/2 ]",
         "[after training is done] datetime: 2025-01-11 18:31:05 ",
     )
-    return Composed(
+    return ComposedLog(
         "ended_with_skipped_iterations",
         "none",
         0,
@@ -524,7 +524,7 @@ def _ended_with_skipped_iterations() -> Composed:
     )
 
 
-def _loss_scale_ran_out() -> Composed:
+def _loss_scale_ran_out() -> ComposedLog:
     tape = Tape(510, "2023-06-12 04:30:30")
     _arguments(tape, 16, 2, 2)
     _iterations(tape, range(2010, 2060, 10), loss=3.1, scale="65536.0")
@@ -539,7 +539,7 @@ def _loss_scale_ran_out() -> Composed:
         "  successfully saved checkpoint at iteration    2400 to /lustre/ckpt/fp16-run",
         "exiting program at iteration 2400 datetime: 2023-06-12 05:12:12",
     )
-    return Composed(
+    return ComposedLog(
         "loss_scale_ran_out",
         "nan_loss",
         0,
@@ -552,7 +552,7 @@ def _loss_scale_ran_out() -> Composed:
     )
 
 
-def _vocab_assert_under_noise() -> Composed:
+def _vocab_assert_under_noise() -> ComposedLog:
     tape = Tape(511, "2024-06-24 20:51:17")
     _arguments(tape, 8, 1, 1)
     _iterations(tape, range(10, 60, 10), loss=9.2)
@@ -586,7 +586,7 @@ def _vocab_assert_under_noise() -> Composed:
             binary="/usr/bin/python",
         )
     )
-    return Composed(
+    return ComposedLog(
         "vocab_assert_under_noise",
         "cuda_runtime",
         1,

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from corpus.compose._gpu_hosts import nccl_start
 from corpus.compose._gpu_tape import Tape, marked, mixed, traceback
 from corpus.compose._gpu_torch import cuda_error, oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of Open MPI (orterun's messages), UCX, Horovod, nccl-tests and PyTorch"
 _LINE = "-" * 74
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Ranks that leave, transports that fail, launchers that cannot start, good runs."""
     yield _rank_out_of_memory()
     yield _transport_retry_count()
@@ -70,7 +70,7 @@ def _trace(frames: str, error: str) -> str:
     )
 
 
-def _rank_out_of_memory() -> Composed:
+def _rank_out_of_memory() -> ComposedLog:
     tape = Tape(1101, "2022-09-13 12:00:10")
     _steps(tape, (0, 1), range(0, 200, 50))
     tape.say(
@@ -104,7 +104,7 @@ def _rank_out_of_memory() -> Composed:
         ),
         _exited(0, 1),
     )
-    return Composed(
+    return ComposedLog(
         "rank_out_of_memory",
         "cuda_oom",
         1,
@@ -116,7 +116,7 @@ def _rank_out_of_memory() -> Composed:
     )
 
 
-def _transport_retry_count() -> Composed:
+def _transport_retry_count() -> ComposedLog:
     tape = Tape(1102, "2023-11-20 03:12:00")
     _steps(tape, (0, 8), range(600, 900, 100))
     tape.say(
@@ -130,7 +130,7 @@ def _transport_retry_count() -> Composed:
         ),
         '[gn11:31002] 3 more processes have sent help message help-mpi-errors.txt / mpi_errors_are_fatal\n[gn11:31002] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages',
     )
-    return Composed(
+    return ComposedLog(
         "transport_retry_count",
         "collective",
         17,
@@ -142,7 +142,7 @@ def _transport_retry_count() -> Composed:
     )
 
 
-def _horovod_stalled() -> Composed:
+def _horovod_stalled() -> ComposedLog:
     tape = Tape(1103, "2021-08-30 22:10:09")
     _steps(tape, (0,), range(0, 300, 50))
     for late in (60, 120, 180, 600):
@@ -164,7 +164,7 @@ def _horovod_stalled() -> Composed:
         ),
         _exited(0, 1, 40112),
     )
-    return Composed(
+    return ComposedLog(
         "horovod_stalled",
         "collective",
         1,
@@ -176,13 +176,13 @@ def _horovod_stalled() -> Composed:
     )
 
 
-def _not_enough_slots() -> Composed:
+def _not_enough_slots() -> ComposedLog:
     tape = Tape(1104, "2024-02-20 14:00:00")
     tape.say(
         "+ cat hosts\ngn11 slots=4\ngn12 slots=4\n+ mpirun -np 16 -hostfile hosts python imagenet.py",
         f'{_LINE}\nThere are not enough slots available in the system to satisfy the 16\nslots that were requested by the application:\n\n  python\n\nEither request fewer slots for your application, or make more slots\navailable for use.\n\nA "slot" is the Open MPI term for an allocatable unit where we can\nlaunch a process.  The number of slots available are defined by the\nenvironment in which Open MPI processes are run:\n\n  1. Hostfile, via "slots=N" clauses (N defaults to number of\n     processor cores if not provided)\n  2. The --host command line parameter, via a ":N" suffix on the\n     hostname (N defaults to 1 if not provided)\n  3. Resource manager (e.g., SLURM, PBS/Torque, LSF, etc.)\n  4. If none of a hostfile, the --host command line parameter, or an\n     RM is present, Open MPI defaults to the number of processor cores\n{_LINE}',
     )
-    return Composed(
+    return ComposedLog(
         "not_enough_slots",
         "config",
         1,
@@ -195,13 +195,13 @@ def _not_enough_slots() -> Composed:
     )
 
 
-def _remote_daemon_absent() -> Composed:
+def _remote_daemon_absent() -> ComposedLog:
     tape = Tape(1105, "2024-02-21 14:10:00")
     tape.say(
         "bash: orted: command not found",
         f"{_LINE}\nORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the required libraries and/or binaries on\n  one or more nodes. Please check your PATH and LD_LIBRARY_PATH\n  settings, or configure OMPI with --enable-orterun-prefix-by-default\n\n* lack of authority to execute on one or more specified nodes.\n  Please verify your allocation and authorities.\n\n* the inability to write startup files into /tmp (--tmpdir/orte_tmpdir_base).\n  Please check with your sys admin to determine the correct location to use.\n\n* compilation of the orted with dynamic libraries when static are required\n  (e.g., on Cray). Please check your configure cmd line and consider using\n  one of the contrib/platform definitions for your system type.\n\n* an inability to create a connection back to mpirun due to a\n  lack of common network interfaces and/or no route found between\n  them. Please check network connectivity (including firewalls\n  and network routing requirements).\n{_LINE}",
     )
-    return Composed(
+    return ComposedLog(
         "remote_daemon_absent",
         "command_not_found",
         127,
@@ -214,7 +214,7 @@ def _remote_daemon_absent() -> Composed:
     )
 
 
-def _segfault_in_ucx() -> Composed:
+def _segfault_in_ucx() -> ComposedLog:
     tape = Tape(1106, "2023-05-23 19:19:44")
     _steps(tape, (0, 1, 2, 3), range(0, 100, 50))
     tape.say(
@@ -228,7 +228,7 @@ def _segfault_in_ucx() -> Composed:
         ),
         _signal("gn01", 2, 6102, 11, "Segmentation fault"),
     )
-    return Composed(
+    return ComposedLog(
         "segfault_in_ucx",
         "segfault",
         139,
@@ -239,7 +239,7 @@ def _segfault_in_ucx() -> Composed:
     )
 
 
-def _system_not_ready() -> Composed:
+def _system_not_ready() -> ComposedLog:
     tape = Tape(1107, "2024-06-12 08:00:09")
     tape.say(
         "# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices",
@@ -249,7 +249,7 @@ def _system_not_ready() -> Composed:
         "+ systemctl status nvidia-fabricmanager --no-pager",
         "x nvidia-fabricmanager.service - NVIDIA fabric manager service\n     Loaded: loaded (/lib/systemd/system/nvidia-fabricmanager.service; enabled; vendor preset: enabled)\n     Active: failed (Result: exit-code) since Wed 2024-06-12 06:41:55 UTC; 1h 18min ago\n    Process: 2877 ExecStart=/usr/bin/nv-fabricmanager -c /usr/share/nvidia/nvswitch/fabricmanager.cfg (code=exited, status=1/FAILURE)\nJun 12 06:41:55 dgx05 nv-fabricmanager[2879]: detected NVSwitch fatal error 12028 on fid:0 on NVSwitch pci bus id:00000000:C6:00.0 physical id:9 port:31\nJun 12 06:41:55 dgx05 kernel: nvidia-nvswitch4: SXid (PCI:0000:c6:00.0): 12028, Fatal, Link 31 egress non-posted PRIV error (First)",
     )
-    return Composed(
+    return ComposedLog(
         "system_not_ready",
         "gpu_hardware",
         2,
@@ -262,7 +262,7 @@ def _system_not_ready() -> Composed:
     )
 
 
-def _misaligned_in_rank_three() -> Composed:
+def _misaligned_in_rank_three() -> ComposedLog:
     tape = Tape(1108, "2024-12-06 21:40:35")
     _steps(tape, (0, 3), range(0, 150, 50))
     tape.say(
@@ -289,7 +289,7 @@ def _misaligned_in_rank_three() -> Composed:
         ),
         _signal("gn01", 0, 6100, 6, "Aborted"),
     )
-    return Composed(
+    return ComposedLog(
         "misaligned_in_rank_three",
         "cuda_runtime",
         134,
@@ -301,7 +301,7 @@ def _misaligned_in_rank_three() -> Composed:
     )
 
 
-def _nccl_tests_passed() -> Composed:
+def _nccl_tests_passed() -> ComposedLog:
     tape = Tape(1109, "2025-03-03 10:00:00")
     tape.say(
         f"{_LINE}\nWARNING: There was an error initializing an OpenFabrics device.\n\n  Local host:   gn11\n  Local device: mlx5_bond_0\n{_LINE}",
@@ -319,7 +319,7 @@ def _nccl_tests_passed() -> Composed:
         ),
         "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 142.913 \n#",
     )
-    return Composed(
+    return ComposedLog(
         "nccl_tests_passed",
         "none",
         0,
@@ -330,7 +330,7 @@ def _nccl_tests_passed() -> Composed:
     )
 
 
-def _open_files_of_many_ranks() -> Composed:
+def _open_files_of_many_ranks() -> ComposedLog:
     tape = Tape(1110, "2022-04-25 16:42:12")
     _steps(tape, (0,), range(0, 100, 50))
     tape.say(
@@ -348,7 +348,7 @@ def _open_files_of_many_ranks() -> Composed:
         ),
         _exited(5, 1, 9120),
     )
-    return Composed(
+    return ComposedLog(
         "open_files_of_many_ranks",
         "too_many_files",
         1,
@@ -360,7 +360,7 @@ def _open_files_of_many_ranks() -> Composed:
     )
 
 
-def _horovod_elastic_recovered() -> Composed:
+def _horovod_elastic_recovered() -> ComposedLog:
     tape = Tape(1111, "2022-12-17 00:20:31")
     tape.say(
         *(
@@ -382,7 +382,7 @@ def _horovod_elastic_recovered() -> Composed:
         ),
         "[0]<stdout>:finished 10 epochs, top-1 0.7611",
     )
-    return Composed(
+    return ComposedLog(
         "horovod_elastic_recovered",
         "none",
         0,
@@ -394,7 +394,7 @@ def _horovod_elastic_recovered() -> Composed:
     )
 
 
-def _killed_nine_in_one_rank() -> Composed:
+def _killed_nine_in_one_rank() -> ComposedLog:
     tape = Tape(1112, "2023-03-14 09:26:53")
     _steps(tape, (0, 1), range(0, 250, 50))
     tape.say(
@@ -404,7 +404,7 @@ def _killed_nine_in_one_rank() -> Composed:
         ),
         _signal("gn01", 2, 6102, 9, "Killed"),
     )
-    return Composed(
+    return ComposedLog(
         "killed_nine_in_one_rank",
         "killed_unknown",
         137,

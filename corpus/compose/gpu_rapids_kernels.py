@@ -8,13 +8,13 @@ from corpus.compose._gpu_environment import collect_env, packages
 from corpus.compose._gpu_hosts import Card, smi
 from corpus.compose._gpu_tape import Tape, bar, chained, marked, traceback
 from corpus.compose._gpu_torch import cuda_error, oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of RMM, cuDF, dask-cuda, CuPy, Numba, Triton, XGBoost, PyTorch Geometric and DGL"
 _SITE = "/opt/rapids/lib/python3.11/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Pools that are empty, kernels that do not compile or fault, workers that restart."""
     yield _pool_size_exceeded()
     yield _bad_alloc_of_cudf()
@@ -58,7 +58,7 @@ def _cluster(tape: Tape, workers: int) -> None:
     )
 
 
-def _pool_size_exceeded() -> Composed:
+def _pool_size_exceeded() -> ComposedLog:
     tape = Tape(1401, "2024-03-22 10:00:44")
     _cluster(tape, 2)
     tape.say(
@@ -73,7 +73,7 @@ def _pool_size_exceeded() -> Composed:
             "MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/opt/rapids/include/rmm/mr/device/pool_memory_resource.hpp:257: Maximum pool size exceeded",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "pool_size_exceeded",
         "cuda_oom",
         1,
@@ -85,7 +85,7 @@ def _pool_size_exceeded() -> Composed:
     )
 
 
-def _bad_alloc_of_cudf() -> Composed:
+def _bad_alloc_of_cudf() -> ComposedLog:
     tape = Tape(1402, "2022-05-05 05:05:08")
     tape.say(_card(tape, 41900))
     tape.say(
@@ -100,7 +100,7 @@ def _bad_alloc_of_cudf() -> Composed:
             "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /opt/rapids/include/rmm/mr/device/cuda_memory_resource.hpp:70: cudaErrorMemoryAllocation out of memory",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "bad_alloc_of_cudf",
         "cuda_oom",
         1,
@@ -111,7 +111,7 @@ def _bad_alloc_of_cudf() -> Composed:
     )
 
 
-def _dask_worker_over_host_budget() -> Composed:
+def _dask_worker_over_host_budget() -> ComposedLog:
     tape = Tape(1403, "2023-09-29 13:20:10")
     _cluster(tape, 4)
     for at in (81, 84, 90):
@@ -127,7 +127,7 @@ def _dask_worker_over_host_budget() -> Composed:
             "distributed.scheduler.KilledWorker: Attempted to run task ('tokenize', 17) on 4 different workers, but all those workers died while running it. The last worker that attempt to run the task was tcp://127.0.0.1:41007. Inspecting worker logs is often a good next step to diagnose what went wrong. For more information see https://distributed.dask.org/en/stable/killed.html.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "dask_worker_over_host_budget",
         "oom_killer",
         1,
@@ -139,7 +139,7 @@ def _dask_worker_over_host_budget() -> Composed:
     )
 
 
-def _cupy_illegal_address() -> Composed:
+def _cupy_illegal_address() -> ComposedLog:
     tape = Tape(1404, "2024-11-05 18:47:36")
     tape.say(_installed(cupy_cuda12x="13.3.0", numba="0.60.0"))
     tape.say(
@@ -155,7 +155,7 @@ def _cupy_illegal_address() -> Composed:
         ),
         'Traceback (most recent call last):\n  File "cupy_backends/cuda/api/driver.pyx", line 234, in cupy_backends.cuda.api.driver.moduleUnload\n  File "cupy_backends/cuda/api/driver.pyx", line 63, in cupy_backends.cuda.api.driver.check_status\ncupy_backends.cuda.api.driver.CUDADriverError: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered\nException ignored in: \'cupy.cuda.function.Module.__dealloc__\'',
     )
-    return Composed(
+    return ComposedLog(
         "cupy_illegal_address",
         "cuda_runtime",
         1,
@@ -166,7 +166,7 @@ def _cupy_illegal_address() -> Composed:
     )
 
 
-def _numba_toolkit_too_new() -> Composed:
+def _numba_toolkit_too_new() -> ComposedLog:
     tape = Tape(1405, "2023-12-12 12:12:01")
     tape.say(
         f'{_SITE}/cudf/utils/_ptxcompiler.py:64: UserWarning: Error getting driver and runtime versions:\n\nstdout:\n\n\n\nstderr:\n\nTraceback (most recent call last):\n  File "<string>", line 4, in <module>\nnumba.cuda.cudadrv.driver.LinkerError: libcudart.so not found\n\n\nNot patching Numba\n  warnings.warn(msg, UserWarning)',
@@ -179,7 +179,7 @@ def _numba_toolkit_too_new() -> Composed:
             "numba.cuda.cudadrv.driver.LinkerError: [222] Call to cuLinkAddData results in CUDA_ERROR_UNSUPPORTED_PTX_VERSION\nptxas application ptx input, line 9; fatal   : Unsupported .version 8.3; current version is '8.0'",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "numba_toolkit_too_new",
         "cuda_environment",
         1,
@@ -192,7 +192,7 @@ def _numba_toolkit_too_new() -> Composed:
     )
 
 
-def _triton_shared_memory() -> Composed:
+def _triton_shared_memory() -> ComposedLog:
     tape = Tape(1406, "2024-10-19 20:02:14")
     tape.say(_card(tape))
     tape.say(
@@ -209,7 +209,7 @@ def _triton_shared_memory() -> Composed:
             "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376. Reducing block sizes or `num_stages` may help.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "triton_shared_memory",
         "compile_error",
         1,
@@ -222,7 +222,7 @@ def _triton_shared_memory() -> Composed:
     )
 
 
-def _nvcc_refused_extension() -> Composed:
+def _nvcc_refused_extension() -> ComposedLog:
     tape = Tape(1407, "2024-06-28 15:16:40")
     tape.say(
         "Using /home/user/.cache/torch_extensions/py311_cu124 as PyTorch extensions root...",
@@ -238,7 +238,7 @@ def _nvcc_refused_extension() -> Composed:
             "RuntimeError: Error building extension 'raster'",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "nvcc_refused_extension",
         "compile_error",
         1,
@@ -250,7 +250,7 @@ def _nvcc_refused_extension() -> Composed:
     )
 
 
-def _xgboost_gpu_not_built() -> Composed:
+def _xgboost_gpu_not_built() -> ComposedLog:
     tape = Tape(1408, "2024-01-12 09:33:10")
     tape.say(_card(tape), _installed(xgboost="2.0.3", scikit_learn="1.3.2"))
     tape.say(
@@ -265,7 +265,7 @@ def _xgboost_gpu_not_built() -> Composed:
             "xgboost.core.XGBoostError: [09:33:13] src/gbm/../common/common.h:239: XGBoost version not compiled with GPU support.\nStack trace:\n  [bt] (0) libxgboost.so(+0x3f4a8e) [0x7f5d0c1f4a8e]\n  [bt] (1) libxgboost.so(XGBoosterUpdateOneIter+0x70) [0x7f5d0bf5a1c0]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "xgboost_gpu_not_built",
         "cuda_environment",
         1,
@@ -278,7 +278,7 @@ def _xgboost_gpu_not_built() -> Composed:
     )
 
 
-def _xgboost_device_bad_alloc() -> Composed:
+def _xgboost_device_bad_alloc() -> ComposedLog:
     tape = Tape(1409, "2023-04-04 16:40:40")
     tape.say(_card(tape, 48801))
     tape.say(
@@ -294,7 +294,7 @@ def _xgboost_device_bad_alloc() -> Composed:
             "xgboost.core.XGBoostError: [16:41:52] src/tree/updater_gpu_hist.cu:781: Exception in gpu_hist: [16:41:52] src/tree/../common/device_helpers.cuh:431: Memory allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory\n- Free memory: 58064896\n- Requested memory: 301989888\n",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "xgboost_device_bad_alloc",
         "cuda_oom",
         1,
@@ -305,7 +305,7 @@ def _xgboost_device_bad_alloc() -> Composed:
     )
 
 
-def _sampler_indices_on_host() -> Composed:
+def _sampler_indices_on_host() -> ComposedLog:
     tape = Tape(1410, "2023-07-07 07:17:27")
     tape.say(_installed(torch="2.0.1", torch_geometric="2.3.1", pyg_lib="0.2.0"), _card(tape))
     tape.say(
@@ -319,7 +319,7 @@ def _sampler_indices_on_host() -> Composed:
             "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "sampler_indices_on_host",
         "device_mismatch",
         1,
@@ -331,7 +331,7 @@ def _sampler_indices_on_host() -> Composed:
     )
 
 
-def _dgl_library_of_other_torch() -> Composed:
+def _dgl_library_of_other_torch() -> ComposedLog:
     tape = Tape(1411, "2024-08-13 10:10:01")
     tape.say(
         collect_env(
@@ -354,7 +354,7 @@ def _dgl_library_of_other_torch() -> Composed:
             f"FileNotFoundError: Cannot find DGL C++ graphbolt library at {_SITE}/dgl/graphbolt/libgraphbolt_pytorch_2.4.0.so",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "dgl_library_of_other_torch",
         "dependency",
         1,
@@ -367,7 +367,7 @@ def _dgl_library_of_other_torch() -> Composed:
     )
 
 
-def _edge_index_out_of_bounds() -> Composed:
+def _edge_index_out_of_bounds() -> ComposedLog:
     tape = Tape(1412, "2022-10-10 23:10:55")
     tape.say(
         "Epoch 003 loss 1.7712\nEpoch 004 loss 1.7519",
@@ -394,7 +394,7 @@ def _edge_index_out_of_bounds() -> Composed:
         "Environment",
         collect_env(torch="1.12.1", cuda="11.6", driver="515.65.01", cards=["Quadro RTX 8000"]),
     )
-    return Composed(
+    return ComposedLog(
         "edge_index_out_of_bounds",
         "cuda_runtime",
         1,
@@ -405,7 +405,7 @@ def _edge_index_out_of_bounds() -> Composed:
     )
 
 
-def _spilled_and_done() -> Composed:
+def _spilled_and_done() -> ComposedLog:
     tape = Tape(1413, "2024-05-24 22:00:15")
     _cluster(tape, 2)
     tape.say(
@@ -422,7 +422,7 @@ def _spilled_and_done() -> Composed:
         ),
         "wrote features/v3 (118 partitions), model saved",
     )
-    return Composed(
+    return ComposedLog(
         "spilled_and_done",
         "none",
         0,

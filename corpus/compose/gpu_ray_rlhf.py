@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from corpus.compose._gpu_tape import Tape, bar, marked, traceback
 from corpus.compose._gpu_torch import cuda_error, oom, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of Ray (core, Train), verl, OpenRLHF, vLLM and PyTorch"
 _SITE = "/usr/local/lib/python3.10/dist-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Actors that run out of a card's or the host's memory, groups that stall, actors that die."""
     yield _update_actor_out_of_memory()
     yield _raylet_killed_for_memory()
@@ -68,7 +68,7 @@ def _driver(tape: Tape, task: str, pid: int, inner: str, error: str) -> None:
     )
 
 
-def _update_actor_out_of_memory() -> Composed:
+def _update_actor_out_of_memory() -> ComposedLog:
     tape = Tape(1501, "2025-03-20 21:10:00")
     _ray(tape)
     _steps(tape, 1, 12)
@@ -88,7 +88,7 @@ def _update_actor_out_of_memory() -> Composed:
         ),
         "OutOfMemoryError",
     )
-    return Composed(
+    return ComposedLog(
         "update_actor_out_of_memory",
         "cuda_oom",
         1,
@@ -99,7 +99,7 @@ def _update_actor_out_of_memory() -> Composed:
     )
 
 
-def _raylet_killed_for_memory() -> Composed:
+def _raylet_killed_for_memory() -> ComposedLog:
     tape = Tape(1502, "2025-04-14 06:22:10")
     _ray(tape)
     _steps(tape, 1, 5)
@@ -107,7 +107,7 @@ def _raylet_killed_for_memory() -> Composed:
         "(raylet) [2025-04-14 06:41:22,871 E 3811 3811] (raylet) node_manager.cc:3071: 1 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: 5e1b0f, IP: 10.12.0.8) over the last time period. To see more information about the Workers killed on this node, use `ray logs raylet.out -ip 10.12.0.8`",
         'Traceback (most recent call last):\n  File "/opt/verl/verl/trainer/main_ppo.py", line 64, in main\n    run_ppo(config)\nray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\nMemory on the node (IP: 10.12.0.8, ID: 5e1b0f) where the task (actor ID: 0b1d, name=WorkerDict.__init__, pid=4125, memory used=180.11GB) was running was 957.31GB / 1007.51GB (0.950174), which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: 77fa) because it was the most recently scheduled task; to see more information about memory usage on this node, use `ray logs raylet.out -ip 10.12.0.8`.\nTop 10 memory users:\nPID\tMEM(GB)\tCOMMAND\n4120\t181.02\tray::WorkerDict.actor_rollout_save_checkpoint\n4125\t180.11\tray::WorkerDict.actor_rollout_save_checkpoint\nRefer to the documentation on how to address the out of memory issue: https://docs.ray.io/en/latest/ray-core/scheduling/ray-oom-prevention.html.',
     )
-    return Composed(
+    return ComposedLog(
         "raylet_killed_for_memory",
         "oom_killer",
         1,
@@ -119,7 +119,7 @@ def _raylet_killed_for_memory() -> Composed:
     )
 
 
-def _actor_died_unexplained() -> Composed:
+def _actor_died_unexplained() -> ComposedLog:
     tape = Tape(1503, "2025-02-25 15:45:31")
     _ray(tape)
     tape.say(
@@ -129,7 +129,7 @@ def _actor_died_unexplained() -> Composed:
             "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: create_colocated_worker_cls.<locals>.WorkerDict\n\tactor_id: 969757681108\n\tpid: 4122\n\tname: wVd1kTWorkerDict_0:2\n\tnamespace: 9a1f\n\tip: 10.12.0.8\nThe actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other unexpected errors.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "actor_died_unexplained",
         "runtime_error",
         1,
@@ -142,7 +142,7 @@ def _actor_died_unexplained() -> Composed:
     )
 
 
-def _weight_sync_timed_out() -> Composed:
+def _weight_sync_timed_out() -> ComposedLog:
     tape = Tape(1504, "2025-06-24 10:00:00")
     _ray(tape)
     _steps(tape, 1, 30)
@@ -167,7 +167,7 @@ def _weight_sync_timed_out() -> Composed:
     tape.say(
         "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: create_colocated_worker_cls.<locals>.WorkerDict\nThe actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. (2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other unexpected errors."
     )
-    return Composed(
+    return ComposedLog(
         "weight_sync_timed_out",
         "collective",
         1,
@@ -179,7 +179,7 @@ def _weight_sync_timed_out() -> Composed:
     )
 
 
-def _ratio_exploded() -> Composed:
+def _ratio_exploded() -> ComposedLog:
     tape = Tape(1505, "2025-05-04 03:10:10")
     _ray(tape)
     _steps(tape, 1, 18)
@@ -194,7 +194,7 @@ def _ratio_exploded() -> Composed:
         '  File "/opt/verl/verl/workers/rollout/hf_rollout.py", line 96, in _generate_minibatch\n    next_tokens = torch.multinomial(probs, num_samples=1).squeeze(1)\nRuntimeError: probability tensor contains either `inf`, `nan` or element < 0',
         "RuntimeError",
     )
-    return Composed(
+    return ComposedLog(
         "ratio_exploded",
         "nan_loss",
         1,
@@ -207,7 +207,7 @@ def _ratio_exploded() -> Composed:
     )
 
 
-def _batch_not_divisible() -> Composed:
+def _batch_not_divisible() -> ComposedLog:
     tape = Tape(1506, "2025-03-01 12:00:59")
     _ray(tape)
     _driver(
@@ -217,7 +217,7 @@ def _batch_not_divisible() -> Composed:
         '  File "/opt/verl/verl/protocol.py", line 605, in chunk\n    assert len(self) % chunks == 0, f"only support equal chunk. Got size of DataProto {len(self)} and chunk {chunks}."\nAssertionError: only support equal chunk. Got size of DataProto 500 and chunk 8.',
         "AssertionError",
     )
-    return Composed(
+    return ComposedLog(
         "batch_not_divisible",
         "config",
         1,
@@ -230,7 +230,7 @@ def _batch_not_divisible() -> Composed:
     )
 
 
-def _no_free_gpu_bundle() -> Composed:
+def _no_free_gpu_bundle() -> ComposedLog:
     tape = Tape(1507, "2025-01-19 17:17:17")
     tape.say(
         f"{tape.milli()}\tINFO worker.py:1654 -- Connecting to existing Ray cluster at address: 10.12.0.8:6379...",
@@ -245,7 +245,7 @@ def _no_free_gpu_bundle() -> Composed:
             "ValueError: Total available GPUs 8.0 is less than total desired GPUs 16",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "no_free_gpu_bundle",
         "config",
         1,
@@ -258,7 +258,7 @@ def _no_free_gpu_bundle() -> Composed:
     )
 
 
-def _gloo_connect_refused() -> Composed:
+def _gloo_connect_refused() -> ComposedLog:
     tape = Tape(1508, "2025-07-07 07:07:00")
     _ray(tape)
     tape.say(
@@ -280,7 +280,7 @@ def _gloo_connect_refused() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "gloo_connect_refused",
         "rendezvous",
         1,
@@ -292,7 +292,7 @@ def _gloo_connect_refused() -> Composed:
     )
 
 
-def _reward_function_failed() -> Composed:
+def _reward_function_failed() -> ComposedLog:
     tape = Tape(1509, "2025-04-30 14:00:01")
     _ray(tape)
     _steps(tape, 1, 3)
@@ -306,7 +306,7 @@ def _reward_function_failed() -> Composed:
         '  File "/opt/verl/recipe/math/reward.py", line 33, in compute_score\n    answer = solution["boxed"].strip()\nKeyError: \'boxed\'',
         "KeyError",
     )
-    return Composed(
+    return ComposedLog(
         "reward_function_failed",
         "traceback",
         1,
@@ -317,7 +317,7 @@ def _reward_function_failed() -> Composed:
     )
 
 
-def _illegal_access_in_log_probs() -> Composed:
+def _illegal_access_in_log_probs() -> ComposedLog:
     tape = Tape(1510, "2025-08-16 20:20:02")
     _ray(tape)
     _steps(tape, 1, 44)
@@ -332,7 +332,7 @@ def _illegal_access_in_log_probs() -> Composed:
         + cuda_error("2.6", "an illegal memory access was encountered"),
         "RuntimeError",
     )
-    return Composed(
+    return ComposedLog(
         "illegal_access_in_log_probs",
         "cuda_runtime",
         1,
@@ -343,7 +343,7 @@ def _illegal_access_in_log_probs() -> Composed:
     )
 
 
-def _trial_failures_but_study_done() -> Composed:
+def _trial_failures_but_study_done() -> ComposedLog:
     tape = Tape(1511, "2024-12-05 09:00:00")
     tape.say(
         f"{tape.milli()}\tINFO tune.py:616 -- [output] This uses the legacy output and progress reporter",
@@ -370,7 +370,7 @@ def _trial_failures_but_study_done() -> Composed:
         f"{tape.milli()}\tINFO tune.py:1041 -- Total run time: 811.20 seconds (810.92 seconds for the tuning loop).",
         "best config: {'lr': 0.0003, 'batch_size': 16} loss 1.2800",
     )
-    return Composed(
+    return ComposedLog(
         "trial_failures_but_study_done",
         "none",
         0,
@@ -382,7 +382,7 @@ def _trial_failures_but_study_done() -> Composed:
     )
 
 
-def _object_store_on_small_shm() -> Composed:
+def _object_store_on_small_shm() -> ComposedLog:
     tape = Tape(1512, "2024-10-01 05:40:31")
     tape.say(
         f"{tape.milli()}\tWARNING services.py:2009 -- WARNING: The object store is using /var/ray instead of /dev/shm because /dev/shm has only 67108864 bytes available. This will harm performance! You may be able to free up space by deleting files in /dev/shm. If you are inside a Docker container, you can increase /dev/shm size by passing '--shm-size=10.24gb' to 'docker run' (or add it to the run_options list in a Ray cluster config). Make sure to set this to more than 30% of available RAM.",
@@ -400,7 +400,7 @@ def _object_store_on_small_shm() -> Composed:
             "ray.exceptions.RayTaskError(DistBackendError): ray::WorkerDict.__init__() (pid=310, ip=10.12.0.8)\ntorch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:268, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\nncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error. \nLast error:\nError while creating shared memory segment /dev/shm/nccl-41120x (size 33030528), error: No space left on device (28)",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "object_store_on_small_shm",
         "shared_memory",
         1,

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from corpus.compose._gpu_hosts import kernel, xid
 from corpus.compose._gpu_tape import Tape, bar, traceback
 from corpus.compose._gpu_torch import frames, oom, watchdog, watchdog_cuda
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of rich, loguru, Transformers, PyTorch and the Linux kernel"
 _WIDTH = 100
 _RED, _GREEN, _DIM, _PLAIN = "\x1b[31m\x1b[1m", "\x1b[32m", "\x1b[2m", "\x1b[0m"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """The same failures without the lines one would look for."""
     yield _boxed_out_of_memory()
     yield _boxed_devices()
@@ -74,7 +74,7 @@ def _row(text: str) -> str:
 _FIT = ("/srv/lab/train.py", 91, "main", "fit(model, loader, cfg)")
 
 
-def _boxed_out_of_memory() -> Composed:
+def _boxed_out_of_memory() -> ComposedLog:
     tape = Tape(1901, "2025-02-18 13:00:00")
     _say(
         tape,
@@ -95,7 +95,7 @@ def _boxed_out_of_memory() -> Composed:
             ),
         )
     )
-    return Composed(
+    return ComposedLog(
         "boxed_out_of_memory",
         "cuda_oom",
         1,
@@ -106,7 +106,7 @@ def _boxed_out_of_memory() -> Composed:
     )
 
 
-def _boxed_devices() -> Composed:
+def _boxed_devices() -> ComposedLog:
     tape = Tape(1902, "2024-06-11 10:10:10")
     _say(tape, "INFO", "resuming optimizer from runs/14/state.pt (map_location=cpu)")
     tape.say(
@@ -122,7 +122,7 @@ def _boxed_devices() -> Composed:
             ),
         )
     )
-    return Composed(
+    return ComposedLog(
         "boxed_devices",
         "device_mismatch",
         1,
@@ -134,7 +134,7 @@ def _boxed_devices() -> Composed:
     )
 
 
-def _boxed_shapes_with_bar_after() -> Composed:
+def _boxed_shapes_with_bar_after() -> ComposedLog:
     tape = Tape(1903, "2024-07-01 18:18:01")
     _steps(tape, 0, 60)
     tape.say(
@@ -145,7 +145,7 @@ def _boxed_shapes_with_bar_after() -> Composed:
         ),
         bar("epoch 0", 61, 4000, 0.85, ", loss=2.31"),
     )
-    return Composed(
+    return ComposedLog(
         "boxed_shapes_with_bar_after",
         "shape_mismatch",
         1,
@@ -157,7 +157,7 @@ def _boxed_shapes_with_bar_after() -> Composed:
     )
 
 
-def _cut_start_ecc() -> Composed:
+def _cut_start_ecc() -> ComposedLog:
     tape = Tape(1904, "2024-12-24 23:00:11")
     tape.say(frames(tape, "timeout"))
     tape.say(watchdog_cuda(tape, "2.4", 2, "uncorrectable ECC error encountered"))
@@ -165,7 +165,7 @@ def _cut_start_ecc() -> Composed:
         "[lab] output cut: kept the last 64 KiB",
         "[lab] process group ended: exit status 134, 41233 s",
     )
-    return Composed(
+    return ComposedLog(
         "cut_start_ecc",
         "gpu_hardware",
         134,
@@ -177,7 +177,7 @@ def _cut_start_ecc() -> Composed:
     )
 
 
-def _cut_start_watchdog() -> Composed:
+def _cut_start_watchdog() -> ComposedLog:
     tape = Tape(1905, "2024-12-26 02:20:20")
     tape.say("_allocated=61.2GiB step=80112\n...")
     for at in (3, 1, 0):
@@ -186,7 +186,7 @@ def _cut_start_watchdog() -> Composed:
         "[lab] output cut: kept the last 16 KiB",
         "[lab] process group ended: exit status 134, 90110 s",
     )
-    return Composed(
+    return ComposedLog(
         "cut_start_watchdog",
         "collective",
         134,
@@ -197,7 +197,7 @@ def _cut_start_watchdog() -> Composed:
     )
 
 
-def _coloured_nan() -> Composed:
+def _coloured_nan() -> ComposedLog:
     tape = Tape(1906, "2025-03-08 09:09:09")
     _steps(tape, 0, 200)
     for at in range(200, 400, 20):
@@ -209,7 +209,7 @@ def _coloured_nan() -> Composed:
         )
     _say(tape, "WARNING", "no finite loss for 200 steps, not saving")
     _say(tape, "INFO", "finished")
-    return Composed(
+    return ComposedLog(
         "coloured_nan",
         "nan_loss",
         0,
@@ -221,7 +221,7 @@ def _coloured_nan() -> Composed:
     )
 
 
-def _swallowed_by_tee() -> Composed:
+def _swallowed_by_tee() -> ComposedLog:
     tape = Tape(1907, "2024-09-09 04:04:04")
     tape.say("+ python train.py 2>&1 | tee runs/21/out.txt")
     _steps(tape, 0, 120)
@@ -238,7 +238,7 @@ def _swallowed_by_tee() -> Composed:
         "+ echo 'run 21 done'\nrun 21 done",
         "+ python -m lab.notify --status ok",
     )
-    return Composed(
+    return ComposedLog(
         "swallowed_by_tee",
         "cuda_oom",
         0,
@@ -250,7 +250,7 @@ def _swallowed_by_tee() -> Composed:
     )
 
 
-def _red_but_recovered() -> Composed:
+def _red_but_recovered() -> ComposedLog:
     tape = Tape(1908, "2025-04-17 12:00:41")
     _steps(tape, 0, 200)
     _say(tape, "ERROR", "CUDA out of memory in validation (batch 64); halving to 32 and repeating")
@@ -265,7 +265,7 @@ def _red_but_recovered() -> Composed:
     _steps(tape, 200, 700)
     _say(tape, "INFO", "tracker reachable again, 240 metrics sent")
     _say(tape, "INFO", "reached 700 of 700 steps, best val 1.402, model written")
-    return Composed(
+    return ComposedLog(
         "red_but_recovered",
         "none",
         0,
@@ -277,7 +277,7 @@ def _red_but_recovered() -> Composed:
     )
 
 
-def _boxed_corrupt_image() -> Composed:
+def _boxed_corrupt_image() -> ComposedLog:
     tape = Tape(1909, "2024-05-05 15:35:55")
     _steps(tape, 0, 340)
     tape.say(
@@ -296,7 +296,7 @@ def _boxed_corrupt_image() -> Composed:
             ),
         )
     )
-    return Composed(
+    return ComposedLog(
         "boxed_corrupt_image",
         "data",
         1,
@@ -308,7 +308,7 @@ def _boxed_corrupt_image() -> Composed:
     )
 
 
-def _driver_insufficient() -> Composed:
+def _driver_insufficient() -> ComposedLog:
     tape = Tape(1910, "2023-11-30 07:00:00")
     _say(tape, "INFO", "requested device cuda:0")
     tape.say(
@@ -319,7 +319,7 @@ def _driver_insufficient() -> Composed:
         )
     )
     _say(tape, "INFO", "driver 470.57.02 supports up to CUDA 11.4, kernels built with 12.1")
-    return Composed(
+    return ComposedLog(
         "driver_insufficient",
         "cuda_environment",
         1,
@@ -331,7 +331,7 @@ def _driver_insufficient() -> Composed:
     )
 
 
-def _only_the_kernel_speaks() -> Composed:
+def _only_the_kernel_speaks() -> ComposedLog:
     tape = Tape(1911, "2025-01-14 20:20:20")
     _steps(tape, 0, 500)
     tape.say(
@@ -346,7 +346,7 @@ def _only_the_kernel_speaks() -> Composed:
             "Memory cgroup out of memory: Killed process 5530 (python) total-vm:201344000kB, anon-rss:124910000kB, file-rss:301000kB, shmem-rss:0kB, UID:1004 pgtables:260000kB oom_score_adj:0",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "only_the_kernel_speaks",
         "oom_killer",
         -9,
@@ -358,7 +358,7 @@ def _only_the_kernel_speaks() -> Composed:
     )
 
 
-def _script_went_on_after_segfault() -> Composed:
+def _script_went_on_after_segfault() -> ComposedLog:
     tape = Tape(1912, "2024-08-02 02:22:02")
     tape.say("+ python train.py --stage 1")
     _steps(tape, 0, 80)
@@ -369,7 +369,7 @@ def _script_went_on_after_segfault() -> Composed:
         "+ echo finished",
         "finished",
     )
-    return Composed(
+    return ComposedLog(
         "script_went_on_after_segfault",
         "segfault",
         0,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corpus.compose._gpu_hosts import Card, kernel, nccl_start, smi, steps, xid
 from corpus.compose._gpu_tape import Tape, marked, traceback
 from corpus.compose._gpu_torch import cuda_error, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = (
     "NVIDIA's Xid catalogue and driver messages, Linux kernel and Slurm sources, PyTorch sources"
@@ -15,7 +15,7 @@ _BASIS = (
 _STEP = "[{when}] iter {step:>6d} | loss {loss:.3f} | lr {lr:.2e} | {time:.2f} s/it | mem 71.3G"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Lost cards, NVLink, ECC, and what only looks like them."""
     yield _fell_off_the_bus()
     yield _nvlink_fatal()
@@ -39,7 +39,7 @@ def _head(tape: Tape, job: int, nodes: str, tasks: int) -> None:
     )
 
 
-def _fell_off_the_bus() -> Composed:
+def _fell_off_the_bus() -> ComposedLog:
     tape = Tape(201, "2024-04-16 22:31:07")
     _head(tape, 884213, "a100-[014-015]", 8)
     tape.say(steps(tape, _STEP, range(500, 7500, 500), seconds=620))
@@ -81,7 +81,7 @@ def _fell_off_the_bus() -> Composed:
             ),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "fell_off_the_bus",
         "gpu_hardware",
         1,
@@ -94,7 +94,7 @@ def _fell_off_the_bus() -> Composed:
     )
 
 
-def _nvlink_fatal() -> Composed:
+def _nvlink_fatal() -> ComposedLog:
     tape = Tape(202, "2024-07-09 03:15:40")
     _head(tape, 901177, "a100-022", 8)
     pids = list(range(51021, 51029))
@@ -135,7 +135,7 @@ def _nvlink_fatal() -> Composed:
             form="dmesg -T",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "nvlink_fatal",
         "gpu_hardware",
         143,
@@ -147,7 +147,7 @@ def _nvlink_fatal() -> Composed:
     )
 
 
-def _contained_ecc() -> Composed:
+def _contained_ecc() -> ComposedLog:
     tape = Tape(203, "2024-09-21 18:00:29")
     _head(tape, 917790, "a100-009", 4)
     tape.say(steps(tape, _STEP, range(2000, 9000, 1000), seconds=1300))
@@ -189,7 +189,7 @@ def _contained_ecc() -> Composed:
         "health: gpu 1 (0000:41:00.0): volatile uncorrectable SRAM 0, DRAM 1; remapped rows pending: Yes",
         'health: draining node: Reason="gpu1 row remap pending"',
     )
-    return Composed(
+    return ComposedLog(
         "contained_ecc",
         "gpu_hardware",
         134,
@@ -202,7 +202,7 @@ def _contained_ecc() -> Composed:
     )
 
 
-def _row_remap_at_start() -> Composed:
+def _row_remap_at_start() -> ComposedLog:
     tape = Tape(204, "2024-10-02 07:45:18")
     tape.say(
         f"== prolog on a100-031 {tape.when()}",
@@ -239,7 +239,7 @@ def _row_remap_at_start() -> Composed:
         "srun: error: a100-031: task 2: Exited with exit code 1",
         "srun: error: a100-031: tasks 0-1,3: Terminated",
     )
-    return Composed(
+    return ComposedLog(
         "row_remap_at_start",
         "gpu_hardware",
         1,
@@ -251,7 +251,7 @@ def _row_remap_at_start() -> Composed:
     )
 
 
-def _xid_13_beside_illegal_access() -> Composed:
+def _xid_13_beside_illegal_access() -> ComposedLog:
     tape = Tape(205, "2023-11-08 12:22:50")
     _head(tape, 803551, "v100-004", 2)
     tape.say(steps(tape, _STEP, range(20, 140, 20), seconds=41))
@@ -297,7 +297,7 @@ def _xid_13_beside_illegal_access() -> Composed:
             form="dmesg",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "xid_13_beside_illegal_access",
         "cuda_runtime",
         1,
@@ -310,7 +310,7 @@ def _xid_13_beside_illegal_access() -> Composed:
     )
 
 
-def _xid_31_and_ecc_counters_clean() -> Composed:
+def _xid_31_and_ecc_counters_clean() -> ComposedLog:
     tape = Tape(206, "2024-02-27 23:51:00")
     _head(tape, 860210, "a100-003", 4)
     tape.say(steps(tape, _STEP, range(50, 1000, 50), seconds=66))
@@ -347,7 +347,7 @@ def _xid_31_and_ecc_counters_clean() -> Composed:
         "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.",
         "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.",
     )
-    return Composed(
+    return ComposedLog(
         "xid_31_and_ecc_counters_clean",
         "cuda_runtime",
         134,
@@ -360,7 +360,7 @@ def _xid_31_and_ecc_counters_clean() -> Composed:
     )
 
 
-def _cgroup_killed_one_task() -> Composed:
+def _cgroup_killed_one_task() -> ComposedLog:
     tape = Tape(207, "2024-06-18 16:02:36")
     _head(tape, 894400, "a100-[018-019]", 8)
     tape.say(steps(tape, _STEP, range(100, 600, 100), seconds=97))
@@ -393,7 +393,7 @@ def _cgroup_killed_one_task() -> Composed:
         "srun: error: a100-018: tasks 0-3: Exited with exit code 1",
         "srun: error: a100-019: tasks 5-7: Terminated",
     )
-    return Composed(
+    return ComposedLog(
         "cgroup_killed_one_task",
         "oom_killer",
         137,
@@ -406,7 +406,7 @@ def _cgroup_killed_one_task() -> Composed:
     )
 
 
-def _node_lost() -> Composed:
+def _node_lost() -> ComposedLog:
     tape = Tape(208, "2024-08-03 05:10:11")
     _head(tape, 908812, "a100-[040-043]", 16)
     tape.say(steps(tape, _STEP, range(1000, 5000, 500), seconds=700))
@@ -428,7 +428,7 @@ def _node_lost() -> Composed:
         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
         "slurmstepd: error: *** STEP 908812.0 ON a100-040 CANCELLED AT 2024-08-03T06:46:58 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
     )
-    return Composed(
+    return ComposedLog(
         "node_lost",
         "node_failure",
         None,
@@ -440,7 +440,7 @@ def _node_lost() -> Composed:
     )
 
 
-def _handle_unknown() -> Composed:
+def _handle_unknown() -> ComposedLog:
     tape = Tape(209, "2025-01-08 20:17:55")
     tape.say(
         f"== prolog on a100-027 {tape.when()}",
@@ -474,7 +474,7 @@ def _handle_unknown() -> Composed:
             "nvidia: probe of 0000:bd:00.0 failed with error -1",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "handle_unknown",
         "gpu_hardware",
         1,
@@ -487,7 +487,7 @@ def _handle_unknown() -> Composed:
     )
 
 
-def _time_limit_while_training() -> Composed:
+def _time_limit_while_training() -> ComposedLog:
     tape = Tape(210, "2024-03-11 00:00:04")
     _head(tape, 866201, "a100-[001-002]", 8)
     tape.say(
@@ -504,7 +504,7 @@ def _time_limit_while_training() -> Composed:
         "srun: error: a100-002: tasks 4-7: Terminated",
         "srun: error: a100-001: tasks 0-3: Terminated",
     )
-    return Composed(
+    return ComposedLog(
         "time_limit_while_training",
         "time_limit",
         143,
@@ -516,7 +516,7 @@ def _time_limit_while_training() -> Composed:
     )
 
 
-def _finished_with_corrected_errors() -> Composed:
+def _finished_with_corrected_errors() -> ComposedLog:
     tape = Tape(211, "2024-05-05 10:00:47")
     _head(tape, 886666, "a100-011", 4)
     tape.say(
@@ -545,7 +545,7 @@ def _finished_with_corrected_errors() -> Composed:
         ),
         "== job 886666 finished with 0",
     )
-    return Composed(
+    return ComposedLog(
         "finished_with_corrected_errors",
         "none",
         0,
@@ -558,7 +558,7 @@ def _finished_with_corrected_errors() -> Composed:
     )
 
 
-def _gsp_timeout() -> Composed:
+def _gsp_timeout() -> ComposedLog:
     tape = Tape(212, "2025-03-19 09:41:30")
     _head(tape, 977314, "a100-033", 8)
     tape.say(steps(tape, _STEP, range(250, 2500, 250), seconds=330))
@@ -608,7 +608,7 @@ def _gsp_timeout() -> Composed:
             "INFO: task python:61105 blocked for more than 122 seconds.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "gsp_timeout",
         "gpu_hardware",
         137,

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from corpus.compose._gpu_environment import keras_summary
 from corpus.compose._gpu_tape import Tape, marked, traceback
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of TensorFlow (bfc_allocator, stream_executor, op_kernel) and Keras"
 _SITE = "/usr/local/lib/python3.11/dist-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """The allocator's dump, cuDNN and cuBLAS, NaN callbacks, collectives, good runs with alarms."""
     yield _bfc_dump()
     yield _cudnn_could_not_allocate()
@@ -75,7 +75,7 @@ def _epochs(tape: Tape, first: int, last: int, total: int, steps: int = 391) -> 
         )
 
 
-def _bfc_dump() -> Composed:
+def _bfc_dump() -> ComposedLog:
     tape = Tape(801, "2022-11-23 11:30:05")
     _devices(tape, 1, 9651, "NVIDIA GeForce RTX 2080 Ti", "7.5")
     tape.say("Epoch 1/60", " 1/812 [..............................] - ETA: 3:01:22 - loss: 5.1104")
@@ -140,7 +140,7 @@ def _bfc_dump() -> Composed:
             "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:\n\nDetected at node 'gradient_tape/model/conv2d_transpose_3/Conv2D' defined at (most recent call last):\n    File \"/content/project/segment.py\", line 98, in <module>\n      model.fit(train_ds, validation_data=val_ds, epochs=60)\nNode: 'gradient_tape/model/conv2d_transpose_3/Conv2D'\nOOM when allocating tensor with shape[16,64,640,640] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n\t [[{{node gradient_tape/model/conv2d_transpose_3/Conv2D}}]]\nHint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations_upon_oom to RunOptions for current allocation info. This isn't available when running in Eager mode.\n [Op:__inference_train_function_8126]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "bfc_dump",
         "cuda_oom",
         1,
@@ -151,7 +151,7 @@ def _bfc_dump() -> Composed:
     )
 
 
-def _cudnn_could_not_allocate() -> Composed:
+def _cudnn_could_not_allocate() -> ComposedLog:
     tape = Tape(802, "2021-12-02 19:04:17")
     _devices(tape, 1, 5804, "NVIDIA GeForce GTX 1660 Ti", "7.5")
     tape.say(
@@ -184,7 +184,7 @@ def _cudnn_could_not_allocate() -> Composed:
             "tensorflow.python.framework.errors_impl.UnknownError:  Failed to get convolution algorithm. This is probably because cuDNN failed to initialize, so try looking to see if a warning log message was printed above.\n\t [[node model/conv1/Conv2D (defined at train.py:66) ]] [Op:__inference_train_function_5120]\n\nFunction call stack:\ntrain_function\n",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "cudnn_could_not_allocate",
         "cuda_oom",
         1,
@@ -196,7 +196,7 @@ def _cudnn_could_not_allocate() -> Composed:
     )
 
 
-def _oom_on_cpu_device() -> Composed:
+def _oom_on_cpu_device() -> ComposedLog:
     tape = Tape(803, "2023-04-14 14:44:50")
     _devices(tape, 1, 13595, "Tesla T4", "7.5")
     tape.say(
@@ -221,7 +221,7 @@ def _oom_on_cpu_device() -> Composed:
             "tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{function_node __wrapped__Cast_device_/job:localhost/replica:0/task:0/device:CPU:0}} OOM when allocating tensor with shape[150000,224,224,3] and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu [Op:Cast] name: ",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "oom_on_cpu_device",
         "host_oom",
         1,
@@ -234,7 +234,7 @@ def _oom_on_cpu_device() -> Composed:
     )
 
 
-def _cublas_launch_failed() -> Composed:
+def _cublas_launch_failed() -> ComposedLog:
     tape = Tape(804, "2022-06-08 22:22:31")
     _devices(tape, 1, 22292, "NVIDIA GeForce RTX 3090", "8.6")
     _epochs(tape, 1, 4, 50)
@@ -261,7 +261,7 @@ def _cublas_launch_failed() -> Composed:
         ),
         "Aborted (core dumped)",
     )
-    return Composed(
+    return ComposedLog(
         "cublas_launch_failed",
         "cuda_runtime",
         134,
@@ -272,7 +272,7 @@ def _cublas_launch_failed() -> Composed:
     )
 
 
-def _nan_terminated() -> Composed:
+def _nan_terminated() -> ComposedLog:
     tape = Tape(805, "2023-07-19 09:59:09")
     _devices(tape, 2, 38200, "NVIDIA A100-PCIE-40GB", "8.0")
     _epochs(tape, 1, 3, 20)
@@ -282,7 +282,7 @@ def _nan_terminated() -> Composed:
         "Saved history to runs/a/history.json",
         "best val_loss 1.1911 (epoch 3)",
     )
-    return Composed(
+    return ComposedLog(
         "nan_terminated",
         "nan_loss",
         0,
@@ -294,7 +294,7 @@ def _nan_terminated() -> Composed:
     )
 
 
-def _libdevice_missing() -> Composed:
+def _libdevice_missing() -> ComposedLog:
     tape = Tape(806, "2023-05-05 05:55:01")
     _devices(tape, 1, 14310, "Quadro RTX 5000", "7.5")
     tape.say(
@@ -320,7 +320,7 @@ def _libdevice_missing() -> Composed:
             "tensorflow.python.framework.errors_impl.InternalError: Graph execution error:\n\nDetected at node 'StatefulPartitionedCall_4' defined at (most recent call last):\n    File \"/content/project/train.py\", line 40, in <module>\n      model.fit(ds, epochs=10)\nNode: 'StatefulPartitionedCall_4'\nlibdevice not found at ./libdevice.10.bc\n\t [[{{node StatefulPartitionedCall_4}}]] [Op:__inference_train_function_2102]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "libdevice_missing",
         "cuda_environment",
         1,
@@ -332,7 +332,7 @@ def _libdevice_missing() -> Composed:
     )
 
 
-def _no_gpu_registered() -> Composed:
+def _no_gpu_registered() -> ComposedLog:
     tape = Tape(807, "2024-11-02 17:40:20")
     tape.say(
         "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR",
@@ -347,7 +347,7 @@ def _no_gpu_registered() -> Composed:
             "tensorflow.python.framework.errors_impl.InvalidArgumentError: Could not satisfy device specification '/job:localhost/replica:0/task:0/device:GPU:0'. enable_soft_placement=0. Supported device types [CPU]. All available devices [/job:localhost/replica:0/task:0/device:CPU:0].",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "no_gpu_registered",
         "cuda_environment",
         1,
@@ -359,7 +359,7 @@ def _no_gpu_registered() -> Composed:
     )
 
 
-def _collective_peer_restarted() -> Composed:
+def _collective_peer_restarted() -> ComposedLog:
     tape = Tape(808, "2023-02-11 01:01:43")
     _devices(tape, 4, 78892, "NVIDIA A100-SXM4-80GB", "8.0")
     tape.say(
@@ -388,7 +388,7 @@ def _collective_peer_restarted() -> Composed:
             "tensorflow.python.framework.errors_impl.UnavailableError: Graph execution error:\n\nDetected at node 'CollectiveReduceV2_9' defined at (most recent call last):\nNode: 'CollectiveReduceV2_9'\nCollective ops is aborted by: Connection reset by peer\nThe error could be from a previous operation. Restart your program to reset.\n\t [[{{node CollectiveReduceV2_9}}]] [Op:__inference_train_function_9911]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "collective_peer_restarted",
         "collective",
         1,
@@ -400,7 +400,7 @@ def _collective_peer_restarted() -> Composed:
     )
 
 
-def _logits_and_labels() -> Composed:
+def _logits_and_labels() -> ComposedLog:
     tape = Tape(809, "2024-03-18 12:41:57")
     _devices(tape, 1, 20805, "NVIDIA A10G", "8.6")
     tape.say(
@@ -414,7 +414,7 @@ def _logits_and_labels() -> Composed:
             "ValueError: Arguments `target` and `output` must have the same shape. Received: target.shape=(None, 10), output.shape=(None, 12)",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "logits_and_labels",
         "shape_mismatch",
         1,
@@ -426,7 +426,7 @@ def _logits_and_labels() -> Composed:
     )
 
 
-def _label_outside_on_cpu() -> Composed:
+def _label_outside_on_cpu() -> ComposedLog:
     tape = Tape(810, "2023-10-27 08:28:10")
     _devices(tape, 1, 10794, "NVIDIA GeForce RTX 3060", "8.6")
     tape.say(
@@ -445,7 +445,7 @@ def _label_outside_on_cpu() -> Composed:
             "tensorflow.python.framework.errors_impl.InvalidArgumentError: Graph execution error:\n\nDetected at node 'sparse_categorical_crossentropy/SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits' defined at (most recent call last):\nReceived a label value of 21 which is outside the valid range of [0, 21).  Label values: 4 4 0 21 7 7 1 3\n\t [[{{node sparse_categorical_crossentropy/SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits}}]] [Op:__inference_train_function_4481]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "label_outside_on_cpu",
         "data",
         1,
@@ -458,7 +458,7 @@ def _label_outside_on_cpu() -> Composed:
     )
 
 
-def _xla_gpu_jit_oom() -> Composed:
+def _xla_gpu_jit_oom() -> ComposedLog:
     tape = Tape(811, "2024-06-30 21:12:45")
     _devices(tape, 1, 14800, "NVIDIA RTX A4000", "8.6")
     _epochs(tape, 1, 2, 8)
@@ -491,7 +491,7 @@ def _xla_gpu_jit_oom() -> Composed:
             "tensorflow.python.framework.errors_impl.ResourceExhaustedError: Out of memory while trying to allocate 10066329600 bytes. [Op:__inference_step_30112]",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "xla_gpu_jit_oom",
         "cuda_oom",
         1,
@@ -502,7 +502,7 @@ def _xla_gpu_jit_oom() -> Composed:
     )
 
 
-def _mirrored_and_fine() -> Composed:
+def _mirrored_and_fine() -> ComposedLog:
     tape = Tape(812, "2023-01-20 10:10:10")
     _devices(tape, 2, 22290, "NVIDIA GeForce RTX 3090", "8.6")
     tape.say(
@@ -531,7 +531,7 @@ def _mirrored_and_fine() -> Composed:
         ),
         "INFO:tensorflow:Assets written to: export/1/assets",
     )
-    return Composed(
+    return ComposedLog(
         "mirrored_and_fine",
         "none",
         0,

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from corpus.compose._gpu_hosts import kernel, xid
 from corpus.compose._gpu_tape import Tape, marked, mixed, rank, traceback
 from corpus.compose._gpu_torch import Exit, cuda_error, frames, oom, summary, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of torchtitan, PyTorch (FSDP2, inductor, DCP, c10d) and Triton"
 _SITE = "/opt/py312/lib/python3.12/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Compilers, meshes that do not fit, checkpoints, one rank's own errors under c10d's noise."""
     yield _triton_not_working()
     yield _ptxas_failed()
@@ -78,7 +78,7 @@ def _steps(tape: Tape, numbers: Sequence[int], loss: float = 12.2) -> None:
         )
 
 
-def _triton_not_working() -> Composed:
+def _triton_not_working() -> ComposedLog:
     tape = Tape(1701, "2025-02-06 11:10:12")
     _start(tape, 2)
     tape.say(
@@ -100,7 +100,7 @@ def _triton_not_working() -> Composed:
             tape, "2.6", "train.py", [Exit(1, 1, 3002)], host="titan-1", killed=[3001], site=_SITE
         ),
     )
-    return Composed(
+    return ComposedLog(
         "triton_not_working",
         "missing_module",
         1,
@@ -113,7 +113,7 @@ def _triton_not_working() -> Composed:
     )
 
 
-def _ptxas_failed() -> Composed:
+def _ptxas_failed() -> ComposedLog:
     tape = Tape(1702, "2025-03-04 15:20:09")
     _start(tape)
     tape.say(
@@ -145,7 +145,7 @@ def _ptxas_failed() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "ptxas_failed",
         "compile_error",
         1,
@@ -157,7 +157,7 @@ def _ptxas_failed() -> Composed:
     )
 
 
-def _optimizer_step_did_not_fit() -> Composed:
+def _optimizer_step_did_not_fit() -> ComposedLog:
     tape = Tape(1703, "2025-05-27 09:00:09")
     _start(tape)
     _steps(tape, [1])
@@ -196,7 +196,7 @@ def _optimizer_step_did_not_fit() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "optimizer_step_did_not_fit",
         "cuda_oom",
         1,
@@ -207,7 +207,7 @@ def _optimizer_step_did_not_fit() -> Composed:
     )
 
 
-def _async_save_over_quota() -> Composed:
+def _async_save_over_quota() -> ComposedLog:
     tape = Tape(1704, "2025-06-30 22:22:40")
     _start(tape)
     _steps(tape, range(10, 510, 50))
@@ -247,7 +247,7 @@ def _async_save_over_quota() -> Composed:
             site=_SITE,
         )
     )
-    return Composed(
+    return ComposedLog(
         "async_save_over_quota",
         "disk_full",
         1,
@@ -259,7 +259,7 @@ def _async_save_over_quota() -> Composed:
     )
 
 
-def _mixed_tensors() -> Composed:
+def _mixed_tensors() -> ComposedLog:
     tape = Tape(1705, "2024-11-21 19:11:50")
     _start(tape, 8, "['dp_shard', 'tp'], [4, 2]")
     tape.say(
@@ -285,7 +285,7 @@ def _mixed_tensors() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "mixed_tensors",
         "runtime_error",
         1,
@@ -296,7 +296,7 @@ def _mixed_tensors() -> Composed:
     )
 
 
-def _loss_nan_to_the_end() -> Composed:
+def _loss_nan_to_the_end() -> ComposedLog:
     tape = Tape(1706, "2025-01-28 08:30:15")
     _start(tape)
     _steps(tape, range(10, 160, 10))
@@ -312,7 +312,7 @@ def _loss_nan_to_the_end() -> Composed:
         _log(tape, "Training completed"),
         _log(tape, "Process group destroyed."),
     )
-    return Composed(
+    return ComposedLog(
         "loss_nan_to_the_end",
         "nan_loss",
         0,
@@ -324,7 +324,7 @@ def _loss_nan_to_the_end() -> Composed:
     )
 
 
-def _store_gone_after_key_error() -> Composed:
+def _store_gone_after_key_error() -> ComposedLog:
     tape = Tape(1707, "2025-07-22 16:00:58")
     _start(tape)
     _steps(tape, range(10, 210, 10))
@@ -363,7 +363,7 @@ def _store_gone_after_key_error() -> Composed:
             site=_SITE,
         )
     )
-    return Composed(
+    return ComposedLog(
         "store_gone_after_key_error",
         "traceback",
         1,
@@ -375,7 +375,7 @@ def _store_gone_after_key_error() -> Composed:
     )
 
 
-def _mesh_of_wrong_size() -> Composed:
+def _mesh_of_wrong_size() -> ComposedLog:
     tape = Tape(1708, "2024-12-16 12:12:45")
     tape.say(_log(tape, "Starting job: Llama 3 70B training"))
     told = [
@@ -405,7 +405,7 @@ def _mesh_of_wrong_size() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "mesh_of_wrong_size",
         "config",
         1,
@@ -417,7 +417,7 @@ def _mesh_of_wrong_size() -> Composed:
     )
 
 
-def _retries_but_finished() -> Composed:
+def _retries_but_finished() -> ComposedLog:
     tape = Tape(1709, "2025-08-20 03:03:03")
     _start(tape)
     _steps(tape, range(100, 1600, 100))
@@ -434,7 +434,7 @@ def _retries_but_finished() -> Composed:
         f"[rank3]:[W{tape.at.month}{tape.when('%d %H:%M:%S')}.118211904 TCPStore.cpp:106] [c10d] sendBytes failed on SocketImpl(fd=4, addr=[localhost]:52100, remote=[localhost]:29500): Broken pipe",
         f'[rank3]:[W{tape.at.month}{tape.when("%d %H:%M:%S")}.118240120 ProcessGroupNCCL.cpp:1730] [PG ID 0 PG GUID 0(default_pg) Rank 3] Failed to check the "should dump" flag on TCPStore, (maybe TCPStore server has shut down too early), with error: Broken pipe',
     )
-    return Composed(
+    return ComposedLog(
         "retries_but_finished",
         "none",
         0,
@@ -447,7 +447,7 @@ def _retries_but_finished() -> Composed:
     )
 
 
-def _cancelled_by_scancel() -> Composed:
+def _cancelled_by_scancel() -> ComposedLog:
     tape = Tape(1710, "2025-04-09 18:00:26")
     _start(tape)
     _steps(tape, range(100, 700, 100))
@@ -464,7 +464,7 @@ def _cancelled_by_scancel() -> Composed:
         ),
         "srun: error: titan-1: task 0: Terminated",
     )
-    return Composed(
+    return ComposedLog(
         "cancelled_by_scancel",
         "cancelled",
         143,
@@ -477,7 +477,7 @@ def _cancelled_by_scancel() -> Composed:
     )
 
 
-def _cublas_execution_failed() -> Composed:
+def _cublas_execution_failed() -> ComposedLog:
     tape = Tape(1711, "2025-02-17 20:40:50")
     _start(tape)
     _steps(tape, range(10, 90, 10))
@@ -514,7 +514,7 @@ def _cublas_execution_failed() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "cublas_execution_failed",
         "cuda_runtime",
         1,
@@ -525,7 +525,7 @@ def _cublas_execution_failed() -> Composed:
     )
 
 
-def _compile_workers_stuck() -> Composed:
+def _compile_workers_stuck() -> ComposedLog:
     tape = Tape(1712, "2025-06-12 02:00:09")
     _start(tape, 1)
     tape.say(_log(tape, "Compiling, first step may take minutes"))
@@ -541,7 +541,7 @@ def _compile_workers_stuck() -> Composed:
         ),
         "watcher: giving up, exit 3",
     )
-    return Composed(
+    return ComposedLog(
         "compile_workers_stuck",
         "idle_hang",
         3,
@@ -554,7 +554,7 @@ def _compile_workers_stuck() -> Composed:
     )
 
 
-def _remap_failed_on_resume() -> Composed:
+def _remap_failed_on_resume() -> ComposedLog:
     tape = Tape(1713, "2025-09-08 06:10:19")
     _start(tape)
     tape.say(
@@ -601,7 +601,7 @@ def _remap_failed_on_resume() -> Composed:
             xid("0000:bb:00", 94, "Contained: HBM Memory Error (0x0)", pid=1205),
         ),
     )
-    return Composed(
+    return ComposedLog(
         "remap_failed_on_resume",
         "gpu_hardware",
         1,

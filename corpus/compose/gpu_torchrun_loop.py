@@ -14,7 +14,7 @@ from corpus.compose._gpu_torch import (
     watchdog,
     watchdog_cuda,
 )
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = (
     "PyTorch sources (ProcessGroupNCCL.cpp, CUDACachingAllocator.cpp, torch/distributed/elastic)"
@@ -24,7 +24,7 @@ _HOST = "gpu-h100-07"
 _COMMAND = "torchrun --standalone --nproc_per_node=8 train.py --config configs/base.yaml"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Two memory failures, a lost rank, faults of data and card, a recovered restart."""
     yield _oom_long_batch()
     yield _oom_gathering_logits()
@@ -50,7 +50,7 @@ def _start(tape: Tape, version: str, world: int = 8) -> None:
     tape.wait(11)
 
 
-def _oom_long_batch() -> Composed:
+def _oom_long_batch() -> ComposedLog:
     tape = Tape(101, "2024-11-05 21:40:11")
     _start(tape, "2.4")
     tape.say(steps(tape, _STEP, range(20, 420, 20), seconds=12))
@@ -79,7 +79,7 @@ def _oom_long_batch() -> Composed:
             killed=[one for one in pids if one != pids[5]],
         )
     )
-    return Composed(
+    return ComposedLog(
         "oom_long_batch",
         "cuda_oom",
         1,
@@ -91,7 +91,7 @@ def _oom_long_batch() -> Composed:
     )
 
 
-def _oom_gathering_logits() -> Composed:
+def _oom_gathering_logits() -> ComposedLog:
     tape = Tape(102, "2024-03-02 02:11:50")
     _start(tape, "2.2")
     tape.say(steps(tape, _STEP, range(250, 2250, 250), seconds=170))
@@ -122,7 +122,7 @@ def _oom_gathering_logits() -> Composed:
     tape.say(mixed(tape, *dogs)).wait(3)
     exits = [Exit(3, -6, 88123)] + [Exit(one, -6, 88120 + one) for one in (1, 2, 4, 5, 6, 7)]
     tape.say(summary(tape, "2.2", "train.py", [*exits, Exit(0, 1, 88120)], host=_HOST))
-    return Composed(
+    return ComposedLog(
         "oom_gathering_logits",
         "cuda_oom",
         1,
@@ -135,7 +135,7 @@ def _oom_gathering_logits() -> Composed:
     )
 
 
-def _label_out_of_range() -> Composed:
+def _label_out_of_range() -> ComposedLog:
     tape = Tape(103, "2024-01-19 13:02:41")
     _start(tape, "2.1", 4)
     tape.say(steps(tape, _STEP, range(10, 90, 10), seconds=8))
@@ -166,7 +166,7 @@ def _label_out_of_range() -> Composed:
             killed=[5510, 5511, 5513],
         )
     )
-    return Composed(
+    return ComposedLog(
         "label_out_of_range",
         "cuda_runtime",
         1,
@@ -178,7 +178,7 @@ def _label_out_of_range() -> Composed:
     )
 
 
-def _one_rank_never_came() -> Composed:
+def _one_rank_never_came() -> ComposedLog:
     tape = Tape(104, "2025-01-30 17:20:36")
     _start(tape, "2.5")
     tape.say(steps(tape, _STEP, range(50, 750, 50), seconds=31))
@@ -192,7 +192,7 @@ def _one_rank_never_came() -> Composed:
     tape.say(
         summary(tape, "2.5", "train.py", [*exits, Exit(6, -15, 20916)], host=_HOST, killed=[20916])
     )
-    return Composed(
+    return ComposedLog(
         "one_rank_never_came",
         "collective",
         1,
@@ -205,7 +205,7 @@ def _one_rank_never_came() -> Composed:
     )
 
 
-def _data_error_of_one_rank() -> Composed:
+def _data_error_of_one_rank() -> ComposedLog:
     tape = Tape(105, "2024-12-12 04:44:09")
     _start(tape, "2.5")
     tape.say(steps(tape, _STEP, range(100, 1300, 100), seconds=62))
@@ -242,7 +242,7 @@ def _data_error_of_one_rank() -> Composed:
         )
     exits = [Exit(0, -6, 3311), Exit(2, 1, 3313), Exit(3, -6, 3314), Exit(6, -6, 3317)]
     tape.wait(1).say(summary(tape, "2.5", "train.py", exits, host=_HOST, killed=[3312, 3315]))
-    return Composed(
+    return ComposedLog(
         "data_error_of_one_rank",
         "data",
         1,
@@ -255,7 +255,7 @@ def _data_error_of_one_rank() -> Composed:
     )
 
 
-def _port_taken() -> Composed:
+def _port_taken() -> ComposedLog:
     tape = Tape(106, "2024-06-04 09:30:00")
     tape.say(
         "+ export MASTER_ADDR=127.0.0.1 MASTER_PORT=29500",
@@ -295,7 +295,7 @@ def _port_taken() -> Composed:
             "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use). The server socket has failed to bind to 0.0.0.0:29500 (errno: 98 - Address already in use).",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "port_taken",
         "rendezvous",
         1,
@@ -307,7 +307,7 @@ def _port_taken() -> Composed:
     )
 
 
-def _ecc_in_backward() -> Composed:
+def _ecc_in_backward() -> ComposedLog:
     tape = Tape(107, "2024-05-20 11:05:17")
     _start(tape, "2.3")
     tape.say(steps(tape, _STEP, range(1000, 1900, 100), seconds=55))
@@ -334,7 +334,7 @@ def _ecc_in_backward() -> Composed:
             killed=[64400, 64401, 64402, 64404, 64405, 64406, 64407],
         )
     )
-    return Composed(
+    return ComposedLog(
         "ecc_in_backward",
         "gpu_hardware",
         1,
@@ -346,7 +346,7 @@ def _ecc_in_backward() -> Composed:
     )
 
 
-def _fingerprints_differ() -> Composed:
+def _fingerprints_differ() -> ComposedLog:
     tape = Tape(108, "2023-12-06 15:51:02")
     _start(tape, "2.1", 2)
     tape.say(f"{tape.milli()} | INFO | train | TORCH_DISTRIBUTED_DEBUG=DETAIL")
@@ -372,7 +372,7 @@ def _fingerprints_differ() -> Composed:
     tape.wait(2).say(
         summary(tape, "2.1", "train.py", [Exit(0, 1, 911), Exit(1, 1, 912)], host=_HOST)
     )
-    return Composed(
+    return ComposedLog(
         "fingerprints_differ",
         "collective",
         1,
@@ -385,7 +385,7 @@ def _fingerprints_differ() -> Composed:
     )
 
 
-def _restarted_and_finished() -> Composed:
+def _restarted_and_finished() -> ComposedLog:
     tape = Tape(109, "2025-02-14 19:00:25")
     _start(tape, "2.6")
     tape.say(
@@ -411,7 +411,7 @@ def _restarted_and_finished() -> Composed:
         f"{tape.milli()} | INFO | train | done: best heldout loss 1.6203 at step 3600",
         f"[rank0]:[W{tape.at.month}{tape.when('%d %H:%M:%S')}.554120391 ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())",
     )
-    return Composed(
+    return ComposedLog(
         "restarted_and_finished",
         "none",
         0,
@@ -424,7 +424,7 @@ def _restarted_and_finished() -> Composed:
     )
 
 
-def _workers_bus_error() -> Composed:
+def _workers_bus_error() -> ComposedLog:
     tape = Tape(110, "2024-08-27 06:12:33")
     _start(tape, "2.4", 4)
     tape.say(
@@ -466,7 +466,7 @@ def _workers_bus_error() -> Composed:
         "+ df -h /dev/shm",
         "Filesystem      Size  Used Avail Use% Mounted on\nshm              64M   64M     0 100% /dev/shm",
     )
-    return Composed(
+    return ComposedLog(
         "workers_bus_error",
         "shared_memory",
         1,
@@ -478,7 +478,7 @@ def _workers_bus_error() -> Composed:
     )
 
 
-def _half_against_float() -> Composed:
+def _half_against_float() -> ComposedLog:
     tape = Tape(111, "2024-02-08 10:10:44")
     _start(tape, "2.1")
     body = """
@@ -500,7 +500,7 @@ def _half_against_float() -> Composed:
     tape.say(mixed(tape, *told)).wait(4)
     exits = [Exit(0, 1, 700), Exit(1, 1, 701), Exit(2, 1, 702)]
     tape.say(summary(tape, "2.1", "train.py", exits, host=_HOST, killed=[703, 704, 705, 706, 707]))
-    return Composed(
+    return ComposedLog(
         "half_against_float",
         "dtype_mismatch",
         1,

@@ -8,14 +8,14 @@ from corpus.compose._gpu_environment import collect_env, packages
 from corpus.compose._gpu_hosts import kernel, steps, xid
 from corpus.compose._gpu_tape import Tape, bar, traceback
 from corpus.compose._gpu_torch import cuda_error, oom
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of mmengine/mmdetection, detectron2, Ultralytics, diffusers, timm and PyTorch"
 _SITE = "/home/user/anaconda3/envs/cv/lib/python3.8/site-packages"
 _MM = "{when} - mmengine - INFO - Epoch(train)  [3][{step:4d}/7330]  lr: {lr:.4e}  eta: 11:02:40  time: {time:.4f}  data_time: 0.0103  memory: 8841  grad_norm: {norm:.4f}  loss: {loss:.4f}  loss_rpn_cls: 0.0512  loss_bbox: 0.2331"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Labels the card rejects, boxes without area, cards that leave, sizes that do not meet, good runs."""
     yield _classes_above_the_head()
     yield _retry_if_cuda_oom_failed()
@@ -47,7 +47,7 @@ def _installed(torch: str, **others: str) -> str:
     return packages({**common, **rest, "torch": torch, **others})
 
 
-def _classes_above_the_head() -> Composed:
+def _classes_above_the_head() -> ComposedLog:
     tape = Tape(1201, "2023-10-11 20:10:15")
     tape.say(_installed("2.0.1", ultralytics="8.0.196"))
     tape.say(
@@ -77,7 +77,7 @@ def _classes_above_the_head() -> Composed:
         ),
         "terminate called without an active exception",
     )
-    return Composed(
+    return ComposedLog(
         "classes_above_the_head",
         "cuda_runtime",
         134,
@@ -89,7 +89,7 @@ def _classes_above_the_head() -> Composed:
     )
 
 
-def _retry_if_cuda_oom_failed() -> Composed:
+def _retry_if_cuda_oom_failed() -> ComposedLog:
     tape = Tape(1202, "2022-02-01 02:20:00")
     for at in range(19, 200, 20):
         tape.wait(15).say(
@@ -118,7 +118,7 @@ def _retry_if_cuda_oom_failed() -> Composed:
         f"[{tape.when('%m/%d %H:%M:%S')} d2.utils.events]:  iter: 200  total_loss: 2.31  max_mem: 23977M",
     )
     tape.say("## environment", _machine("1.10.1"))
-    return Composed(
+    return ComposedLog(
         "retry_if_cuda_oom_failed",
         "cuda_oom",
         1,
@@ -129,7 +129,7 @@ def _retry_if_cuda_oom_failed() -> Composed:
     )
 
 
-def _boxes_became_infinite() -> Composed:
+def _boxes_became_infinite() -> ComposedLog:
     tape = Tape(1203, "2022-07-22 17:35:39")
     tape.say(_machine("1.11.0", "Tesla V100-SXM2-32GB", "470.82.01"))
     for at in range(19, 120, 20):
@@ -147,7 +147,7 @@ def _boxes_became_infinite() -> Composed:
             "FloatingPointError: Loss became infinite or NaN at iteration=124!\nloss_dict = {'loss_cls': nan, 'loss_box_reg': nan, 'loss_mask': nan, 'loss_rpn_cls': 12.318108558654785, 'loss_rpn_loc': inf}",
         )
     )
-    return Composed(
+    return ComposedLog(
         "boxes_became_infinite",
         "nan_loss",
         1,
@@ -159,7 +159,7 @@ def _boxes_became_infinite() -> Composed:
     )
 
 
-def _card_left_under_load() -> Composed:
+def _card_left_under_load() -> ComposedLog:
     tape = Tape(1204, "2024-08-25 15:00:10")
     tape.say(steps(tape, _MM, range(50, 600, 50), seconds=26, loss=1.1, floor=0.6))
     tape.say(
@@ -184,7 +184,7 @@ def _card_left_under_load() -> Composed:
             form="dmesg",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "card_left_under_load",
         "gpu_hardware",
         1,
@@ -196,7 +196,7 @@ def _card_left_under_load() -> Composed:
     )
 
 
-def _skip_sizes_differ() -> Composed:
+def _skip_sizes_differ() -> ComposedLog:
     tape = Tape(1205, "2023-02-18 09:09:09")
     tape.say(_installed("1.13.1", wandb="0.13.5"))
     tape.say(
@@ -215,7 +215,7 @@ def _skip_sizes_differ() -> Composed:
         ),
         bar("Epoch 1/5", 0, 4580, 0.3),
     )
-    return Composed(
+    return ComposedLog(
         "skip_sizes_differ",
         "shape_mismatch",
         1,
@@ -227,7 +227,7 @@ def _skip_sizes_differ() -> Composed:
     )
 
 
-def _labels_missing() -> Composed:
+def _labels_missing() -> ComposedLog:
     tape = Tape(1206, "2024-01-05 18:48:00")
     tape.say(_installed("2.1.2", ultralytics="8.0.235"))
     tape.say(
@@ -244,7 +244,7 @@ def _labels_missing() -> Composed:
             "ValueError: All labels empty in /home/user/cv/datasets/parts/labels/train.cache, can not start training. See https://docs.ultralytics.com/datasets/detect for dataset formatting guidance.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "labels_missing",
         "data",
         1,
@@ -256,7 +256,7 @@ def _labels_missing() -> Composed:
     )
 
 
-def _deform_conv_without_gpu() -> Composed:
+def _deform_conv_without_gpu() -> ComposedLog:
     tape = Tape(1207, "2021-10-19 21:05:50")
     tape.say(
         "2021-10-19 21:05:50,120 - mmdet - INFO - Environment info:\n------------------------------------------------------------\nPython: 3.8.12\nCUDA available: True\nGPU 0: NVIDIA GeForce RTX 3090\nCUDA_HOME: /usr/local/cuda-10.2\nNVCC: Cuda compilation tools, release 10.2, V10.2.89\nPyTorch: 1.8.1+cu111\nMMCV: 1.3.9\nMMCV Compiler: GCC 7.3\nMMCV CUDA Compiler: 10.2\n------------------------------------------------------------",
@@ -271,7 +271,7 @@ def _deform_conv_without_gpu() -> Composed:
         ),
         "error in modulated_deformable_im2col_cuda: no kernel image is available for execution on the device",
     )
-    return Composed(
+    return ComposedLog(
         "deform_conv_without_gpu",
         "cuda_environment",
         1,
@@ -283,7 +283,7 @@ def _deform_conv_without_gpu() -> Composed:
     )
 
 
-def _module_without_attribute() -> Composed:
+def _module_without_attribute() -> ComposedLog:
     tape = Tape(1208, "2024-11-11 11:11:10")
     tape.say(
         "11/11/2024 11:11:10 - INFO - __main__ - Distributed environment: NO\nNum processes: 1\nProcess index: 0\nLocal process index: 0\nDevice: cuda\n\nMixed precision type: fp16",
@@ -302,7 +302,7 @@ def _module_without_attribute() -> Composed:
         bar("Steps", 800, 800, 0.9, ", loss=0.111, lr=5e-6"),
     )
     tape.say("**System info**", _machine("2.4.1", "NVIDIA GeForce RTX 4090", "550.54.14"))
-    return Composed(
+    return ComposedLog(
         "module_without_attribute",
         "traceback",
         1,
@@ -313,7 +313,7 @@ def _module_without_attribute() -> Composed:
     )
 
 
-def _host_memory_of_cache() -> Composed:
+def _host_memory_of_cache() -> ComposedLog:
     tape = Tape(1209, "2024-04-29 23:59:01")
     tape.say(_machine("2.1.0"), _installed("2.1.0", ultralytics="8.2.4"))
     tape.say(
@@ -330,7 +330,7 @@ def _host_memory_of_cache() -> Composed:
             "cv2.error: OpenCV(4.9.0) /io/opencv/modules/core/src/alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 1228800 bytes in function 'OutOfMemoryError'",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "host_memory_of_cache",
         "host_oom",
         1,
@@ -343,7 +343,7 @@ def _host_memory_of_cache() -> Composed:
     )
 
 
-def _oversized_batches_redone() -> Composed:
+def _oversized_batches_redone() -> ComposedLog:
     tape = Tape(1210, "2023-06-15 12:30:00")
     tape.say(_machine("2.0.1", "NVIDIA TITAN RTX"))
     for epoch in range(1, 4):
@@ -365,7 +365,7 @@ def _oversized_batches_redone() -> Composed:
             )
         )
     tape.say("test mIoU 0.7712 | saved best.pth")
-    return Composed(
+    return ComposedLog(
         "oversized_batches_redone",
         "none",
         0,
@@ -377,7 +377,7 @@ def _oversized_batches_redone() -> Composed:
     )
 
 
-def _assert_box_order() -> Composed:
+def _assert_box_order() -> ComposedLog:
     tape = Tape(1211, "2024-09-19 16:04:42")
     tape.say(_installed("2.3.1", pycocotools="2.0.7"))
     tape.say(
@@ -397,7 +397,7 @@ def _assert_box_order() -> Composed:
             "AssertionError",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "assert_box_order",
         "assertion",
         1,
@@ -409,7 +409,7 @@ def _assert_box_order() -> Composed:
     )
 
 
-def _segfault_in_decoder() -> Composed:
+def _segfault_in_decoder() -> ComposedLog:
     tape = Tape(1212, "2025-01-26 20:20:20")
     tape.say(
         steps(
@@ -425,7 +425,7 @@ def _segfault_in_decoder() -> Composed:
         "$ dmesg -T | tail -1\n[Sun Jan 26 20:23:01 2025] python[8123]: segfault at 18 ip 00007f4b11a3c2d0 sp 00007ffd5b1c9a70 error 4 in libdecord.so[7f4b11900000+2f1000]",
     )
     tape.say("Environment:", _installed("2.4.1", decord="0.6.0", timm="1.0.9"))
-    return Composed(
+    return ComposedLog(
         "segfault_in_decoder",
         "segfault",
         139,
@@ -436,7 +436,7 @@ def _segfault_in_decoder() -> Composed:
     )
 
 
-def _warmup_warnings_and_map() -> Composed:
+def _warmup_warnings_and_map() -> ComposedLog:
     tape = Tape(1213, "2024-03-09 08:00:00")
     tape.say(
         f"{_SITE}/torch/functional.py:504: UserWarning: torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument. (Triggered internally at ../aten/src/ATen/native/TensorShape.cpp:3526.)\n  return _VF.meshgrid(tensors, **kwargs)  # type: ignore[attr-defined]",
@@ -447,7 +447,7 @@ def _warmup_warnings_and_map() -> Composed:
         "03/09 12:31:30 - mmengine - INFO - bbox_mAP_copypaste: 0.403 0.611 0.440 0.231 0.442 nan",
         "03/09 12:31:31 - mmengine - INFO - Epoch(val) [12][5000/5000]  coco/bbox_mAP: 0.4030  data_time: 0.0021  time: 0.0508",
     )
-    return Composed(
+    return ComposedLog(
         "warmup_warnings_and_map",
         "none",
         0,

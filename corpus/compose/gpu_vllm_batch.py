@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from corpus.compose._gpu_hosts import kernel, xid
 from corpus.compose._gpu_tape import Tape, bar, chained, marked, traceback
 from corpus.compose._gpu_torch import cuda_error, oom, watchdog
-from corpus.compose.composed import Composed
+from corpus.compose.composed_log import ComposedLog
 
 _BASIS = "sources of vLLM, PyTorch, Triton and NCCL"
 _SITE = "/opt/vllm/lib/python3.12/site-packages"
 
 
-def logs() -> Iterator[Composed]:
+def logs() -> Iterator[ComposedLog]:
     """Weights and caches that do not fit, workers that die, architectures, adapters, good batches."""
     yield _weights_do_not_fit()
     yield _no_room_for_the_cache()
@@ -98,7 +98,7 @@ class _Engine:
         )
 
 
-def _weights_do_not_fit() -> Composed:
+def _weights_do_not_fit() -> ComposedLog:
     tape = Tape(1001, "2025-07-10 14:48:13")
     engine = _Engine(tape, "0.9.2", 812)
     engine.start("Qwen/Qwen3-32B", shards=17, upto=0)
@@ -118,7 +118,7 @@ def _weights_do_not_fit() -> Composed:
             idle="14.31 MiB",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "weights_do_not_fit",
         "cuda_oom",
         1,
@@ -129,7 +129,7 @@ def _weights_do_not_fit() -> Composed:
     )
 
 
-def _no_room_for_the_cache() -> Composed:
+def _no_room_for_the_cache() -> ComposedLog:
     tape = Tape(1002, "2025-06-02 20:00:31")
     engine = _Engine(tape, "0.9.0", 3100)
     engine.start("google/gemma-3-12b-it", shards=5, length=131072)
@@ -141,7 +141,7 @@ def _no_room_for_the_cache() -> Composed:
         """,
         "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
     )
-    return Composed(
+    return ComposedLog(
         "no_room_for_the_cache",
         "cuda_oom",
         1,
@@ -153,7 +153,7 @@ def _no_room_for_the_cache() -> Composed:
     )
 
 
-def _free_memory_below_the_wish() -> Composed:
+def _free_memory_below_the_wish() -> ComposedLog:
     tape = Tape(1003, "2025-09-16 09:44:00")
     engine = _Engine(tape, "0.10.1", 771)
     engine.say("INFO", "config.py:1700", "Using max model len 4096")
@@ -164,7 +164,7 @@ def _free_memory_below_the_wish() -> Composed:
     tape.say(
         "+ nvidia-smi --query-compute-apps=pid,used_memory --format=csv,noheader\n40112, 74910 MiB"
     )
-    return Composed(
+    return ComposedLog(
         "free_memory_below_the_wish",
         "cuda_oom",
         1,
@@ -176,7 +176,7 @@ def _free_memory_below_the_wish() -> Composed:
     )
 
 
-def _private_pool_in_mid_run() -> Composed:
+def _private_pool_in_mid_run() -> ComposedLog:
     tape = Tape(1004, "2025-05-21 23:12:45")
     engine = _Engine(tape, "0.8.5", 90)
     engine.start("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B")
@@ -232,7 +232,7 @@ def _private_pool_in_mid_run() -> Composed:
             ", est. speed input: 812.33 toks/s, output: 5120.91 toks/s",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "private_pool_in_mid_run",
         "cuda_oom",
         1,
@@ -243,7 +243,7 @@ def _private_pool_in_mid_run() -> Composed:
     )
 
 
-def _fork_after_cuda() -> Composed:
+def _fork_after_cuda() -> ComposedLog:
     tape = Tape(1005, "2025-02-12 10:21:10")
     engine = _Engine(tape, "0.7.2", 5000)
     tape.say("torch.cuda.device_count() -> 2 (checked before start)")
@@ -268,7 +268,7 @@ def _fork_after_cuda() -> Composed:
         ),
         '^CTraceback (most recent call last):\n  File "/srv/gen/generate.py", line 61, in <module>\n    llm = LLM(model=args.model, tensor_parallel_size=2)\nKeyboardInterrupt',
     )
-    return Composed(
+    return ComposedLog(
         "fork_after_cuda",
         "runtime_error",
         130,
@@ -280,7 +280,7 @@ def _fork_after_cuda() -> Composed:
     )
 
 
-def _illegal_access_in_attention() -> Composed:
+def _illegal_access_in_attention() -> ComposedLog:
     tape = Tape(1006, "2025-03-27 03:35:07")
     engine = _Engine(tape, "0.8.2", 44)
     engine.start("Qwen/Qwen2.5-72B-Instruct", tensor=4, shards=37)
@@ -324,7 +324,7 @@ def _illegal_access_in_attention() -> Composed:
     tape.say(
         "RuntimeError: Worker failed with error 'CUDA error: an illegal memory access was encountered', please check the stack trace above for the root cause"
     )
-    return Composed(
+    return ComposedLog(
         "illegal_access_in_attention",
         "cuda_runtime",
         1,
@@ -335,7 +335,7 @@ def _illegal_access_in_attention() -> Composed:
     )
 
 
-def _custom_allreduce_stuck() -> Composed:
+def _custom_allreduce_stuck() -> ComposedLog:
     tape = Tape(1007, "2024-07-08 16:16:09")
     tape.say(
         "INFO 07-08 16:16:09 api_server.py:206] vLLM API server version 0.5.1",
@@ -360,7 +360,7 @@ def _custom_allreduce_stuck() -> Composed:
         "ERROR 07-08 16:31:44 async_llm_engine.py:53] Engine background task failed\nERROR 07-08 16:31:44 async_llm_engine.py:53] asyncio.exceptions.CancelledError",
         'INFO:     127.0.0.1:48232 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error',
     )
-    return Composed(
+    return ComposedLog(
         "custom_allreduce_stuck",
         "collective",
         None,
@@ -372,7 +372,7 @@ def _custom_allreduce_stuck() -> Composed:
     )
 
 
-def _bfloat_on_turing() -> Composed:
+def _bfloat_on_turing() -> ComposedLog:
     tape = Tape(1008, "2025-08-05 18:18:18")
     engine = _Engine(tape, "0.10.0", 61)
     engine.say("INFO", "config.py:1604", "Using max model len 4096")
@@ -380,7 +380,7 @@ def _bfloat_on_turing() -> Composed:
         "@vllm/v1/worker/gpu_worker.py:158 init_device | _check_if_gpu_supports_dtype(self.model_config.dtype)\n@vllm/v1/worker/gpu_worker.py:620 _check_if_gpu_supports_dtype | raise ValueError(",
         "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5. You can use float16 instead by explicitly setting the `dtype` flag in CLI, for example: --dtype=half.",
     )
-    return Composed(
+    return ComposedLog(
         "bfloat_on_turing",
         "config",
         1,
@@ -393,7 +393,7 @@ def _bfloat_on_turing() -> Composed:
     )
 
 
-def _gated_model() -> Composed:
+def _gated_model() -> ComposedLog:
     tape = Tape(1009, "2025-01-10 12:44:59")
     tape.say("INFO 01-10 12:44:59 __init__.py:179] Automatically detected platform cuda.")
     tape.say(
@@ -415,7 +415,7 @@ def _gated_model() -> Composed:
             direct=True,
         )
     )
-    return Composed(
+    return ComposedLog(
         "gated_model",
         "asset",
         1,
@@ -427,7 +427,7 @@ def _gated_model() -> Composed:
     )
 
 
-def _tensor_parallel_of_seven() -> Composed:
+def _tensor_parallel_of_seven() -> ComposedLog:
     tape = Tape(1010, "2025-04-18 07:30:05")
     tape.say(
         "INFO 04-18 07:30:05 [__init__.py:239] Automatically detected platform cuda.",
@@ -443,7 +443,7 @@ def _tensor_parallel_of_seven() -> Composed:
             site=_SITE,
         ),
     )
-    return Composed(
+    return ComposedLog(
         "tensor_parallel_of_seven",
         "config",
         1,
@@ -455,7 +455,7 @@ def _tensor_parallel_of_seven() -> Composed:
     )
 
 
-def _triton_without_headers() -> Composed:
+def _triton_without_headers() -> ComposedLog:
     tape = Tape(1011, "2025-07-29 22:04:33")
     engine = _Engine(tape, "0.10.0", 530)
     engine.start("Qwen/Qwen3-4B", shards=3)
@@ -470,7 +470,7 @@ def _triton_without_headers() -> Composed:
         """,
         "torch._inductor.exc.InductorError: CalledProcessError: Command '['/usr/bin/gcc', 'cuda_utils.c', '-O3', '-shared', '-fPIC', '-Wno-psabi', '-o', 'cuda_utils.cpython-312-x86_64-linux-gnu.so', '-lcuda', '-I/usr/include/python3.12']' returned non-zero exit status 1.\n\nSet TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). For even more developer context, set TORCH_LOGS=\"+dynamo\"",
     )
-    return Composed(
+    return ComposedLog(
         "triton_without_headers",
         "compile_error",
         1,
@@ -483,7 +483,7 @@ def _triton_without_headers() -> Composed:
     )
 
 
-def _gpu_lost_while_serving() -> Composed:
+def _gpu_lost_while_serving() -> ComposedLog:
     tape = Tape(1012, "2025-10-04 01:50:38")
     engine = _Engine(tape, "0.10.2", 1200)
     engine.start("openai/gpt-oss-120b", tensor=2, shards=15)
@@ -515,7 +515,7 @@ def _gpu_lost_while_serving() -> Composed:
             "NVRM: krcRcAndNotifyAllChannels_IMPL: RC all channels for critical error 79.",
         ),
     )
-    return Composed(
+    return ComposedLog(
         "gpu_lost_while_serving",
         "gpu_hardware",
         1,
@@ -527,7 +527,7 @@ def _gpu_lost_while_serving() -> Composed:
     )
 
 
-def _preempted_requests_but_done() -> Composed:
+def _preempted_requests_but_done() -> ComposedLog:
     tape = Tape(1013, "2025-06-15 11:11:11")
     engine = _Engine(tape, "0.9.1", 9)
     engine.start("mistralai/Mistral-Small-3.1-24B-Instruct-2503", tensor=2, shards=10)
@@ -563,7 +563,7 @@ def _preempted_requests_but_done() -> Composed:
         "[rank0]:[W615 12:02:40.117409021 ProcessGroupNCCL.cpp:1476] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())",
         "/usr/lib/python3.12/multiprocessing/resource_tracker.py:255: UserWarning: resource_tracker: There appear to be 1 leaked shared_memory objects to clean up at shutdown",
     )
-    return Composed(
+    return ComposedLog(
         "preempted_requests_but_done",
         "none",
         0,

@@ -1,6 +1,6 @@
-"""A program of the corpus and the header in which it says what it is.
+"""Programs of the corpus and their headers.
 
-The header is TOML in comments, as in PEP 723::
+A header is TOML in comments, as in PEP 723::
 
     # /// case
     # cause = "shape_mismatch"
@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from gpualert_common.errors import CorpusError
+from corpus.errors import CorpusError
 
 PROGRAMS = Path(__file__).parent
 _HEADER = re.compile(r"^# /// case\n((?:^#(?:| .*)\n)+?)^# ///$", re.MULTILINE)
@@ -26,13 +27,13 @@ _RUN_AS = {".py": "train.py", ".sh": "job.sh"}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One program: what it shows (``cause``, ``exit_code``) and how it is run.
+    """One program: its label (``cause``, ``exit_code``) and how to run it.
 
-    ``command`` has ``{program}`` for the program, which is run under a name that does not tell.
+    ``command`` has ``{program}`` for the program, which runs under a neutral name.
     ``environment`` names the virtual environment.  ``env`` adds variables.  ``stop`` sends a
-    signal from outside once the log holds a text: {"signal": "KILL", "when": "step 3"}; with
+    signal from outside when the log contains a text: {"signal": "KILL", "when": "step 3"}; with
     ``"pid": "leader"`` (the default) to the command, with "group" to its process group.
-    ``needs`` is what the machine must offer: "root", or a Debian package.
+    ``needs`` lists requirements: "root", or a Debian package.
     """
 
     origin: str
@@ -52,14 +53,14 @@ class Case:
 
     @property
     def run_as(self) -> str:
-        """The name under which the program is run: it must not give the answer away."""
+        """The name under which the program runs, which must not reveal the label."""
         return _RUN_AS[self.file.suffix]
 
 
-def cases(selected: list[str] | None = None) -> list[Case]:
-    """All programs, or those of the *selected* origins and ``origin/name``.
+def read_cases(selected: Sequence[str] = ()) -> list[Case]:
+    """Return all programs, or those of the *selected* origins and ``origin/name``.
 
-    Raises :class:`CorpusError` for a header that is wrong and for a name that is none.
+    Raises :class:`CorpusError` for a wrong header and for an unknown name.
     """
     found = [
         read_case(file)
@@ -77,7 +78,7 @@ def cases(selected: list[str] | None = None) -> list[Case]:
 
 
 def read_case(file: Path) -> Case:
-    """The case that *file* declares in its header.  Raises :class:`CorpusError`."""
+    """Return the case in the header of *file*.  Raises :class:`CorpusError`."""
     match = _HEADER.search(file.read_text(encoding="utf-8"))
     place = f"{file.parent.name}/{file.name}"
     if match is None:

@@ -1,12 +1,13 @@
 """Rules, matching and the first resolution: from a log and an exit status to a cause."""
 
 from gpualert_common.classify.check import check_rules, require_sound
+from gpualert_common.classify.compiled_rules import prepare
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.program import prepare
-from gpualert_common.classify.raised import Frame, Traceback
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
-from gpualert_common.classify.scan import CHUNK_BYTES, Reading, Scanner, scan_file
+from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, scan_file
+from gpualert_common.classify.traceback_model import Frame, Traceback
 from gpualert_common.rule_files import rules_directory
 
 __all__ = [

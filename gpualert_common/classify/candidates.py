@@ -20,15 +20,18 @@ from gpualert_common.causes import (
     SCHEDULED,
     SIGNALLED,
 )
-from gpualert_common.classify.exceptions import is_aftermath, is_bar, is_report
+from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.exception_names import is_aftermath, is_report
+from gpualert_common.classify.line_prefixes import normalise
 from gpualert_common.classify.lines import Place, canonical
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation, observed
-from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import latin1_regex, program_of
-from gpualert_common.classify.raised import Context, Link, Traceback
+from gpualert_common.classify.progress_marks import PROGRESS_MARK
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import PROGRESS, Reading
+from gpualert_common.classify.traceback_lines import is_progress_bar
+from gpualert_common.classify.traceback_model import Context, Link, Traceback
 from gpualert_common.model import Role
+from gpualert_common.regex import compile_bytes
 
 _LAST_WORD_LINES = 3
 """Lines that may stand behind the end of a run: a redrawn bar, a line flushed late."""
@@ -36,19 +39,19 @@ _LAST_WORD_LINES = 3
 _LAST_RESORT_LINES = 100
 _FAR_FROM_END = 40
 
-_RECORD: Final = latin1_regex(rb"\b(?:INFO|DEBUG|NOTICE)\b")
+_RECORD: Final = compile_bytes(rb"\b(?:INFO|DEBUG|NOTICE)\b")
 """What a program that goes on logs; what the runtime says while it goes down is a warning."""
 
-_LEAVING: Final = latin1_regex(
+_LEAVING: Final = compile_bytes(
     rb"(?i)\b(?:drain|stop|exit|terminat|abort|shut|leav|quit|interrupt)\w*|\bsaving\b"
 )
 """What a program does about a signal that ends it; others only make it rotate its log."""
-_COMPLETED: Final = latin1_regex(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
-_TRAINED: Final = latin1_regex(
+_COMPLETED: Final = compile_bytes(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
+_TRAINED: Final = compile_bytes(
     rb"(?i)\btraining (?:of \w+ )?(?:is |was |has )?(?:done|completed?|finished|over)\b"
     rb"|['\"]train_runtime['\"]"
 )
-_WRITTEN: Final = latin1_regex(
+_WRITTEN: Final = compile_bytes(
     rb"(?i)\bwrote \S+\.\w"
     rb"|\b(?:saved|wrote|written)\b.{0,80}(?:checkpoint|ckpt|model|state|\.pt)"
     rb"|(?:checkpoint|ckpt|\.pt\w?)\b.{0,60}\b(?:saved|written)\b|remounting filesystem read-only"
@@ -62,11 +65,11 @@ _NEAR_END_LINES = 300
 _NEARBY_LINES = 40
 """How far from an exception that ended a process such a line may have to do with it."""
 
-_FINITE_LOSS: Final = latin1_regex(
+_FINITE_LOSS: Final = compile_bytes(
     rb"(?i)\bloss(?:_[a-z]{1,9})?['\"]?\s{0,2}[:= ]\s{0,2}['\"]?-?"
     rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
 )
-_SUMMARY: Final = latin1_regex(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
+_SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
 _FINITE_LOSSES = 2
 """Told of steps behind the last bad value they show that it was passing."""
 
@@ -153,16 +156,18 @@ def is_afterwards(one: Candidate, reading: Reading) -> bool:
         return False
     before = reading.tail[: max(0, one.head.start.offset - reading.tail_offset)]
     done = list(_TRAINED.finditer(before))
-    return bool(done) and PROGRESS.search(before, done[-1].end()) is None
+    return bool(done) and PROGRESS_MARK.search(before, done[-1].end()) is None
 
 
 def _recovered(reading: Reading, offset: int) -> bool:
     """True when the loss was finite again behind *offset*, as far as the end shows."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
-    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS.search(line)]
+    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS_MARK.search(line)]
     lines = [line for line in lines if not _SUMMARY.search(line)]
     finite = (
-        line for line in lines if _FINITE_LOSS.search(line) and not is_bar(line.decode("latin1"))
+        line
+        for line in lines
+        if _FINITE_LOSS.search(line) and not is_progress_bar(line.decode("latin1"))
     )
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 
@@ -331,7 +336,7 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
     Also what counts only in exceptions elsewhere is taken here: of many a log only the middle of
     a message is left, or a program wrote it in its own way.
     """
-    program = program_of(rules)
+    program = compile_rules(rules)
     best: Candidate | None = None
     order = (math.inf, 0)
     for reading in readings:
@@ -347,7 +352,7 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
             if any(start <= at < end for start, end in quoted):
                 continue  # source code says what might be, not what was
             line = normalise(canonical(piece))
-            for pattern, match in program.in_exception(line.text):
+            for pattern, match in program.match_exception(line.text):
                 if pattern.role is Role.ROOT and (pattern.order, index) < order:
                     behind = reading.tail.count(b"\n", at - reading.tail_offset)
                     ended = reading.tail.endswith(b"\n")
@@ -375,7 +380,7 @@ def _cause_of(
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Ground.CONFIRMATION if confirmed else Ground.MESSAGE
     name = None if member.context is Context.CUT_OFF else member.name
-    cause = program_of(rules).cause_by_place(name, member.places, member.source)
+    cause = compile_rules(rules).find_cause_by_place(name, member.places, member.source)
     if cause is not None:
         return cause, Ground.PLACE
     for name in (member.type, member.name):

@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-import re2
-
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
-from gpualert_common.classify.program import compile_expression, compile_pattern
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, Words, load_rules
-from gpualert_common.classify.scan import Scanner
+from gpualert_common.classify.scanner import Scanner
 from gpualert_common.errors import RuleError
+from gpualert_common.regex import RegexError, compile_text
 
 _PREFIXES = ("", "[rank3]: ", "[default1]:", "(Worker pid=71, ip=10.0.0.2) ", "\x1b[31m")
 """Every sample must hit behind each of these as it does without."""
@@ -63,13 +61,13 @@ def require_sound(own: str | os.PathLike[str]) -> None:
 def _place_problems(rule: Rule) -> Iterator[RuleError]:
     for number, entry in enumerate(rule.raised_in):
         try:
-            compile_expression(entry.file)
-        except re2.error as error:
+            compile_text(entry.file)
+        except RegexError as error:
             key = f"raised_in[{number}].file"
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
         try:
-            compile_expression(entry.source or "")
-        except re2.error as error:
+            compile_text(entry.source or "")
+        except RegexError as error:
             key = f"raised_in[{number}].source"
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
@@ -77,8 +75,8 @@ def _place_problems(rule: Rule) -> Iterator[RuleError]:
 def _expression_problems(pattern: Pattern, rule: Rule) -> Iterator[RuleError]:
     for name, expression in (("re", pattern.re), ("raised_in", pattern.raised_in or "")):
         try:
-            compile_expression(expression)
-        except re2.error as error:
+            compile_text(expression)
+        except RegexError as error:
             key = f"patterns.{pattern.name}.{name}"
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
@@ -87,8 +85,8 @@ def _word_problems(rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
     known = GENERAL | set(DERIVED.get(rule.id, ())) | set(rule.found)
     for pattern in (one for other in rules if other.id == rule.id for one in other.patterns):
         try:
-            known |= set(compile_pattern(pattern).groupindex)
-        except re2.error:
+            known |= set(compile_text(pattern.re).groupindex)
+        except RegexError:
             continue  # told by _pattern_problems
     for number, words in enumerate((rule.words, *rule.cases)):
         key = f"verdict.cases[{number - 1}]" if number else "verdict"
@@ -139,7 +137,7 @@ def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[
 
 def _seen_in(sample: str, rules: RuleSet, pattern: Pattern) -> set[str]:
     if pattern.raised_in is not None:  # a sample has no frames
-        return {pattern.id} if compile_pattern(pattern).search(sample) else set()
+        return {pattern.id} if compile_text(pattern.re).search(sample) else set()
     scanner = Scanner(rules, "sample")
     scanner.feed(sample.encode() + b"\n", 0)
     return set(scanner.finish().counts)

@@ -6,8 +6,8 @@ import re
 
 from gpualert_common.causes import COMMUNICATION, SCHEDULED, SIGNALLED
 from gpualert_common.classify.candidates import Candidate, Tier
-from gpualert_common.classify.exceptions import is_report
-from gpualert_common.classify.raised import Context
+from gpualert_common.classify.exception_names import is_report
+from gpualert_common.classify.traceback_model import Context
 
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _RESTART_LINES = 8

@@ -1,12 +1,12 @@
-"""What a pattern saw, and where."""
+"""Matches of patterns, with their place in a log."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
 
+from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.lines import Place
-from gpualert_common.classify.prefixes import Line
 from gpualert_common.classify.rules import Pattern
 from gpualert_common.model import Role
 
@@ -15,7 +15,7 @@ EXCERPT_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A pattern seen on a line.  ``details`` are its named groups, ``excerpt`` the line, cut."""
+    """A match of a pattern.  ``details`` are its named groups, ``excerpt`` is the line, cut."""
 
     pattern: Pattern
     file: str
@@ -27,24 +27,26 @@ class Observation:
 
     @property
     def cause(self) -> str:
-        """The cause the pattern belongs to."""
+        """The cause that the pattern belongs to."""
         return self.pattern.cause
 
     @property
     def role(self) -> Role:
-        """What the pattern means by it."""
+        """The role of the pattern."""
         return self.pattern.role
 
 
-def observed(pattern: Pattern, match: Any, line: Line, file: str, place: Place) -> Observation:
-    """The observation of *pattern*, whose *match* was found in the text of *line*."""
+def observed(
+    pattern: Pattern, match: re.Match[str], line: PrefixedLine, file: str, place: Place
+) -> Observation:
+    """Return the observation of *pattern*, whose *match* is in the text of *line*."""
     details = {key: value for key, value in match.groupdict().items() if value}
-    excerpt = _excerpt(line.text, match.start(), match.end())
+    excerpt = _cut_around(line.text, match.start(), match.end())
     return Observation(pattern, file, place, excerpt, line.rank, line.stream, details)
 
 
-def _excerpt(text: str, start: int, end: int) -> str:
-    """At most :data:`EXCERPT_CHARS` of *text*, its start or, in a long line, around the match."""
+def _cut_around(text: str, start: int, end: int) -> str:
+    """Return at most :data:`EXCERPT_CHARS` of *text*: its start, or else around the match."""
     if len(text) <= EXCERPT_CHARS:
         return text
     if end <= EXCERPT_CHARS - 1:

@@ -34,13 +34,13 @@ from gpualert_common.classify.candidates import (
 )
 from gpualert_common.classify.consequences import gone_before, without_consequences
 from gpualert_common.classify.details import derive, typed
-from gpualert_common.classify.exceptions import is_report
+from gpualert_common.classify.exception_names import is_report
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.raised import Context, Traceback
 from gpualert_common.classify.resuming import resumes
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import Status, read_status, signal_name
+from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
 _SCHEDULED = {

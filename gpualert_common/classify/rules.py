@@ -2,7 +2,7 @@
 
 A rule says what a cause is (family, attribution, retry), in which words it is told, and by which
 patterns it is seen.  This module only reads and validates; matching is in
-:mod:`gpualert_common.classify.program`.
+:mod:`gpualert_common.classify.compiled_rules`.
 """
 
 from __future__ import annotations

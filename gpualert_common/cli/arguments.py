@@ -45,7 +45,6 @@ def build_parser() -> _Parser:
     _add_records(commands)
     _add_alerts(commands)
     _add_rules(commands)
-    _add_corpus(commands)
     _add_config(commands)
     _add_doctor(commands)
     for command in commands.choices.values():
@@ -280,44 +279,6 @@ def _add_rules(commands: _Commands[_Parser]) -> None:
     for action in (listing, show, check):
         _add_json(action)
     parser.set_defaults(action=_lazily("rules", "rules"))
-
-
-def _add_corpus(commands: _Commands[_Parser]) -> None:
-    parser = commands.add_parser("corpus", help="score the classifier on labelled logs")
-    actions = parser.add_subparsers(dest="corpus_action", metavar="ACTION", required=True)
-    evaluate = actions.add_parser(
-        "evaluate",
-        help="classify every log and compare with its label",
-        description="Classify every log of a corpus as `gpualert classify` would, and compare "
-        "what is named with the labels. Near-copies together count as one log.",
-    )
-    evaluate.add_argument(
-        "--split",
-        choices=("all", "dev", "test"),
-        default="all",
-        help="all origins, those that rules may be tuned to (dev), or the frozen ones (test)",
-    )
-    evaluate.add_argument(
-        "--robustness",
-        action="store_true",
-        help="each log again with prefixes, noise, cuts and cascades (takes minutes)",
-    )
-    evaluate.add_argument(
-        "--out",
-        metavar="DIR",
-        help="write results.json, confusion.svg and evaluation.html into this directory",
-    )
-    contact = actions.add_parser(
-        "first-contact",
-        help="classify logs of origins for the first time, and keep the score",
-        description="Classify the logs of origins that were never classified before, and add "
-        "the scores to first_contact.jsonl in the corpus. Of frozen origins only counts are told.",
-    )
-    contact.add_argument("origins", nargs="+", metavar="ORIGIN", help="a folder below logs/")
-    for action in (evaluate, contact):
-        action.add_argument("--corpus", default="corpus", metavar="DIR", help="default: ./corpus")
-        _add_json(action)
-    parser.set_defaults(action=_lazily("corpus", "corpus"))
 
 
 def _add_config(commands: _Commands[_Parser]) -> None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.diagnose import early
@@ -15,10 +14,11 @@ from gpualert_common.diagnose.evidence import Evidence, Observed, Printing
 from gpualert_common.diagnose.warned import Warned
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
+from gpualert_common.regex import compile_bytes
 from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S
 
-_ODD = latin1_regex(rb"(?i)\b(?:nan|inf|infinity)\b")
+_ODD = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word there is no loss that is not finite, and the training need not be read."""
 _READING_SHARE = 1 / 200
 """Of a core, for reading how the training goes on: its last 64 KiB are read again each time."""

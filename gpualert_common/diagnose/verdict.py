@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpualert_common.classify.log_reading import Reading
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.raised import Traceback
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
-from gpualert_common.classify.scan import Reading
 from gpualert_common.classify.status import signal_name
+from gpualert_common.classify.traceback_model import Traceback
 from gpualert_common.diagnose import families
 from gpualert_common.diagnose.evidence import Evidence, Observed
 from gpualert_common.diagnose.finding import Decision, decide

@@ -233,9 +233,9 @@ class RunHandle:
 
     def _telling(self, lines: bytes) -> list[int]:
         """Which of *lines* are shown whatever else is left out; the rules are read at need."""
-        from gpualert_common.classifier import telling_lines  # the child has long begun
+        from gpualert_common.classifier import find_notable_lines  # the child has long begun
 
-        return telling_lines(lines, self.record.spec.get("rules"))
+        return find_notable_lines(lines, self.record.spec.get("rules"))
 
     def wait(self, timeout_s: float | None = None) -> RunResult:
         """How the run ended; the result is this attempt's from now on, and nobody else's.

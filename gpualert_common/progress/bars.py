@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import latin1_regex
+from gpualert_common.classify.line_prefixes import normalise
 from gpualert_common.progress.pairs import count_of, number
+from gpualert_common.regex import compile_bytes
 
-_BAR = latin1_regex(
+_BAR = compile_bytes(
     rb"\| ([\d.]+)([kMG]?)/(?:([\d.]+)([kMG]?)|\?) "
     rb"\[([\d:]{4,12})<[\d:?]*(?:, *(?:([\d.]+)|\?)([a-zA-Z]+/[a-zA-Z]+))?([^\]]*)\]"
 )

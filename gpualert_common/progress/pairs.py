@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from gpualert_common.classify.program import latin1_regex
+from gpualert_common.regex import compile_bytes
 
 NUMBER: Final = (
     rb"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -19,7 +19,7 @@ _MOST_DIGITS = 300
 _MOST_BYTES = 4096
 """Of a line that is looked at: what people print of a step is shorter."""
 
-_PAIR = latin1_regex(
+_PAIR = compile_bytes(
     rb"(?:([A-Za-z][\w./@-]*(?:\([a-z]+\))?(?: [A-Za-z(][\w./@)-]*){0,4}?)"
     rb"['\"\])]*[ \t]*[:=#|]?[ \t]*['\"\[(]*[ \t]*)?(" + NUMBER + rb")"
     rb"([ \t]*(?:/|of)[ \t]*\d[\d,]*"

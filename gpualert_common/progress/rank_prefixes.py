@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from gpualert_common.classify.line_prefixes import normalise
 from gpualert_common.classify.lines import Place, Region, canonical
-from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import latin1_regex
+from gpualert_common.regex import compile_bytes
 
 _LEAST_PREFIX = len(b"[rank0]:")
-_RANK_WITHIN = latin1_regex(rb"\[(?:rank|default)\d{1,6}\]:")
-_NO_HOST = latin1_regex(rb"^ *(?i:step|epoch|iter|iteration|batch|update)\d+: ")
+_RANK_WITHIN = compile_bytes(rb"\[(?:rank|default)\d{1,6}\]:")
+_NO_HOST = compile_bytes(rb"^ *(?i:step|epoch|iter|iteration|batch|update)\d+: ")
 """What a launcher's prefix with a host's name looks like, and is none."""
 
 _HEAD_BYTES = 200

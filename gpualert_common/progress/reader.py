@@ -19,15 +19,15 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
+from gpualert_common.classify.line_prefixes import normalise
 from gpualert_common.classify.lines import LINE_CAP, Place, Region
-from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.bars import bar_in
 from gpualert_common.progress.formats._interface import ProgressLine, parsers
 from gpualert_common.progress.model import Progress
 from gpualert_common.progress.rank_prefixes import RankPrefixes, by_rank, said
 from gpualert_common.progress.stream import Interests, Stream
 from gpualert_common.progress.summary import conclude
+from gpualert_common.regex import compile_bytes
 
 DENSE_LINES = 2_000
 """Of a kind of line, read before a log counts as a flood of it; they cost 0.2 s of a core."""
@@ -208,7 +208,7 @@ def _finder(kinds: frozenset[_Kind]) -> Any:
         _Kind.STEP: [hint.steps for hint in hints if hint.steps],
     }
     groups = (b"|".join(words[kind]) if kind in kinds else _NOTHING for kind in _Kind)
-    return latin1_regex(b"(?m)" + b"|".join(b"(%s)" % group for group in groups))
+    return compile_bytes(b"(?m)" + b"|".join(b"(%s)" % group for group in groups))
 
 
 def _last_lines(text: bytes, count: int) -> int:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import re2
-
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -22,6 +19,7 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import Checkpoint, Marker, Point, TrainingEnd
 from gpualert_common.progress.track import Track
+from gpualert_common.regex import RegexSet, compile_bytes
 
 GENERIC = "generic"
 _FEW = 3
@@ -29,7 +27,7 @@ _SETTLED = 100
 """Points after which a framework is recognised for good; its lines are no longer guessed at."""
 _MOST_SHAPES = 6
 _OPPONENT = rb"(?:d|g|disc|gen|discriminator|generator|gan|adv|critic|actor|policy)"
-_CONTESTED = latin1_regex(
+_CONTESTED = compile_bytes(
     rb"(?i)(?:^|[^a-z])(?:" + _OPPONENT + rb"|pg|vf|value|td|q)[_ /.-]loss(?:es)?\b"
     rb"|(?:^|[^a-z])loss(?:es)?[_ /.-]" + _OPPONENT + rb"(?:_|\b)"
     rb"|(?:^|[^a-z/])(?:(?:mean|avg|total|ep|episode|critic)[_ /])?(?:rewards?|returns?|rew)"
@@ -49,28 +47,22 @@ class Interests:
     def __init__(self) -> None:
         self.names = tuple(parsers())
         self._of_bars = {i for i, name in enumerate(self.names) if parsers()[name].hints.bars}
-        self._set = re2.Set.SearchSet(_bytes_options())
-        self._owners: list[int] = []
-        for index, name in enumerate(self.names):
-            hints = parsers()[name].hints
-            for hint in filter(None, (hints.steps, hints.rare)):
-                self._set.Add(hint)
-                self._owners.append(index)
-        self._set.Compile()
+        hints = [
+            (hint, index)
+            for index, name in enumerate(self.names)
+            for hint in (parsers()[name].hints.steps, parsers()[name].hints.rare)
+            if hint
+        ]
+        self._set = RegexSet(hint for hint, _ in hints)
+        self._owners = [index for _, index in hints]
 
     def of(self, line: ProgressLine) -> Iterable[int]:
         """Indices of the formats that want to see *line*, ascending."""
-        found = {self._owners[hint] for hint in self._set.Match(line.text) or ()}
+        hints = self._set.search(line.text)
+        if hints is None:
+            return range(len(self.names))
+        found = {self._owners[hint] for hint in hints}
         return sorted(found | self._of_bars if line.bar else found)
-
-
-def _bytes_options() -> Any:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.never_nl = True
-    options.max_mem = 32 << 20  # an automaton that outgrows it would see nothing
-    options.log_errors = False
-    return options
 
 
 class Stream:

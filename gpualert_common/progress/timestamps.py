@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.model import Point, Progress
+from gpualert_common.regex import compile_bytes
 
-_STAMP = latin1_regex(
+_STAMP = compile_bytes(
     rb"(20\d\d)[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
     rb" ?(?:(Z|UTC)|([+-]\d\d):?(\d\d)\b)?"
 )

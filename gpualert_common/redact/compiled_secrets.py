@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import re2
+from typing import NamedTuple
 
 from gpualert_common.errors import RuleError
 from gpualert_common.redact.secret_kinds import KNOWN, SecretKind, SecretPattern, load_secrets
+from gpualert_common.regex import RegexError, RegexSet, compile_bytes, escape, group_numbers
 
-_SET_MEMORY_BYTES = 64 << 20
 _GROUP = "secret"
 _MASK_START = b"[redacted "
 
@@ -29,33 +27,21 @@ class SecretSpan(NamedTuple):
     kind: str
 
 
-def _options() -> Any:
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = _SET_MEMORY_BYTES
-    options.log_errors = False
-    return options
-
-
-_BYTES: Final = _options()
-
-
-def bytes_regex(expression: bytes) -> Any:
-    """*expression* compiled for bytes of any encoding.  Raises ``re2.error``."""
-    return re2.compile(expression, _BYTES)
-
-
 class Finder:
-    """One pattern, compiled.  Raises ``re2.error``."""
+    """One pattern, compiled.  Raises :data:`RegexError`."""
 
     def __init__(self, pattern: SecretPattern, kind: str, order: int) -> None:
         self.kind = kind
         self.order = order
-        self.probes = [b"(?i:%s)" % re2.escape(text.encode()) for text in pattern.literals]
-        self._regex = bytes_regex(pattern.re.encode())
-        self._unless = None if pattern.unless is None else bytes_regex(pattern.unless.encode())
-        names = self._regex.groupindex
-        self._groups = [names[name] for name in names if name.startswith(_GROUP.encode())] or [0]
+        self.probes = [b"(?i:%s)" % escape(text.encode()) for text in pattern.literals]
+        self._regex = compile_bytes(pattern.re.encode(), spans_lines=True)
+        self._unless = (
+            None
+            if pattern.unless is None
+            else compile_bytes(pattern.unless.encode(), spans_lines=True)
+        )
+        names = group_numbers(self._regex)
+        self._groups = [names[name] for name in names if name.startswith(_GROUP)] or [0]
         self.probes = self.probes or [pattern.re.encode()]
 
     def spans(self, text: bytes) -> Iterator[SecretSpan]:
@@ -86,17 +72,10 @@ class CompiledSecrets:
             except RuleError as error:
                 self.broken.append(error)
         # Only our own kinds: a mask that anyone can make up would hide what stands in it.
-        self._mask = bytes_regex(rb"\[redacted (?:%s)\]" % b"|".join(names))
-        self._set = re2.Set.SearchSet(_BYTES)
-        self._owners = []
-        for finder in self._finders:
-            for probe in finder.probes:
-                self._set.Add(probe)
-                self._owners.append(finder)
-        # RE2 answers "nothing" also when it ran out of memory.  The end of the text matches
-        # always, so an answer without it is no answer.
-        self._canary = self._set.Add(rb"\z")
-        self._set.Compile()
+        self._mask = compile_bytes(rb"\[redacted (?:%s)\]" % b"|".join(names), spans_lines=True)
+        probes = [(probe, finder) for finder in self._finders for probe in finder.probes]
+        self._set = RegexSet((probe for probe, _ in probes), spans_lines=True)
+        self._owners = [finder for _, finder in probes]
 
     def spans(self, text: bytes) -> Iterator[SecretSpan]:
         """Every secret in *text*, pattern by pattern; they may overlap."""
@@ -110,17 +89,17 @@ class CompiledSecrets:
         return [match.span() for match in self._mask.finditer(text)]
 
     def _finders_for(self, text: bytes) -> list[Finder]:
-        found = self._set.Match(text)
-        if not found or self._canary not in found:
+        found = self._set.search(text)
+        if found is None:
             return self._finders
-        wanted = {id(self._owners[index]) for index in found if index != self._canary}
+        wanted = {id(self._owners[index]) for index in found}
         return [finder for finder in self._finders if id(finder) in wanted]
 
 
 def _finder(pattern: SecretPattern, kind: SecretKind, order: int) -> Finder:
     try:
         return Finder(pattern, kind.id, order)
-    except re2.error as error:
+    except RegexError as error:
         problem = f"not an RE2 expression: {error}"
         raise RuleError(kind.file, f"patterns.{pattern.name}", problem) from error
 

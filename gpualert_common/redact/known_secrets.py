@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 from urllib.parse import quote, quote_plus
 
-import re2
-
-from gpualert_common.redact.compiled_secrets import bytes_regex
+from gpualert_common.regex import compile_bytes, escape
 
 SHORTEST = 6
 """Characters; a shorter secret would mask innocent text all over."""
 
 
-def known_regex(secrets: Iterable[str]) -> Any:
-    """An expression for every form of *secrets* that are long enough; None when there is none."""
+def known_regex(secrets: Iterable[str]) -> re.Pattern[bytes] | None:
+    """Return an expression for every form of *secrets*; None when all are too short."""
     forms = {form for secret in secrets for form in _forms(secret.strip()) if len(form) >= SHORTEST}
     if not forms:
         return None
     # The longest first: of two forms that begin alike the whole one is masked.
     ordered = sorted(forms, key=lambda form: (-len(form), form))
-    return bytes_regex(b"|".join(re2.escape(form) for form in ordered))
+    return compile_bytes(b"|".join(map(escape, ordered)), spans_lines=True)
 
 
 def _forms(secret: str) -> Iterator[bytes]:

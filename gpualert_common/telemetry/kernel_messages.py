@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import re2
-
-from gpualert_common.telemetry.kernel_pattern import ALL, TEXT_CHARS, KernelMessage, typed
+from gpualert_common.regex import compile_text
+from gpualert_common.telemetry.kernel_pattern import TEXT_CHARS, KernelMessage, typed
 from gpualert_common.telemetry.kernel_patterns import FALLEN_OFF_THE_BUS, FORMS, PCI
 
 _LIMITS = {
@@ -19,36 +18,39 @@ _LIMITS = {
     "CPUSET": "cpuset",
     "MEMORY_POLICY": "mempolicy",
 }
-_NVLINK = re2.compile(
+_NVLINK = compile_text(
     r"^(?P<unit>[A-Z0-9_]+) (?P<severity>Fatal|Non-?fatal) XC\d+ i(?P<injected>\d+) "
     r"Link (?P<link>\d+) \((?P<intr_info>0x[0-9a-fA-F]{1,8}) (?P<error_status>0x[0-9a-fA-F]{1,8})"
 )
 """NVLink 5, Xid 144 to 150: the sub-code is bits 20 to 25 of the first word."""
 
-_LOST_GPU = re2.compile(rf"^NVRM: The NVIDIA GPU {PCI}\s*$")
+_LOST_GPU = compile_text(rf"^NVRM: The NVIDIA GPU {PCI}\s*$")
 _LOST_GPU_END = "fallen off the bus and is not responding"
 
-_OOM = re2.compile(
+_OOM = compile_text(
     r"^oom-kill:constraint=CONSTRAINT_(?P<constraint>[A-Z_]+),.*?"
     r"(?:,oom_memcg=(?P<oom_memcg>.*?))?(?:,global_oom)?,task_memcg=(?P<task_memcg>.*)"
     r",task=(?P<process>.*),pid=(?P<pid>\d+),uid=(?P<uid>\d+)$",
-    ALL,
+    is_dot_all=True,
 )
-_KILLED = re2.compile(
+_KILLED = compile_text(
     r"^(?:(?P<memcg>Memory cgroup out of memory)[^:]*: |(?P<host>Out of memory)[^:]*: )?"
     r"Killed process (?P<pid>\d+) \((?P<process>.*)\),? .*?anon-rss:(?P<anon>\d+)kB, "
     r"file-rss:(?P<file>\d+)kB(?:, shmem-rss:(?P<shmem>\d+)kB)?",
-    ALL,
+    is_dot_all=True,
 )
-_SCORED = re2.compile(
-    r"^(?:(?P<memcg>Memory cgroup o)|O)ut of memory: Kill process \d+ \(.*\) score ", ALL
+_SCORED = compile_text(
+    r"^(?:(?P<memcg>Memory cgroup o)|O)ut of memory: Kill process \d+ \(.*\) score ",
+    is_dot_all=True,
 )
 """Kernels before 4.20 say so before they choose among the children of the process."""
-_TASK_IN = re2.compile(
-    r"^Task in (?P<task_memcg>.*) killed as a result of limit of (?P<oom_memcg>.*)$", ALL
+_TASK_IN = compile_text(
+    r"^Task in (?P<task_memcg>.*) killed as a result of limit of (?P<oom_memcg>.*)$",
+    is_dot_all=True,
 )
-_GROUP_KILL = re2.compile(
-    r"^Tasks in (?P<oom_memcg>.*) are going to be killed due to memory\.oom\.group set", ALL
+_GROUP_KILL = compile_text(
+    r"^Tasks in (?P<oom_memcg>.*) are going to be killed due to memory\.oom\.group set",
+    is_dot_all=True,
 )
 
 

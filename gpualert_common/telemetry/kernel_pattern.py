@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import re2
+from gpualert_common.regex import compile_text
 
 TEXT_CHARS = 500
 
 _NUMBERS = frozenset(
     ("count", "cpu", "injected", "limit", "link", "pid", "seconds", "sector", "sxid", "uid", "xid")
 )
-
-ALL: Any = re2.Options()
-ALL.dot_nl = True  # a name may hold a line end, and that ends nothing here
-ALL.log_errors = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,7 @@ class KernelPattern:
     ) -> None:
         self.what = what
         self.literal = literal
-        self._regex = re2.compile(expression, ALL)
+        self._regex = compile_text(expression, is_dot_all=True)  # a name may hold a line end
         self._about = about
         self._fixed = fixed
 

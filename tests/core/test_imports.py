@@ -17,7 +17,7 @@ CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"codec", "command_options", "toml_table"}),
+    frozenset({"codec", "command_options", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "config", "record", "redact"}),
@@ -26,7 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
     frozenset({"run_evidence"}),
     frozenset({"classifier", "notify"}),
-    frozenset({"api", "corpus", "external_run", "recover"}),
+    frozenset({"api", "external_run", "recover"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
@@ -126,9 +126,9 @@ def test_rules_are_ready_once_a_run_lasts(seconds: str, made: int, tmp_path: Pat
     """What prints nothing for a while finds the rules made; what ends at once never pays."""
     probe = (
         "from gpualert_common import run\n"
-        "from gpualert_common.classify.program import program_of\n"
+        "from gpualert_common.classify.compiled_rules import compile_rules\n"
         f"run(['sleep', '{seconds}'], state_dir={str(tmp_path)!r}, notify='none')\n"
-        "print(program_of.cache_info().currsize)"
+        "print(compile_rules.cache_info().currsize)"
     )
     command = [sys.executable, "-c", probe]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

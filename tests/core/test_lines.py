@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualert_common.classify.line_prefixes import normalise
 from gpualert_common.classify.lines import LINE_CAP, Region, canonical
-from gpualert_common.classify.prefixes import normalise
 
 _PREFIXED = [
     ("[rank0]: KeyError: 'x'", 0, "KeyError: 'x'"),

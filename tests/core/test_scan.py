@@ -12,22 +12,21 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from gpualert_common.classify import Scanner, load_rules, scan_file
-from gpualert_common.classify.lines import LINE_CAP, canonical
-from gpualert_common.classify.observations import EXCERPT_CHARS
-from gpualert_common.classify.prefixes import normalise
-from gpualert_common.classify.program import (
-    Probe,
-    Program,
-    Sieve,
-    compile_pattern,
-    program_of,
+from gpualert_common.classify.compiled_rules import (
+    CompiledRules,
+    compile_rules,
 )
+from gpualert_common.classify.line_prefixes import normalise
+from gpualert_common.classify.lines import LINE_CAP, canonical
+from gpualert_common.classify.log_reading import COUNT_LIMIT, Reading
+from gpualert_common.classify.observations import EXCERPT_CHARS
+from gpualert_common.classify.probes import Probe, ProbeFilter
 from gpualert_common.classify.rules import Scope
-from gpualert_common.classify.scan import TAIL_BYTES, Reading
-from gpualert_common.classify.tracebacks import MANY
+from gpualert_common.classify.scanner import TAIL_BYTES
+from gpualert_common.regex import compile_text
 
 RULES = load_rules(samples=True)
-COMPILED = [(one, compile_pattern(one)) for one in RULES.patterns]
+COMPILED = [(one, compile_text(one.re)) for one in RULES.patterns]
 SAMPLES = [
     sample
     for rule in RULES
@@ -109,33 +108,33 @@ def test_automaton_agrees_with_each_pattern(log: bytes) -> None:
 
 def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the automaton gives no answer the patterns are searched one by one."""
-    program = Program(RULES)
+    program = CompiledRules(RULES)
 
     class Exhausted:
         def Match(self, text: bytes, potential: bool) -> None:  # noqa: N802 - RE2's
             return None
 
-    for sieve in (program.of_lines, program.of_exceptions):
-        for each in sieve._filters:
-            monkeypatch.setattr(each, "_filter", Exhausted())
+    for sieve in (program.line_probes, program.exception_probes):
+        for part in sieve._parts:
+            monkeypatch.setattr(part._filter, "_filter", Exhausted())
     text = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
-    def seen(by: Program) -> set[str]:
-        probes = [*by.of_lines.may_occur(text), *by.of_exceptions.may_occur(text)]
+    def seen(by: CompiledRules) -> set[str]:
+        probes = [*by.line_probes.select(text), *by.exception_probes.select(text)]
         patterns = [entry for probe in probes for entry in probe.patterns]
-        return {one.id for one in patterns if compile_pattern(one).search(text.decode())}
+        return {one.id for one in patterns if compile_text(one.re).search(text.decode())}
 
     assert "cuda_oom/torch" in seen(program)
-    assert seen(program) == seen(program_of(RULES))
+    assert seen(program) == seen(compile_rules(RULES))
 
 
 def test_more_patterns_than_one_filter_takes() -> None:
     """Each of very many probes is found, and only those that may occur are named."""
     texts = [f"{'abcdefghij'[number % 10] * 12} {number:05}".encode() for number in range(9000)]
-    sieve = Sieve([Probe(text, text) for text in texts])
+    sieve = ProbeFilter([Probe(text, text) for text in texts])
     for text in (texts[0], texts[4500], texts[-1]):
-        assert [probe.literal for probe in sieve.may_occur(b"step 1\n" + text)] == [text]
-    assert sieve.may_occur(b"step 1\n") == []
+        assert [probe.literal for probe in sieve.select(b"step 1\n" + text)] == [text]
+    assert sieve.select(b"step 1\n") == []
 
 
 def test_places(tmp_path: Path) -> None:
@@ -171,21 +170,21 @@ def test_bytes_fed_twice_count_once() -> None:
 
 def test_first_and_last_of_many() -> None:
     """Of a pattern seen very often the first and the very last are kept, and that it was often."""
-    lines = [b"train_loss: nan, number %d\n" % number for number in range(MANY * 3)]
+    lines = [b"train_loss: nan, number %d\n" % number for number in range(COUNT_LIMIT * 3)]
     log = b"".join(lines)
     reading = read(log, [5000, 70000])
-    assert reading.counts == {"nan_loss/logged_loss": MANY}
+    assert reading.counts == {"nan_loss/logged_loss": COUNT_LIMIT}
     numbers = [one.place.line for one in reading.observations]
-    assert numbers == [1, 2, 3, 4, *range(MANY * 3 - 3, MANY * 3 + 1)]
+    assert numbers == [1, 2, 3, 4, *range(COUNT_LIMIT * 3 - 3, COUNT_LIMIT * 3 + 1)]
     assert reading == read(log, [])
 
 
 def test_tracebacks_beyond_counting() -> None:
     """The last traceback is found behind however many others."""
     one = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: %d\n'
-    reading = read(b"".join(one % number for number in range(MANY + 500)), [777, 99999])
-    assert reading.traceback_count == MANY
-    assert reading.tracebacks[-1].message == str(MANY + 499)
+    reading = read(b"".join(one % number for number in range(COUNT_LIMIT + 500)), [777, 99999])
+    assert reading.traceback_count == COUNT_LIMIT
+    assert reading.tracebacks[-1].message == str(COUNT_LIMIT + 499)
 
 
 def test_memory_stays_flat_without_line_ends() -> None:
@@ -199,7 +198,7 @@ def test_memory_stays_flat_without_line_ends() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 12 << 20
-    assert scanner.finish().counts["segfault/faulthandler"] == MANY
+    assert scanner.finish().counts["segfault/faulthandler"] == COUNT_LIMIT
 
 
 def test_excerpts_are_bounded() -> None:

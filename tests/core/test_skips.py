@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,9 @@ def pytest_in(
     (directory / "conftest.py").write_text(CONFTEST.read_text())
     (directory / "test_it.py").write_text(f"import pytest\n{body}\n")
     (directory / "pytest.ini").write_text("[pytest]\n")
+    bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [*before, sys.executable, "-m", "pytest", *options]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    return subprocess.run(command, cwd=directory, env=bare, capture_output=True, text=True)
 
 
 def test_skip_in_a_test_fails(tmp_path: Path) -> None:

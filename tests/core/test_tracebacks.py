@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 from gpualert_common.classify import Scanner, Traceback, load_rules
-from gpualert_common.classify.raised import Context, Link
+from gpualert_common.classify.traceback_model import Context, Link
 
 RULES = load_rules()
 

@@ -1,32 +1,32 @@
-"""The committed corpus, read and judged once, and small ones made for a test."""
+"""The committed corpus, read and classified once, and small ones made for a test."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gpualert_common.corpus.entries import Entry, Provenance, entry_of, log_path, write_origin
-from gpualert_common.corpus.evaluate import Sample, read_samples, results_of
-from gpualert_common.corpus.first_contact import contacted, read_contacts
-
-CORPUS = Path(__file__).parents[2] / "corpus"
+from corpus.entries import CORPUS, CorpusEntry, Provenance, log_path, write_origin
+from corpus.evaluation.evaluation import evaluate
+from corpus.evaluation.first_contact import contacted_ids, read_contacts
+from corpus.evaluation.labelled_logs import LabelledLog, read_labelled_logs
+from corpus.evaluation.results import EvaluationResults
+from gpualert_common.diagnose.paper import class_of_cause
 
 MakeCorpus = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def samples() -> list[Sample]:
+def logs() -> list[LabelledLog]:
     """Every committed log with its entry and its group of near-copies."""
-    return read_samples(CORPUS)
+    return read_labelled_logs(CORPUS)
 
 
 @pytest.fixture(scope="session")
-def results(samples: list[Sample]) -> dict[str, Any]:
+def results(logs: list[LabelledLog]) -> EvaluationResults:
     """The evaluation of the committed corpus by the rules of this tree."""
-    return results_of(samples, contacted(read_contacts(CORPUS)))
+    return evaluate(logs, contacted_ids(read_contacts(CORPUS)))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def make_corpus(tmp_path: Path) -> MakeCorpus:
     return make
 
 
-def small_entry(origin: str, name: str, cause: str, exit_code: int | None = 1) -> Entry:
-    """An entry with nothing but what it must have."""
-    fields = {"name": name, "cause": cause, "exit_code": exit_code}
-    return entry_of(origin, {**fields, "provenance": Provenance.COMPOSED, "source": "x.py"})
+def small_entry(origin: str, name: str, cause: str, exit_code: int | None = 1) -> CorpusEntry:
+    """An entry with only the required fields."""
+    label = class_of_cause(cause)
+    return CorpusEntry(origin, name, cause, label, exit_code, Provenance.COMPOSED, "x.py")

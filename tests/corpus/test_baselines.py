@@ -1,23 +1,30 @@
-"""The paper's baselines name what simple means can."""
+"""The baselines of the paper."""
 
 from __future__ import annotations
 
 import pytest
 
-from gpualert_common.corpus.baselines import KEYWORDS, by_exit_code, keywords, last_exception
+from corpus.evaluation.baselines import (
+    KEYWORDS,
+    classify_by_exit_code,
+    classify_by_keywords,
+    classify_by_last_exception,
+)
 from gpualert_common.diagnose.paper import CLASSES
 
 
 def test_each_class_has_keywords() -> None:
-    """The lists cover the paper's classes and nothing else, in small letters."""
+    """The lists cover exactly the classes of the paper, in lower case."""
     assert set(KEYWORDS) == CLASSES
     assert all(word == word.lower() for words in KEYWORDS.values() for word in words)
 
 
 def test_keywords_count_without_order() -> None:
-    """Two words of one class beat one of another, wherever they stand; none is None."""
-    assert keywords(b"x ZeroDivisionError\nIn segfault: division by zero", 1) == "div_zero"
-    assert keywords(b"all is well", 1) is None
+    """Two words of one class beat one of another at any place; without a word it is None."""
+    assert (
+        classify_by_keywords(b"x ZeroDivisionError\nIn segfault: division by zero", 1) == "div_zero"
+    )
+    assert classify_by_keywords(b"all is well", 1) is None
 
 
 @pytest.mark.parametrize(
@@ -32,8 +39,8 @@ def test_keywords_count_without_order() -> None:
     ],
 )
 def test_last_exception(log: str, expected: str | None) -> None:
-    """The last line that reads like an exception decides, its message before its type."""
-    assert last_exception(log.encode(), 1) == expected
+    """The last line that looks like an exception decides, its message before its type."""
+    assert classify_by_last_exception(log.encode(), 1) == expected
 
 
 @pytest.mark.parametrize(
@@ -42,5 +49,5 @@ def test_last_exception(log: str, expected: str | None) -> None:
      (-11, "segfault"), (126, "permission"), (7, None)],
 )  # fmt: skip
 def test_exit_code(code: int | None, expected: str | None) -> None:
-    """Conventions of shells and of Python."""
-    assert by_exit_code(b"", code) == expected
+    """An exit code means a class by the conventions of shells and of Python."""
+    assert classify_by_exit_code(b"", code) == expected

@@ -1,8 +1,8 @@
-"""Which logs are copies of each other."""
+"""Groups of near-copies."""
 
 from __future__ import annotations
 
-from gpualert_common.corpus.similarity import groups_of
+from corpus.evaluation.similarity import group_near_copies
 
 SHAPES = b"""\
 step 1 loss 2.31
@@ -30,26 +30,26 @@ RuntimeError: Sizes of tensors must match except in dimension 1. Expected size 4
 
 
 def test_other_numbers_and_paths_are_a_copy() -> None:
-    """The same failure with other sizes, lines and paths is no second log."""
-    assert groups_of([SHAPES, OTHER_SIZES], ["shape_mismatch"] * 2) == [0, 0]
+    """The same failure with other sizes, lines and paths is a near-copy."""
+    assert group_near_copies([SHAPES, OTHER_SIZES], ["shape_mismatch"] * 2) == [0, 0]
 
 
 def test_another_way_to_the_same_cause_is_no_copy() -> None:
-    """Another error, of the same cause, counts for itself."""
-    assert groups_of([SHAPES, OTHER_WAY], ["shape_mismatch"] * 2) == [0, 1]
+    """Another error of the same cause is in a group of its own."""
+    assert group_near_copies([SHAPES, OTHER_WAY], ["shape_mismatch"] * 2) == [0, 1]
 
 
 def test_other_causes_are_never_copies() -> None:
-    """The same text under two labels is two logs: what tells them apart lies elsewhere."""
-    assert groups_of([b"Killed\n", b"Killed\n"], ["oom_killer", "killed_unknown"]) == [0, 1]
+    """The same text with two labels is two logs: their exit codes may differ."""
+    assert group_near_copies([b"Killed\n", b"Killed\n"], ["oom_killer", "killed_unknown"]) == [0, 1]
 
 
 def test_copies_of_copies_are_one_group() -> None:
-    """Groups are closed: whoever is a copy of a member is a member."""
+    """A copy of a member of a group is a member."""
     logs = [b"a b c d e f g h i j k l\n" * (n > 0) + OTHER_SIZES for n in range(3)]
-    assert len(set(groups_of([SHAPES, *logs], ["shape_mismatch"] * 4))) == 1
+    assert len(set(group_near_copies([SHAPES, *logs], ["shape_mismatch"] * 4))) == 1
 
 
 def test_empty_logs_are_copies() -> None:
-    """Two logs without a word are one."""
-    assert groups_of([b"", b"\n \n"], ["runtime_error"] * 2) == [0, 0]
+    """Two logs without a word are near-copies."""
+    assert group_near_copies([b"", b"\n \n"], ["runtime_error"] * 2) == [0, 0]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpualert_common.classifier import telling_lines
+from gpualert_common.classifier import find_notable_lines
 from gpualert_common.guardian import Attempt, RunHandle, log_view
 from gpualert_common.guardian.log_view import LAST_LINES, MOST_LINE_BYTES, LogView
 from gpualert_common.spec import RunSpec
@@ -126,7 +126,7 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
     lines[20_000] = b"RuntimeError: CUDA error: an illegal memory access was encountered"
     lines[20_001] = b"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
     with viewing(log) as found:
-        found._telling = lambda text: telling_lines(text, None)
+        found._telling = lambda text: find_notable_lines(text, None)
         append(log, b"\n".join(lines) + b"\n")
         seen = found.look() + found.look(last=True)
     shown, left_out, _bytes = told_of(seen)
@@ -139,7 +139,7 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
 def test_telling_lines_are_bounded(log: Path) -> None:
     """A program that warns in every step is cut like any other."""
     with viewing(log) as found:
-        found._telling = lambda text: telling_lines(text, None)
+        found._telling = lambda text: find_notable_lines(text, None)
         append(log, b"WARNING: again\n" * 20_000)
         seen = found.look() + found.look(last=True)
     shown, left_out, _bytes = told_of(seen)

@@ -8,8 +8,8 @@ import pytest
 
 from gpualert_common.causes import CAUSES
 from gpualert_common.classify import Rule, check_rules, load_rules, resolve, scan_file
+from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.details import parse_size
-from gpualert_common.classify.program import program_of
 from gpualert_common.diagnose.paper import CLASSES, paper_class
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts
@@ -66,8 +66,8 @@ def test_the_papers_causes_are_all_there() -> None:
 
 def test_patterns_are_all_in_the_automaton() -> None:
     """No pattern is left out when the rules are made ready."""
-    program = program_of(RULES)
-    probes = [*program.of_lines.probes, *program.of_exceptions.probes]
+    compiled = compile_rules(RULES)
+    probes = [*compiled.line_probes.probes, *compiled.exception_probes.probes]
     names = {pattern.id for probe in probes for pattern in probe.patterns}
     assert names == {pattern.id for pattern in RULES.patterns}
 

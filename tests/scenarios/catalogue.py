@@ -77,16 +77,19 @@ def by_family() -> Iterator[tuple[str, list[Case], list[Case]]]:
         yield family, [case for case in of_it if not case.is_near_miss], missed
 
 
+_rules = cache(load_rules)
+
+
 @cache
 def family_of(cause: str) -> str | None:
     """The family that the rule of a cause names."""
-    return load_rules().by_cause[cause].family
+    return _rules().by_cause[cause].family
 
 
 @cache
 def side_of(cause: str) -> str:
     """Whose fault a cause is: "job", "infrastructure" and so on."""
-    return load_rules().by_cause[cause].attribution.value
+    return _rules().by_cause[cause].attribution.value
 
 
 def is_crossed(true: str, told: str) -> bool:

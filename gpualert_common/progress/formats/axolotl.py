@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -17,8 +16,9 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
 )
 from gpualert_common.progress.model import Start, TrainingEndKind
+from gpualert_common.regex import compile_bytes
 
-_RESUMES = latin1_regex(
+_RESUMES = compile_bytes(
     rb"Using Auto-resume functionality to start with checkpoint at \S*?(?:-(\d{1,12}))?$"
 )
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -22,16 +21,17 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.regex import compile_bytes
 
-_STEP = latin1_regex(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^,\]]*)")
-_SPEED = latin1_regex(rb"RunningAvgSamplesPerSec=[^,]*, CurrSamplesPerSec=([\d.e+-]+)")
-_PIPELINE = latin1_regex(
+_STEP = compile_bytes(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^,\]]*)")
+_SPEED = compile_bytes(rb"RunningAvgSamplesPerSec=[^,]*, CurrSamplesPerSec=([\d.e+-]+)")
+_PIPELINE = compile_bytes(
     rb"^steps: (\d{1,12}) loss: (" + NUMBER + rb") iter time \(s\): ([\d.]+) samples/sec: ([\d.]+)"
 )
-_SAVED = latin1_regex(
+_SAVED = compile_bytes(
     rb"(?:Saving model checkpoint: |\[Torch\] Saved )(\S*?global_step(\d{1,12})\S*?)\.?$"
 )
-_LOADED = latin1_regex(
+_LOADED = compile_bytes(
     rb"\[Torch\] (?:End Load|Loaded) checkpoint from (\S*?global_step(\d{1,12})\S*?)\.*$"
 )
 _OVERFLOW = (b"OVERFLOW! ", b"Grad overflow on iteration")

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     Hints,
@@ -27,6 +26,7 @@ from gpualert_common.progress.formats._roles import NumberRole, measures, role_o
 from gpualert_common.progress.model import Phase
 from gpualert_common.progress.pairs import Losses, Pair, count_of, losses, pairs
 from gpualert_common.progress.step_counter import StepCounter
+from gpualert_common.regex import compile_bytes
 
 _HEADER = (
     rb"(?:^|[\]:|>.)-]|[\dZ] )\W{0,12}(?i:(?:global|train|training)?[ _]?"
@@ -36,18 +36,18 @@ _LOSS = (
     rb"(?i:\bloss(?:es)?\b|_loss|loss_|/loss|loss/)[\w./\"')]{0,24}[ \t]{0,3}[:=|(]?[ \t\"'(]{0,8}"
     rb"(?:[-+]?\d|[-+]?\.\d|[-+]?(?i:nan|inf))"
 )
-_LOSS_FIRST = latin1_regex(rb"(?i)^\W{0,12}(?:[a-z][\w.]* ){0,1}loss\W{1,4}[-+\dni.]")
-_EVALUATES = latin1_regex(
+_LOSS_FIRST = compile_bytes(rb"(?i)^\W{0,12}(?:[a-z][\w.]* ){0,1}loss\W{1,4}[-+\dni.]")
+_EVALUATES = compile_bytes(
     rb"(?i)^\W{0,4}(?:val|valid|validat\w+|eval|evaluat\w+|test(?:ing)?|dev|infer\w*|predict\w*)\b"
 )
-_CONFIGURES = latin1_regex(rb"Namespace\(|Config\(|Arguments\(|^ *--|\bargs?[:=]|^\+ |usage:")
-_LEAD = latin1_regex(
+_CONFIGURES = compile_bytes(rb"Namespace\(|Config\(|Arguments\(|^ *--|\bargs?[:=]|^\+ |usage:")
+_LEAD = compile_bytes(
     rb"(?i)\[[^\]]{0,80}\]|\b(?:info|debug|warning|mainprocess|mainthread)\b"
     rb"|\b(?:rank|worker|gpu)[ =:]\d+|\d{1,2}:\d\d:\d\d[\d.,]*|20\d\d-\d\d-\d\d"
     rb"|[|:>*=#,'\"(){}\[-]|\s{2,}"
 )
-_LABEL = latin1_regex(rb"(?i)^$|epoch|train|step|iter|fit\b|batch")
-_NO_TRAINING = latin1_regex(
+_LABEL = compile_bytes(rb"(?i)^$|epoch|train|step|iter|fit\b|batch")
+_NO_TRAINING = compile_bytes(
     rb"(?i)dataset|token|shard|load|map|pack|prepar|extract|cach|split|generat|filter|convert|adding"
 )
 _HEADER_LINES = 6

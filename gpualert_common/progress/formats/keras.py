@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -23,16 +22,17 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.regex import compile_bytes
 
-_HEADER = latin1_regex(rb"^Epoch (\d{1,12})/(\d{1,12})$")
-_BAR = latin1_regex(
+_HEADER = compile_bytes(rb"^Epoch (\d{1,12})/(\d{1,12})$")
+_BAR = compile_bytes(
     rb"^ *(\d{1,12})/(\d+|Unknown) .*?(?:(\d{1,12})(us|ms|s)/step|ETA: [\d:]+s?|\d+s)?.*? - loss: ("
     + NUMBER
     + rb")(.*)"
 )
-_TOLD = latin1_regex(rb" - ([a-z_]+): (" + NUMBER + rb")")
-_PER_STEP = latin1_regex(rb"(\d{1,12})(us|ms|s)/step")
-_SAVED = latin1_regex(rb"^Epoch (\d{1,12}): (?:.*, )?saving model to (\S+)")
+_TOLD = compile_bytes(rb" - ([a-z_]+): (" + NUMBER + rb")")
+_PER_STEP = compile_bytes(rb"(\d{1,12})(us|ms|s)/step")
+_SAVED = compile_bytes(rb"^Epoch (\d{1,12}): (?:.*, )?saving model to (\S+)")
 _SECONDS = {b"us": 1e-6, b"ms": 1e-3, b"s": 1.0}
 
 

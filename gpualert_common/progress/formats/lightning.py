@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -25,18 +24,19 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import losses, named, number, whole
+from gpualert_common.regex import compile_bytes
 
-_EPOCH = latin1_regex(rb"^Epoch (\d{1,12})$")
-_RICH = latin1_regex(
+_EPOCH = compile_bytes(rb"^Epoch (\d{1,12})$")
+_RICH = compile_bytes(
     rb"^Epoch (\d{1,12})/(-1|\d{1,12}) +[^ \d]+ +(\d{1,12})/(\d{1,12}) +"
     rb"[\d:]+ \xe2\x80\xa2 [\d:-]+ +([\d.]+)it/s *(.*)$"
 )
-_STOPPED = latin1_regex(
+_STOPPED = compile_bytes(
     rb"`Trainer\.fit` stopped: (?:`(max_\w+)=\d+` reached|(No training batches))"
 )
-_RESTORED = latin1_regex(rb"Restored all states from the checkpoint at (\S+)")
-_KEPT = latin1_regex(rb"^Epoch \d+, global step (\d{1,12}): .*saving model to '([^']+)'")
-_STOPS = latin1_regex(rb"^Monitored metric (.*) Signaling Trainer to stop")
+_RESTORED = compile_bytes(rb"Restored all states from the checkpoint at (\S+)")
+_KEPT = compile_bytes(rb"^Epoch \d+, global step (\d{1,12}): .*saving model to '([^']+)'")
+_STOPS = compile_bytes(rb"^Monitored metric (.*) Signaling Trainer to stop")
 _OWN = (b"GPU available: ", b"`Trainer", b"Total estimated model params size")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -20,8 +19,9 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
 from gpualert_common.progress.pairs import count_of, named
+from gpualert_common.regex import compile_bytes
 
-_RESUMES = latin1_regex(
+_RESUMES = compile_bytes(
     rb"(?:^|>> )Resuming (?:training )?from (?:checkpoint )?"
     rb"(\S+?)(?:-(\d{1,12}))?\.? *(?:$|Change )"
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -22,15 +21,16 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import count_of, losses, number, whole
+from gpualert_common.regex import compile_bytes
 
-_ITERATION = latin1_regex(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
-_VALIDATION = latin1_regex(
+_ITERATION = compile_bytes(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
+_VALIDATION = compile_bytes(
     rb"validation loss at iteration (\d{1,12})[^|]*\| lm loss value: ([^ |]+)"
 )
-_SAVED = latin1_regex(rb"successfully saved checkpoint from iteration +(\d{1,12}) to (\S+)")
-_LOADED = latin1_regex(rb"successfully loaded checkpoint from (\S+).* at iteration +(\d{1,12})")
-_NOTHING = latin1_regex(rb"^ *will not load any checkpoints and will start from random")
-_ENDED = latin1_regex(
+_SAVED = compile_bytes(rb"successfully saved checkpoint from iteration +(\d{1,12}) to (\S+)")
+_LOADED = compile_bytes(rb"successfully loaded checkpoint from (\S+).* at iteration +(\d{1,12})")
+_NOTHING = compile_bytes(rb"^ *will not load any checkpoints and will start from random")
+_ENDED = compile_bytes(
     rb"^\[?(exiting program (?:at iteration|after receiving)|after training is done)"
 )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -20,12 +19,13 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
 from gpualert_common.progress.pairs import count_of, losses, named, whole
+from gpualert_common.regex import compile_bytes
 
-_LINE = latin1_regex(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
-_SAVED = latin1_regex(
+_LINE = compile_bytes(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
+_SAVED = compile_bytes(
     rb"Async checkpoint save for step (\d{1,12}) (?:\((\S+)\) )?finalized successfully"
 )
-_RESUMES = latin1_regex(rb"^Resuming from (\S+)")
+_RESUMES = compile_bytes(rb"^Resuming from (\S+)")
 _NOTHING = b"There were no checkpoints found in checkpoint_dir"
 
 

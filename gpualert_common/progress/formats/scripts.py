@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import Finding, Hints, Parser, ProgressLine
 from gpualert_common.progress.model import CheckpointAction, Start, TrainingEndKind
 from gpualert_common.progress.pairs import whole
+from gpualert_common.regex import compile_bytes
 
 _RESUMED = (
     rb"(?i:\b(?:resum(?:ed|ing)|continu(?:ed|ing)) (?:the )?(?:training |run |job )?(?:from|at) "
@@ -36,23 +36,23 @@ _STOPPED = (
     rb"|^\W{0,4}early stop(?:ping)?[.!]*$|\b(?:stopped|stopping) (?:training )?early\b"
     rb"|\b(?:stopping|ending|terminating) (?:the )?training\b|[.,;:] stopping[.!]*$)"
 )
-_RESUMED_RE = latin1_regex(_RESUMED)
-_FRESH_RE = latin1_regex(_FRESH)
-_SAVED_RE = latin1_regex(_SAVED)
-_STOPPED_RE = latin1_regex(_STOPPED)
-_STEP = latin1_regex(
+_RESUMED_RE = compile_bytes(_RESUMED)
+_FRESH_RE = compile_bytes(_FRESH)
+_SAVED_RE = compile_bytes(_SAVED)
+_STOPPED_RE = compile_bytes(_STOPPED)
+_STEP = compile_bytes(
     rb"(?i:\b(?:global[ _]?)?(?:step|iter(?:ation)?|update)[ _:=-]{0,3}(\d{1,12})\b)"
 )
-_IN_PATH = latin1_regex(rb"(?i:(?:checkpoint|ckpt|step|iter)[_=-]?(\d{1,12})\b)")
-_PATH = latin1_regex(
+_IN_PATH = compile_bytes(rb"(?i:(?:checkpoint|ckpt|step|iter)[_=-]?(\d{1,12})\b)")
+_PATH = compile_bytes(
     rb"['\"]?((?:[\w.~@=+-]*/)+[\w.@=+-]+|[\w@=+-]+\.(?:pth?|ckpt|safetensors|npz|h5|keras))"
 )
-_ADVICE = latin1_regex(
+_ADVICE = compile_bytes(
     rb"(?i:\b(?:to|can|could|cannot|can't|not|if|when|please|would|should|will be|set|use|without"
     rb"|or|before|after|while|during|for|finished|start|async)"
     rb" (?:be )?$|^ *(?:-|#|\*|usage:|\$|\+ ))"
 )
-_SAYS_NO = latin1_regex(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|can|requires)\b)")
+_SAYS_NO = compile_bytes(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|can|requires)\b)")
 
 
 class PARSER(Parser):

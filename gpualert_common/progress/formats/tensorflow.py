@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -19,13 +18,14 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.regex import compile_bytes
 
-_LOSS = latin1_regex(rb"\bloss = (" + NUMBER + rb")")
-_STEP = latin1_regex(rb"\b(?:global_)?step = (\d{1,12})(?: \(([\d.]+) sec\))?")
-_SAVED = latin1_regex(rb"Saving checkpoints for (\d{1,12}) into (\S+?)\.?$")
-_RESTORED = latin1_regex(rb"Restoring parameters from (\S+?)(?:-(\d{1,12}))?$")
-_SPEED = latin1_regex(rb"global_step/sec: ([\d.]+)")
-_EVALUATED = latin1_regex(
+_LOSS = compile_bytes(rb"\bloss = (" + NUMBER + rb")")
+_STEP = compile_bytes(rb"\b(?:global_)?step = (\d{1,12})(?: \(([\d.]+) sec\))?")
+_SAVED = compile_bytes(rb"Saving checkpoints for (\d{1,12}) into (\S+?)\.?$")
+_RESTORED = compile_bytes(rb"Restoring parameters from (\S+?)(?:-(\d{1,12}))?$")
+_SPEED = compile_bytes(rb"global_step/sec: ([\d.]+)")
+_EVALUATED = compile_bytes(
     rb"Saving dict for global step (\d{1,12}): .*?\bloss = (" + NUMBER + rb")"
 )
 

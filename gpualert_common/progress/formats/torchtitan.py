@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -20,17 +19,18 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.regex import compile_bytes
 
-_STEP = latin1_regex(
+_STEP = compile_bytes(
     rb"(validate )?step: +(\d{1,12}) +loss: +("
     + NUMBER
     + rb")(?: +grad_norm: +("
     + NUMBER
     + rb"))?.*? tps: ([\d,]+)"
 )
-_STARTS = latin1_regex(rb"Training starts at step (\d{1,12})(?:.* total steps (\d{1,12}))?")
-_LOADS = latin1_regex(rb"Loading the checkpoint (?:from (\S+?)\.?$|at step (\d{1,12}))")
-_OF_STEP = latin1_regex(rb"step-(\d{1,12})")
+_STARTS = compile_bytes(rb"Training starts at step (\d{1,12})(?:.* total steps (\d{1,12}))?")
+_LOADS = compile_bytes(rb"Loading the checkpoint (?:from (\S+?)\.?$|at step (\d{1,12}))")
+_OF_STEP = compile_bytes(rb"step-(\d{1,12})")
 _SAVED = b"Finished saving the checkpoint"
 _SAVING = b"Saving the checkpoint (or staging if async is enabled)."
 _FRESH = b"No checkpoint was provided, this is a fresh start"

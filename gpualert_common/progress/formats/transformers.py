@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.bars import Bar
 from gpualert_common.progress.formats._interface import (
     Finding,
@@ -26,11 +25,12 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import named, whole
+from gpualert_common.regex import compile_bytes
 
-_PLAN = latin1_regex(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
-_CONTINUES = latin1_regex(rb"^ *Continuing training from (?:global step (\d{1,12})|checkpoint)")
-_SAVES = latin1_regex(rb"^Saving model checkpoint to (\S+?)(?:-(\d{1,12}))?$")
-_LOADS = latin1_regex(rb"^Loading model from (\S+?)(?:-(\d{1,12}))?\.?$")
+_PLAN = compile_bytes(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
+_CONTINUES = compile_bytes(rb"^ *Continuing training from (?:global step (\d{1,12})|checkpoint)")
+_SAVES = compile_bytes(rb"^Saving model checkpoint to (\S+?)(?:-(\d{1,12}))?$")
+_LOADS = compile_bytes(rb"^Loading model from (\S+?)(?:-(\d{1,12}))?\.?$")
 _MISSING_KEYS = b"There were missing keys in the checkpoint model loaded"
 _WRITING = "Writing model shards"
 _NO_SAMPLE = b"There seems not to be a single sample in your epoch_iterator"

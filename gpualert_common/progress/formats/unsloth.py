@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.classify.program import latin1_regex
 from gpualert_common.progress.formats._interface import (
     Finding,
     FrameworkName,
@@ -19,9 +18,10 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.pairs import whole
+from gpualert_common.regex import compile_bytes
 
-_EPOCHS = latin1_regex(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
-_STEPS = latin1_regex(rb"\| Total steps = ([\d,]+)")
+_EPOCHS = compile_bytes(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
+_STEPS = compile_bytes(rb"\| Total steps = ([\d,]+)")
 
 
 class PARSER(Parser):

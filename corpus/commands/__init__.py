@@ -1,0 +1,1 @@
+"""The commands of ``python -m corpus``; each module is imported when its command is run."""

@@ -1,0 +1,142 @@
+"""A rule set compiled for matching: probes over all patterns, one expression per pattern.
+
+Only the lines that a probe selects are normalised and matched by the pattern's own expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
+
+from gpualert_common.classify.exception_names import is_exception_name
+from gpualert_common.classify.probes import Probe, ProbeFilter, probe_literals, probe_patterns
+from gpualert_common.classify.rules import Pattern, RaisedIn, RuleSet, Scope
+from gpualert_common.classify.traceback_lines import MARKER_EXPRESSIONS, MARKERS
+from gpualert_common.model import Role
+from gpualert_common.regex import RegexError, compile_text
+
+_NEVER = r"[^\s\S]"
+
+
+class PatternMatch(NamedTuple):
+    """A pattern and its match in a text."""
+
+    pattern: Pattern
+    match: re.Match[str]
+
+
+class _PlaceRule(NamedTuple):
+    """A place in source code, compiled, and the cause that exceptions raised there mean."""
+
+    cause: str
+    exceptions: tuple[str, ...]
+    location: re.Pattern[str]
+    source: re.Pattern[str] | None
+
+    def fits(self, exception: str | None, locations: Iterable[str], source: str) -> bool:
+        if exception is not None and exception not in self.exceptions:
+            return False
+        if self.source is not None and not self.source.search(source):
+            return False
+        return any(map(self.location.search, locations))
+
+
+class CompiledRules:
+    """The patterns of a rule set.  Safe to share between threads; takes some 0.1 s to make."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._place_rules = [
+            _compile_place(rule.id, entry) for rule in rules for entry in rule.raised_in
+        ]
+        in_lines = [one for one in rules.patterns if _counts_in_lines(one)]
+        self._in_exceptions = [one for one in rules.patterns if not _counts_in_lines(one)]
+        self.line_probes = ProbeFilter([*_probe_markers(rules), *probe_patterns(in_lines)])
+
+    @cached_property
+    def exception_probes(self) -> ProbeFilter:
+        """The probes that count only in an exception; made for the first exception."""
+        return ProbeFilter(probe_patterns(self._in_exceptions))
+
+    def match_exception(self, text: str, locations: Iterable[str] = ()) -> list[PatternMatch]:
+        """Return the patterns that match the text of an exception raised in *locations*."""
+        data = text.encode()
+        probes = [*self.line_probes.select(data), *self.exception_probes.select(data)]
+        frames = list(locations)
+        return [
+            found
+            for found in match_patterns(probes, text, in_exception=True)
+            if _is_raised_in(found.pattern, frames)
+        ]
+
+    def find_cause_by_place(
+        self, exception: str | None, locations: Iterable[str], source: str
+    ) -> str | None:
+        """Return the cause of an *exception* (None: of any) raised in *locations*.
+
+        A location is "path:function".
+        """
+        found = list(locations)
+        fitting = (one.cause for one in self._place_rules if one.fits(exception, found, source))
+        return next(fitting, None)
+
+
+def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) -> list[PatternMatch]:
+    """Return the patterns of *probes* that match *text*: only benign ones when there are any."""
+    found = []
+    for probe in probes:
+        for pattern in probe.patterns:
+            if in_exception or _counts_in_lines(pattern):
+                match = _compile_or_never(pattern.re).search(text)
+                if match:
+                    found.append(PatternMatch(pattern, match))
+    benign = [one for one in found if one.pattern.role is Role.BENIGN]
+    return benign or found
+
+
+@lru_cache(maxsize=2)
+def compile_rules(rules: RuleSet) -> CompiledRules:
+    """Return *rules* compiled, which is done once."""
+    return CompiledRules(rules)
+
+
+def prepare(rules: RuleSet) -> None:
+    """Compile everything that the first scan with *rules* would have to compile."""
+    compile_rules(rules).exception_probes  # noqa: B018 - cached
+
+
+@cache
+def _compile_or_never(expression: str) -> re.Pattern[str]:
+    """Return *expression* compiled, at its first use; a wrong one matches nothing.
+
+    ``gpualert rules check`` reports it, and a live run goes on with the other patterns.
+    """
+    try:
+        return compile_text(expression)
+    except RegexError:
+        return compile_text(_NEVER)
+
+
+def _compile_place(cause: str, entry: RaisedIn) -> _PlaceRule:
+    source = _compile_or_never(entry.source) if entry.source else None
+    return _PlaceRule(cause, entry.exceptions, _compile_or_never(entry.file), source)
+
+
+def _counts_in_lines(pattern: Pattern) -> bool:
+    return pattern.where is Scope.ANYWHERE and pattern.raised_in is None
+
+
+def _is_raised_in(pattern: Pattern, locations: list[str]) -> bool:
+    if pattern.raised_in is None:
+        return True
+    return any(map(_compile_or_never(pattern.raised_in).search, locations))
+
+
+def _probe_markers(rules: RuleSet) -> list[Probe]:
+    """Return the probes for the lines that the traceback parser needs."""
+    markers = [marker.encode() for marker in MARKERS]
+    names = (name for rule in rules for name in rule.exceptions)
+    unmarked = [name.rpartition(".")[2].encode() for name in names if not is_exception_name(name)]
+    expressions = [Probe(None, expression) for expression in MARKER_EXPRESSIONS]
+    return [*probe_literals(markers), *expressions, *probe_literals(dict.fromkeys(unmarked))]

@@ -1,0 +1,61 @@
+"""The message of an exception, which may go on in the lines after the one with its type."""
+
+from __future__ import annotations
+
+from gpualert_common.classify.exception_names import NamedException
+from gpualert_common.classify.line_prefixes import PrefixedLine
+from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.classify.unfinished_traceback import MAX_MESSAGE_CHARS
+
+_MAX_LINES = 10
+"""Lines after the first that are read as part of the message."""
+_INNER_LINES = 3
+"""Lines of the message of a wrapper within which it names the exception that it wraps."""
+
+
+class ExceptionMessage:
+    """The lines of one message so far, the first with the type; at most MAX_MESSAGE_CHARS."""
+
+    def __init__(self, traceback: Traceback, named: NamedException, line: PrefixedLine) -> None:
+        first = line.text.strip()[:MAX_MESSAGE_CHARS]
+        if named.type not in first:
+            first = f"{named.type}: {named.message}"[:MAX_MESSAGE_CHARS]
+        self.traceback = traceback
+        self._is_stamped = line.stamped
+        self._lines = [first]
+        self._chars = len(first)
+        self._lines_read = 1
+
+    @property
+    def text(self) -> str:
+        """The lines, joined by blanks."""
+        return " ".join(self._lines)
+
+    @property
+    def quotes_frames(self) -> bool:
+        """True when frames follow that belong to the message, as TensorFlow writes it."""
+        return self._lines[-1].endswith("(most recent call last):")
+
+    @property
+    def may_name_inner_exception(self) -> bool:
+        """True while an exception that is named next is the one that this one wraps."""
+        return self._lines_read <= _INNER_LINES
+
+    def begins_with(self, text: str) -> bool:
+        """True when *text* is the line that names the exception."""
+        return self._lines[0] == text.strip()
+
+    def read(self, line: PrefixedLine, *, is_benign: bool) -> bool:
+        """Take the next line, or leave out a benign one.  False when the message has ended."""
+        text = line.text.strip()
+        if line.stamped and not self._is_stamped:
+            return False
+        if self._lines_read >= _MAX_LINES:
+            return False
+        if text in self._lines:
+            return True
+        self._lines_read += 1
+        if text and not is_benign and self._chars < MAX_MESSAGE_CHARS:
+            self._lines.append(text[: MAX_MESSAGE_CHARS - self._chars])
+            self._chars += len(text)
+        return True

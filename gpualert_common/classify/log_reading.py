@@ -1,0 +1,37 @@
+"""The result of reading one log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.traceback_model import Traceback
+
+COUNT_LIMIT = 1_000
+"""Matches of a pattern, or exceptions, after which only the log's end is searched for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Observations and tracebacks of one log file, and its end.
+
+    ``observations`` holds the first and the last few of each pattern, in the order of the file;
+    ``counts`` how often each was made (by pattern id; :data:`COUNT_LIMIT` means that or more);
+    those in the text of an exception are also among its own.  ``tracebacks`` are the heads of
+    chains.  ``unscanned`` are byte ranges that were never fed; ``trained_from`` is the offset at
+    which progress was first reported, None if never.  ``progress`` are the marks of progress in
+    the tail: offset, and the number of different steps from there on.
+    """
+
+    file: str
+    size: int
+    lines: int
+    observations: tuple[Observation, ...]
+    counts: dict[str, int]
+    tracebacks: tuple[Traceback, ...]
+    traceback_count: int
+    unscanned: tuple[tuple[int, int], ...]
+    trained_from: int | None
+    tail: bytes
+    tail_offset: int
+    progress: tuple[tuple[int, int], ...] = ()

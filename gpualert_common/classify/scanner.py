@@ -1,0 +1,210 @@
+"""Reading a log once, forward, in bounded memory: from bytes to observations and tracebacks.
+
+How a log is cut into calls of :meth:`Scanner.feed` never changes the result: only whole lines are
+searched, and a line too long is cut at fixed distances from its start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from bisect import bisect_left
+
+from gpualert_common.causes import SIGNALLED
+from gpualert_common.classify.compiled_rules import CompiledRules, compile_rules, match_patterns
+from gpualert_common.classify.finished_tracebacks import merge_tracebacks
+from gpualert_common.classify.line_prefixes import PrefixedLine, normalise
+from gpualert_common.classify.lines import LINE_CAP, Place, Region
+from gpualert_common.classify.log_reading import COUNT_LIMIT, Reading
+from gpualert_common.classify.observation_store import ObservationStore
+from gpualert_common.classify.observations import Observation, observed
+from gpualert_common.classify.probes import Probe
+from gpualert_common.classify.progress_marks import PROGRESS_MARK, find_progress_marks
+from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.traceback_model import Traceback, TracebackPart
+from gpualert_common.classify.tracebacks import TracebackParser
+from gpualert_common.model import Role
+
+CHUNK_BYTES = 256 << 10
+"""A good size of the pieces in which to feed a log."""
+
+TAIL_BYTES = 64 << 10
+"""The end of the log that a reading keeps, for what is known only once the log has ended."""
+
+_BEGINNING = Place(line=1, offset=0)
+
+
+class Scanner:
+    """Reads one log.  Not thread-safe; feed it from one thread, in the order of the file."""
+
+    def __init__(
+        self, rules: RuleSet, file: str, *, start: Place = _BEGINNING, limit: int = COUNT_LIMIT
+    ) -> None:
+        """Read from *start* on; look for a pattern only until it was observed *limit* times."""
+        self._rules = rules
+        self._file = file
+        self._incomplete_line = b""
+        self._next_offset = start.offset
+        self._lines = start.line - 1
+        self._tail = b""
+        self._unscanned: list[tuple[int, int]] = []
+        self._trained_from: int | None = None
+        self._observations = ObservationStore(limit)
+        self._tracebacks = TracebackParser(file, self._observe_exception, limit)
+
+    @property
+    def _compiled(self) -> CompiledRules:
+        return compile_rules(self._rules)  # at the first line, not before
+
+    def feed(self, data: bytes, offset: int) -> None:
+        """Take the bytes at *offset*.  Never raises, whatever they are.
+
+        Bytes that were fed before are skipped; a gap is remembered as not scanned, and the line
+        before it ends there.
+        """
+        if offset < self._next_offset:
+            data = data[self._next_offset - offset :]
+        elif offset > self._next_offset:
+            self._skip_to(offset)
+        if not data:
+            return
+        start = self._next_offset - len(self._incomplete_line)
+        block = self._incomplete_line + data if self._incomplete_line else data
+        self._next_offset += len(data)
+        self._tail = (data if len(data) >= TAIL_BYTES else self._tail + data)[-TAIL_BYTES:]
+        end = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+        end += (len(block) - end) // LINE_CAP * LINE_CAP
+        self._incomplete_line = block[end:]
+        if end:
+            self._scan(block[:end] if end < len(block) else block, start)
+
+    def finish(self) -> Reading:
+        """Return the reading; the last line counts also without an end.  Call it once, last."""
+        self._scan_incomplete_line()
+        self._tracebacks.close()
+        tracebacks = self._tracebacks.found
+        if self._tracebacks.is_full or self._observations.has_exhausted:
+            tail = self._read_tail_again()
+            self._observations.extend_exhausted(tail.observations)
+            if self._tracebacks.is_full:
+                tracebacks = merge_tracebacks(tracebacks, tail.tracebacks)
+        exceptions = [one for head in tracebacks for one in head.chain()]
+        found = self._observations.observations
+        found += [observation for one in exceptions for observation in one.observations]
+        tail_offset = self._next_offset - len(self._tail)
+        return Reading(
+            file=self._file,
+            size=self._next_offset,
+            lines=self._lines + (self._tail[-1:] not in (b"", b"\n")),
+            observations=tuple(sorted(found, key=lambda one: one.place.offset)),
+            counts=self._observations.counts,
+            tracebacks=tracebacks,
+            traceback_count=self._tracebacks.count,
+            unscanned=tuple(self._unscanned),
+            trained_from=self._trained_from,
+            tail=self._tail,
+            tail_offset=tail_offset,
+            progress=find_progress_marks(self._tail, tail_offset),
+        )
+
+    def _skip_to(self, offset: int) -> None:
+        self._scan_incomplete_line()
+        self._unscanned.append((self._next_offset, offset))
+        self._next_offset = offset
+        self._tail = b""
+
+    def _scan_incomplete_line(self) -> None:
+        if self._incomplete_line:
+            line, self._incomplete_line = self._incomplete_line, b""
+            self._scan(line, self._next_offset - len(line))
+
+    def _scan(self, raw: bytes, offset: int) -> None:
+        """Read whole lines: those that a probe selects, and all while a traceback is open."""
+        region = Region(raw, offset, self._lines + 1)
+        text = region.text
+        if self._trained_from is None and (mark := PROGRESS_MARK.search(text)):
+            self._trained_from = region.offset_of(text.rfind(b"\n", 0, mark.start()) + 1)
+        selected = self._select_lines(text)
+        starts = sorted(selected)
+        at, index = 0, 0
+        while at < len(text):
+            if not self._tracebacks.is_open:
+                index = bisect_left(starts, at, index)
+                if index == len(starts):
+                    break
+                at = starts[index]
+            for place, piece in region.pieces(at):
+                self._read_line(piece, place, selected.get(at, []))
+            end = text.find(b"\n", at)
+            at = len(text) if end < 0 else end + 1
+        self._lines += raw.count(b"\n")
+
+    def _select_lines(self, text: bytes) -> dict[int, list[Probe]]:
+        """Return the lines of *text* that may match, by their start, with their probes."""
+        selected: dict[int, list[Probe]] = {}
+        for probe in self._compiled.line_probes.select(text):
+            if not self._is_exhausted(probe):
+                for start in probe.find_line_starts(text):
+                    selected.setdefault(start, []).append(probe)
+        return selected
+
+    def _is_exhausted(self, probe: Probe) -> bool:
+        """True when only the log's end is searched for more of *probe*.
+
+        Benign patterns, which take other lines out of account, are searched to the end.
+        """
+        if not probe.patterns:
+            return self._tracebacks.is_full
+        return all(
+            pattern.role is not Role.BENIGN and self._observations.is_exhausted(pattern)
+            for pattern in probe.patterns
+        )
+
+    def _read_line(self, piece: bytes, place: Place, probes: list[Probe]) -> None:
+        line = normalise(piece)
+        matches = match_patterns(probes, line.text, in_exception=False)
+        is_benign = any(pattern.role is Role.BENIGN for pattern, _ in matches)
+        part = self._tracebacks.feed(line, place, is_benign=is_benign)
+        if part in (TracebackPart.SOURCE, TracebackPart.EXCEPTION):
+            return
+        found = [observed(pattern, match, line, self._file, place) for pattern, match in matches]
+        if part is TracebackPart.MESSAGE:
+            self._observations.hold(line.stream, found)
+        else:
+            self._observations.add(found)
+
+    def _observe_exception(self, text: str, exception: Traceback) -> tuple[Observation, ...]:
+        """Return the observations in the *text* of an exception, and count them."""
+        line = PrefixedLine(text, exception.rank, exception.stream)
+        first_line = f"{exception.type}: {exception.message}"
+        found = tuple(
+            observed(pattern, match, line, self._file, exception.end)
+            for pattern, match in self._compiled.match_exception(text, exception.places)
+            # A shell reports the signal of a process in a line of its own, after the first.
+            if pattern.cause not in SIGNALLED or match.start() < len(first_line)
+        )
+        self._observations.add_exception(exception.stream, found)
+        return found
+
+    def _read_tail_again(self) -> Reading:
+        """Return a reading of the log's end, for patterns that were no longer searched."""
+        begin = 0
+        if len(self._tail) < self._next_offset:  # it begins inside a line
+            ends = (self._tail.find(b"\n"), self._tail.find(b"\r"), len(self._tail) - 1)
+            begin = min(end for end in ends if end >= 0) + 1
+        line = self._lines - self._tail.count(b"\n", begin) + 1
+        start = Place(line, self._next_offset - len(self._tail) + begin)
+        again = Scanner(self._rules, self._file, start=start, limit=sys.maxsize)
+        again.feed(self._tail[begin:], start.offset)
+        return again.finish()
+
+
+def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> Reading:
+    """Return the reading of a whole log on disk, read once.  Raises :class:`OSError`."""
+    scanner = Scanner(rules, os.path.basename(path))
+    offset = 0
+    with open(path, "rb", buffering=0) as log:
+        while data := log.read(CHUNK_BYTES):
+            scanner.feed(data, offset)
+            offset += len(data)
+    return scanner.finish()

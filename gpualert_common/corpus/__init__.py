@@ -1,1 +1,0 @@
-"""What the labelled logs say about the classifier: reading them, scoring it, telling the result."""
