@@ -8,14 +8,16 @@ import os
 import sys
 from dataclasses import replace
 
-from gpualert_common import config, report
+from gpualert_common import config
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Unmasked, markdown, terminal
+from gpualert_common.report import markdown, terminal
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.verdict_view import view_verdict
 from gpualert_common.spec import Ending
 
 
@@ -36,14 +38,14 @@ def classify(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(encode(verdict), ensure_ascii=False))
         return 0
-    say = report.speaker(Redactor() if options.markdown else Unmasked())
-    told = report.told_of(verdict, say)
-    facts = [("Log", say(log)) for log in options.logs]
+    text = TextSanitizer(Redactor() if options.markdown else NoMasks())
+    view = view_verdict(verdict, text)
+    facts = [("Log", text.line(log)) for log in options.logs]
     if options.markdown:
-        print(markdown.page(told, facts=facts), end="")
+        print(markdown.render_page(view, facts=facts), end="")
     else:
-        paper = terminal.Paper.of_stdout(whole=options.full)
-        print("\n".join(terminal.page(told, paper, facts=facts)))
+        layout = terminal.TerminalLayout.of_stdout(whole=options.full)
+        print("\n".join(terminal.render_page(view, layout, facts=facts)))
     return 0
 
 
