@@ -1,4 +1,4 @@
-"""The event ``gpuview.verdict``: what automations can match, and what they are told.
+"""The event ``gpualert.verdict``: what automations can match, and what they are told.
 
 Its names are for good, as the names of the causes are.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from prefect_gpuview.owner import Owner
-from prefect_gpuview.presentation import MOST_CELL, Row
+from prefect_gpualert.owner import Owner
+from prefect_gpualert.presentation import MOST_CELL, Row
 
 from gpualert_common.model import Verdict
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.text_sanitizer import Masks
 
-NAME = "gpuview.verdict"
+NAME = "gpualert.verdict"
 _MOST_TOLD = 20
 """Of anything that is a list; a Prefect server takes 1.5 MB, and nobody reads the half of it."""
 _FROM_VERDICT = ("family", "fault_class", "exit_code", "signal")
@@ -30,14 +30,14 @@ def resource(view: RunView, verdict: Verdict | None, owner: Owner) -> dict[str, 
     labels = {
         "prefect.resource.id": owner.resource_id,
         "prefect.resource.name": owner.name,
-        "gpuview.cause": view.cause,
-        "gpuview.family": verdict and verdict.family,
-        "gpuview.disposition": view.disposition,
-        "gpuview.attribution": view.attribution,
-        "gpuview.retry": view.retry,
-        "gpuview.final": "true" if view.final else "false",
-        "gpuview.host": view.host,
-        "gpuview.run-id": view.run_id,
+        "gpualert.cause": view.cause,
+        "gpualert.family": verdict and verdict.family,
+        "gpualert.disposition": view.disposition,
+        "gpualert.attribution": view.attribution,
+        "gpualert.retry": view.retry,
+        "gpualert.final": "true" if view.final else "false",
+        "gpualert.host": view.host,
+        "gpualert.run-id": view.run_id,
     }
     return {name: label for name, label in labels.items() if label and isinstance(label, str)}
 
