@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from prefect_gpualert.owner import Owner
-from prefect_gpualert.presentation import MOST_CELL, Row
-
 from gpualert_common.model import Verdict
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.text_sanitizer import Masks
+from prefect_gpualert.owner import Owner
+from prefect_gpualert.presentation import MOST_CELL, Row
 
 NAME = "gpualert.verdict"
 _MOST_TOLD = 20
