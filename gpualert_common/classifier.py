@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from gpualert_common.classify import (
     CHUNK_BYTES,
-    Reading,
+    LogReading,
     RuleSet,
     Scanner,
     load_rules,
@@ -49,7 +49,7 @@ class RunClassifier:
         self._scanners: dict[str, Scanner] = {}
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
-        self._readings: list[Reading] = []
+        self._readings: list[LogReading] = []
         self._lookout: Lookout | None = None
         self._is_blind = False
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gpualert_common.classify.lines import canonical
+from gpualert_common.classify.lines import canonicalize
 
 KEYWORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "cuda_oom": (
@@ -130,7 +130,7 @@ def classify_by_last_exception(
     exit_code: int | None,  # noqa: ARG001 - all baselines have one signature
 ) -> str | None:
     """Return the class of the last line that looks like an exception, by message, then type."""
-    for line in reversed(canonical(log).decode("utf-8", "replace").split("\n")):
+    for line in reversed(canonicalize(log).decode("utf-8", "replace").split("\n")):
         found = _EXCEPTION.match(line)
         if found is None:
             continue

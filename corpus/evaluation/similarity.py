@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from gpualert_common.classify.lines import canonical
+from gpualert_common.classify.lines import canonicalize
 
 Shingle = tuple[str, ...]
 
@@ -47,7 +47,7 @@ _WORD = re.compile(r"<\w+>|\w+|[^\w\s]")
 def shingles(log: bytes) -> frozenset[Shingle]:
     """Return the masked word shingles of the last lines of *log*; none extends over two lines."""
     found: set[Shingle] = set()
-    lines = canonical(log).decode("utf-8", "replace").split("\n")
+    lines = canonicalize(log).decode("utf-8", "replace").split("\n")
     for line in [line for line in lines if line.strip()][-LAST_LINES:]:
         words = _WORD.findall(_mask(line))
         last = max(1, len(words) - SHINGLE_WORDS + 1)

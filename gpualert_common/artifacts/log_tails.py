@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.artifacts import truncation
 from gpualert_common.artifacts.safe_open import RefusedError, open_path, resolve
-from gpualert_common.classify.lines import canonical
+from gpualert_common.classify.lines import canonicalize
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
@@ -95,7 +95,7 @@ def _last_lines(record: Record, name: str, redactor: Redactor, most: int) -> tup
 
 def _last_state(line: bytes) -> str:
     r"""What is left on the screen of a line that was redrawn behind ``\r``."""
-    states = canonical(line).split(b"\n")
+    states = canonicalize(line).split(b"\n")
     last = next((state for state in reversed(states) if state.strip()), b"")
     return last.decode("utf-8", "replace")
 

@@ -2,7 +2,7 @@
 
 from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.compiled_rules import prepare
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
@@ -13,9 +13,9 @@ from gpualert_common.rule_files import rules_directory
 __all__ = [
     "CHUNK_BYTES",
     "Frame",
+    "LogReading",
     "Observation",
     "Pattern",
-    "Reading",
     "Resolution",
     "Rule",
     "RuleSet",

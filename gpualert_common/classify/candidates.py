@@ -22,14 +22,14 @@ from gpualert_common.causes import (
 )
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.exception_names import is_aftermath, is_report
-from gpualert_common.classify.line_prefixes import normalise
-from gpualert_common.classify.lines import Place, canonical
-from gpualert_common.classify.log_reading import Reading
-from gpualert_common.classify.observations import Observation, observed
+from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.lines import LinePosition, canonicalize
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.traceback_lines import is_progress_bar
-from gpualert_common.classify.traceback_model import Context, Link, Traceback
+from gpualert_common.classify.traceback_model import ChainLink, Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes
 
@@ -116,7 +116,7 @@ class Candidate:
     tier: Tier
     ground: Ground
     file: str
-    place: Place
+    place: LinePosition
     rank: int | None
     observations: tuple[Observation, ...]
     traceback: Traceback | None
@@ -126,7 +126,7 @@ class Candidate:
     last_word: bool
 
 
-def candidates(reading: Reading, rules: RuleSet) -> list[Candidate]:
+def candidates(reading: LogReading, rules: RuleSet) -> list[Candidate]:
     """Everything in *reading* that could have ended the run, in the order of the file.
 
     Exceptions that the interpreter ignored are none, but for an output that nobody read; neither
@@ -144,13 +144,13 @@ def candidates(reading: Reading, rules: RuleSet) -> list[Candidate]:
     return sorted(result, key=lambda entry: entry.place.offset)
 
 
-def went_on(reading: Reading, offset: int, steps: int = _PROGRESS_STEPS) -> bool:
+def went_on(reading: LogReading, offset: int, steps: int = _PROGRESS_STEPS) -> bool:
     """True when training made *steps* of progress behind *offset*, as far as the end shows."""
     first = bisect_left(reading.progress, (offset, 0))
     return first < len(reading.progress) and reading.progress[first][1] >= steps
 
 
-def is_afterwards(one: Candidate, reading: Reading) -> bool:
+def is_afterwards(one: Candidate, reading: LogReading) -> bool:
     """True for what befell a thread when the training was through: the process goes down."""
     if one.file != reading.file or one.head is None or one.head.context is not Context.THREAD:
         return False
@@ -159,10 +159,10 @@ def is_afterwards(one: Candidate, reading: Reading) -> bool:
     return bool(done) and PROGRESS_MARK.search(before, done[-1].end()) is None
 
 
-def _recovered(reading: Reading, offset: int) -> bool:
+def _recovered(reading: LogReading, offset: int) -> bool:
     """True when the loss was finite again behind *offset*, as far as the end shows."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
-    lines = [line for line in canonical(behind).split(b"\n") if PROGRESS_MARK.search(line)]
+    lines = [line for line in canonicalize(behind).split(b"\n") if PROGRESS_MARK.search(line)]
     lines = [line for line in lines if not _SUMMARY.search(line)]
     finite = (
         line
@@ -172,7 +172,7 @@ def _recovered(reading: Reading, offset: int) -> bool:
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 
 
-def is_last_word(reading: Reading, place: Place, *, leaving: bool = False) -> bool:
+def is_last_word(reading: LogReading, place: LinePosition, *, leaving: bool = False) -> bool:
     """True when next to nothing stands behind *place*, and no logger's record among it.
 
     A program that said there that it is *leaving* may still say how, but not that it is through
@@ -180,7 +180,7 @@ def is_last_word(reading: Reading, place: Place, *, leaving: bool = False) -> bo
     """
     if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END:
         return False
-    after = canonical(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
+    after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
     lines = [line for line in after if line.strip()]
     if leaving and len(lines) <= _PARTING_LINES:
         return not any(_COMPLETED.search(line) for line in lines)
@@ -194,7 +194,7 @@ def _is_leaving(one: Observation) -> bool:
     return own_words and _LEAVING.search(one.excerpt.encode()) is not None
 
 
-def is_near_end(reading: Reading, place: Place) -> bool:
+def is_near_end(reading: LogReading, place: LinePosition) -> bool:
     """True when *place* is within the last few hundred lines."""
     return reading.lines - place.line <= _NEAR_END_LINES
 
@@ -260,7 +260,7 @@ def _process(one: Candidate) -> tuple[str, str, Tier]:
     return one.file, stream, one.tier if said_of_others else Tier.GENERIC
 
 
-def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Candidate]:
+def _of_traceback(head: Traceback, reading: LogReading, rules: RuleSet) -> list[Candidate]:
     named = []
     for member in head.chain():
         observations = _ordered(member.observations)
@@ -289,7 +289,9 @@ def _of_traceback(head: Traceback, reading: Reading, rules: RuleSet) -> list[Can
     ]
 
 
-def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) -> list[Candidate]:
+def _of_line(
+    one: Observation, reading: LogReading, head: Traceback | None = None
+) -> list[Candidate]:
     cause = one.cause
     if cause == "traceback" and head is not None and is_report(head.type):
         cause = "runtime_error"  # a launcher's word on a child of which nothing else is known
@@ -322,7 +324,7 @@ def _of_line(one: Observation, reading: Reading, head: Traceback | None = None) 
     ]
 
 
-def _worn(cause: str, text: str, reading: Reading, place: Place) -> str:
+def _worn(cause: str, text: str, reading: LogReading, place: LinePosition) -> str:
     """*cause*, unless it is a disk that went read-only under a run that had written to it."""
     if cause != "permission" or "Read-only file system" not in text:
         return cause
@@ -330,7 +332,7 @@ def _worn(cause: str, text: str, reading: Reading, place: Place) -> str:
     return "filesystem_io" if _WRITTEN.search(before) else cause
 
 
-def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None:
+def last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
     """What the last lines of a log say where nothing in it names a cause.
 
     Also what counts only in exceptions elsewhere is taken here: of many a log only the middle of
@@ -351,13 +353,13 @@ def last_resort(readings: Sequence[Reading], rules: RuleSet) -> Candidate | None
             at -= len(piece) + 1
             if any(start <= at < end for start, end in quoted):
                 continue  # source code says what might be, not what was
-            line = normalise(canonical(piece))
+            line = strip_prefixes(canonicalize(piece))
             for pattern, match in program.match_exception(line.text):
                 if pattern.role is Role.ROOT and (pattern.order, index) < order:
                     behind = reading.tail.count(b"\n", at - reading.tail_offset)
                     ended = reading.tail.endswith(b"\n")
-                    place = Place(reading.lines - behind + ended, at)
-                    seen = observed(pattern, match, line, reading.file, place)
+                    place = LinePosition(reading.lines - behind + ended, at)
+                    seen = make_observation(pattern, match, line, reading.file, place)
                     found = _of_line(seen, reading)[0]
                     if not (found.went_on and found.cause in LASTING):
                         best = replace(found, ground=Ground.GUESS)
@@ -433,7 +435,7 @@ def _root_of_chain(named: list[_Named]) -> _Named:
         return loading
     parts: list[list[_Named]] = []
     for one in named:
-        if not parts or one.member.link is not Link.CAUSE:
+        if not parts or one.member.link is not ChainLink.CAUSE:
             parts.append([])
         parts[-1].append(one)
     for wanted in (attrgetter("said"), attrgetter("telling")):
@@ -441,7 +443,7 @@ def _root_of_chain(named: list[_Named]) -> _Named:
             for one in part:
                 if wanted(one):
                     return one
-    return named[0] if named[-1].member.link is Link.CAUSE else named[-1]
+    return named[0] if named[-1].member.link is ChainLink.CAUSE else named[-1]
 
 
 def _tier_of(member: Traceback, cause: str, ground: Ground) -> Tier:

@@ -21,9 +21,9 @@ def check_rules(
     *,
     own: str | os.PathLike[str] | None = None,
 ) -> list[RuleError]:
-    """What is wrong with the rules in *directory* (or those in use); empty when all is well.
+    """Return the problems of the rules in *directory*, by default of those in use.
 
-    With *own* (a directory, or one file) only the user's rules in it are looked at, in force
+    With *own* (a directory, or one file) only the user's rules in it are checked, in force
     together with the others.
 
     Each problem names file and key: schema, expressions that RE2 cannot compile, patterns without
@@ -43,8 +43,10 @@ def check_rules(
 
 
 def require_sound(own: str | os.PathLike[str]) -> None:
-    """Raise :class:`RuleError` for the first thing that a run could not use of the user's *own*
-    rules; their samples are not tried."""
+    """Raise :class:`RuleError` for the first problem that a run meets in the user's *own* rules.
+
+    Their samples are not tried.
+    """
     rules = load_rules(own=own)
     for rule in rules:
         if not rule.own:
@@ -87,7 +89,7 @@ def _word_problems(rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
         try:
             known |= set(compile_text(pattern.re).groupindex)
         except RegexError:
-            continue  # told by _pattern_problems
+            continue  # reported by _pattern_problems
     for number, words in enumerate((rule.words, *rule.cases)):
         key = f"verdict.cases[{number - 1}]" if number else "verdict"
         for name, _ in words.when:

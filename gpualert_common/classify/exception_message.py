@@ -21,7 +21,7 @@ class ExceptionMessage:
         if named.type not in first:
             first = f"{named.type}: {named.message}"[:MAX_MESSAGE_CHARS]
         self.traceback = traceback
-        self._is_stamped = line.stamped
+        self._is_stamped = line.is_stamped
         self._lines = [first]
         self._chars = len(first)
         self._lines_read = 1
@@ -48,7 +48,7 @@ class ExceptionMessage:
     def read(self, line: PrefixedLine, *, is_benign: bool) -> bool:
         """Take the next line, or leave out a benign one.  False when the message has ended."""
         text = line.text.strip()
-        if line.stamped and not self._is_stamped:
+        if line.is_stamped and not self._is_stamped:
             return False
         if self._lines_read >= _MAX_LINES:
             return False

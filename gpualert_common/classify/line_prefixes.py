@@ -1,4 +1,4 @@
-"""What launchers and loggers write in front of a line: told apart from the line itself."""
+"""Prefixes of lines: what launchers and loggers write in front of the text of a program."""
 
 from __future__ import annotations
 
@@ -51,46 +51,45 @@ _PREFIX = re.compile(
     """,
     re.VERBOSE,
 )
-_MOST_PREFIXES = 6
+_MAX_PREFIXES = 6
 """A launcher's, a rank, a time, a level, a logger's own; more is text that looks like them."""
 
 _RANKS = frozenset({"torch", "tee", "mpi", "srun", "named", "determined"})
 
 
 class PrefixedLine(NamedTuple):
-    """A line without prefixes and escape sequences.
+    """A line apart from its prefixes, without escape sequences.
 
-    ``rank`` is the rank a prefix named, ``stream`` what tells lines of one process from those of
-    others in the same file ("" when no prefix did).  ``stamped`` is True when a logger began a
-    record of its own with this line.
+    ``rank`` is the rank that a prefix names.  ``stream`` is equal for lines of one process, and
+    "" for lines without a prefix.  ``is_stamped`` is True for the first line of a logger's record.
     """
 
     text: str
     rank: int | None
     stream: str
-    stamped: bool = False
+    is_stamped: bool = False
 
 
-def normalise(piece: bytes) -> PrefixedLine:
-    """*piece* (escape sequences already gone) as text without its prefixes.
+def strip_prefixes(piece: bytes) -> PrefixedLine:
+    """Return *piece*, which has no escape sequences, as text without its prefixes.
 
-    Bytes that are not UTF-8 are replaced; NULs are dropped.  One space after a prefix goes with
-    it, deeper indentation stays: it tells the frames of a traceback from its last line.
+    Bytes that are not UTF-8 are replaced; NULs are dropped.  One space after a prefix belongs to
+    it; deeper indentation stays, because it tells the frames of a traceback from its last line.
     """
     text = piece.decode("utf-8", "replace").replace("\0", "")
     rank: int | None = None
     stream = ""
-    stamped = False
-    for _ in range(_MOST_PREFIXES):
+    is_stamped = False
+    for _ in range(_MAX_PREFIXES):
         match = _PREFIX.match(text)
         if match is None or match.end() == 0:
             break
         kind = match.lastgroup
         if kind == "stamp":
-            stamped = True
+            is_stamped = True
         elif kind not in (None, "bar"):
             stream = f"{stream}{kind}{match[kind]} "
             if kind in _RANKS and rank is None:
                 rank = int(match[kind])
         text = text[match.end() :]
-    return PrefixedLine(text.rstrip(), rank, stream.rstrip(), stamped)
+    return PrefixedLine(text.rstrip(), rank, stream.rstrip(), is_stamped)

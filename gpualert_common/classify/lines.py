@@ -25,8 +25,8 @@ _ANSI = re.compile(
 )
 
 
-def canonical(raw: bytes) -> bytes:
-    r"""*raw* with ``\r`` as ``\n`` and without escape sequences; as many lines as before."""
+def canonicalize(raw: bytes) -> bytes:
+    r"""Return *raw* with ``\n`` for ``\r``, without escape sequences, and with as many lines."""
     if b"\r" in raw:
         raw = raw.replace(b"\r", b"\n")
     if b"\x1b" in raw:
@@ -34,37 +34,37 @@ def canonical(raw: bytes) -> bytes:
     return raw
 
 
-class Place(NamedTuple):
-    """Where a line stands: its number (from 1) and the offset of its first byte."""
+class LinePosition(NamedTuple):
+    """The number of a line, from 1, and the offset of its first byte."""
 
     line: int
     offset: int
 
 
-class Region:
-    """Whole lines of a log: searched in ``text``, cited by their place in the file.
+class LogRegion:
+    """Whole lines of a log: searched in ``text``, cited by their position in the file.
 
-    Places must be asked for in ascending order; that keeps counting lines linear.
+    Positions must be requested in ascending order, so that counting lines stays linear.
     """
 
     def __init__(self, raw: bytes, offset: int, line: int) -> None:
         self.raw = raw
-        self.text = canonical(raw)
+        self.text = canonicalize(raw)
         self._offset = offset
         self._line = line
         self._counted = 0
 
-    def pieces(self, start: int) -> Iterator[tuple[Place, bytes]]:
-        """The line that begins at *start* of ``text``: one piece, or several of a long line."""
+    def split_line(self, start: int) -> Iterator[tuple[LinePosition, bytes]]:
+        """Yield the line that begins at *start* of ``text``, a long one in several pieces."""
         begin, end = self._raw_span(start)
         self._line += self.raw.count(b"\n", self._counted, begin)
         self._counted = begin
         for at in range(begin, max(end, begin + 1), LINE_CAP):
             piece = self.raw[at : min(end, at + LINE_CAP)]
-            yield Place(self._line, self._offset + at), canonical(piece)
+            yield LinePosition(self._line, self._offset + at), canonicalize(piece)
 
-    def offset_of(self, start: int) -> int:
-        """The offset in the file of the line that begins at *start* of ``text``."""
+    def find_offset(self, start: int) -> int:
+        """Return the offset in the file of the line that begins at *start* of ``text``."""
         return self._offset + self._raw_span(start)[0]
 
     def _raw_span(self, start: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ COUNT_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LogReading:
     """Observations and tracebacks of one log file, and its end.
 
     ``observations`` holds the first and the last few of each pattern, in the order of the file;

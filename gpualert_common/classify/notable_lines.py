@@ -6,8 +6,8 @@ from typing import Final
 
 from gpualert_common.classify.compiled_rules import compile_rules, match_patterns
 from gpualert_common.classify.exception_names import find_bare_exception
-from gpualert_common.classify.line_prefixes import normalise
-from gpualert_common.classify.lines import canonical
+from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.probes import Probe
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.traceback_lines import parse_header
@@ -36,7 +36,7 @@ def find_notable_lines(text: bytes, rules: RuleSet) -> list[int]:
 
 def _is_evidence(text: bytes, start: int, probes: list[Probe]) -> bool:
     end = text.find(b"\n", start)
-    line = normalise(canonical(text[start : end if end >= 0 else len(text)])).text
+    line = strip_prefixes(canonicalize(text[start : end if end >= 0 else len(text)])).text
     matches = match_patterns(probes, line, in_exception=False)
     if any(pattern.role is not Role.BENIGN for pattern, _ in matches):
         return True

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.rules import Pattern
 from gpualert_common.model import Role
 
@@ -19,7 +19,7 @@ class Observation:
 
     pattern: Pattern
     file: str
-    place: Place
+    place: LinePosition
     excerpt: str
     rank: int | None
     stream: str
@@ -36,8 +36,8 @@ class Observation:
         return self.pattern.role
 
 
-def observed(
-    pattern: Pattern, match: re.Match[str], line: PrefixedLine, file: str, place: Place
+def make_observation(
+    pattern: Pattern, match: re.Match[str], line: PrefixedLine, file: str, place: LinePosition
 ) -> Observation:
     """Return the observation of *pattern*, whose *match* is in the text of *line*."""
     details = {key: value for key, value in match.groupdict().items() if value}

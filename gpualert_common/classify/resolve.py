@@ -35,7 +35,7 @@ from gpualert_common.classify.candidates import (
 from gpualert_common.classify.consequences import gone_before, without_consequences
 from gpualert_common.classify.details import derive, typed
 from gpualert_common.classify.exception_names import is_report
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resuming import resumes
 from gpualert_common.classify.rules import RuleSet
@@ -100,7 +100,7 @@ class Resolution:
 
 
 def resolve(
-    readings: Sequence[Reading], facts: ExitFacts, rules: RuleSet, *, running: bool = False
+    readings: Sequence[LogReading], facts: ExitFacts, rules: RuleSet, *, running: bool = False
 ) -> Resolution:
     """The root cause that *readings* and *facts* support, ``none`` when nothing failed.
 
@@ -123,7 +123,7 @@ def resolve(
     return _completed(resolution, everything, possible, readings)
 
 
-def _child_code(readings: Iterable[Reading]) -> int | None:
+def _child_code(readings: Iterable[LogReading]) -> int | None:
     """The status of the worker that failed first, as a launcher reported it.
 
     Workers ended by SIGTERM were stopped by the launcher, because of the one that failed.
@@ -170,7 +170,7 @@ def _carried(chosen: Candidate, possible: list[Candidate]) -> Traceback | None:
     return found
 
 
-def _reported_first(readings: Iterable[Reading]) -> dict[str, Any]:
+def _reported_first(readings: Iterable[LogReading]) -> dict[str, Any]:
     """Rank and host that failed first, as the launcher saw it; it names that one last."""
     found: dict[str, str] = {}
     for reading in readings:
@@ -181,7 +181,7 @@ def _reported_first(readings: Iterable[Reading]) -> dict[str, Any]:
 
 
 def _possible(
-    everything: list[Candidate], readings: Sequence[Reading], status: Status
+    everything: list[Candidate], readings: Sequence[LogReading], status: Status
 ) -> list[Candidate]:
     """Those of *everything* that can have ended the run."""
     if status.disposition is Disposition.RUNNING:
@@ -194,7 +194,7 @@ def _possible(
     return near if _broke_off(near, readings) else []
 
 
-def _broke_off(alive: list[Candidate], readings: Sequence[Reading]) -> bool:
+def _broke_off(alive: list[Candidate], readings: Sequence[LogReading]) -> bool:
     """True when a log ends in a failure although the exit status is 0.
 
     The failure of the first command of a pipe, a script that carries on after a kill, values that
@@ -271,7 +271,7 @@ def _is_cut_off(one: Candidate) -> bool:
     return one.traceback is not None and one.traceback.context is Context.CUT_OFF
 
 
-def _from_log(chosen: Candidate, readings: Sequence[Reading], status: Status) -> Resolution:
+def _from_log(chosen: Candidate, readings: Sequence[LogReading], status: Status) -> Resolution:
     captured: dict[str, str] = {}
     for one in reversed(chosen.observations):
         captured.update(one.details)
@@ -341,7 +341,7 @@ def _completed(
     resolution: Resolution,
     everything: list[Candidate],
     possible: list[Candidate],
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
 ) -> Resolution:
     """*resolution* with what else was seen, and why it is not the cause."""
     secondary: dict[str, str] = {}
@@ -360,7 +360,7 @@ def _completed(
     )
 
 
-def _trained(reading: Reading) -> bool:
+def _trained(reading: LogReading) -> bool:
     """True where a log told of a step with what came of it; bars also load, and settings count."""
     if reading.trained_from is None or reading.trained_from < reading.tail_offset:
         return reading.trained_from is not None
@@ -380,7 +380,9 @@ def _because(one: Candidate, possible: list[Candidate], resolution: Resolution) 
     return f"{where}: less telling, or later than the cause"
 
 
-def _ruled_out(resolution: Resolution, readings: Sequence[Reading]) -> tuple[tuple[str, str], ...]:
+def _ruled_out(
+    resolution: Resolution, readings: Sequence[LogReading]
+) -> tuple[tuple[str, str], ...]:
     """Families that the evidence excludes; silence of a source excludes nothing."""
     status = resolution.status
     by_itself = status.disposition in (Disposition.FAILED, Disposition.COMPLETED)

@@ -13,11 +13,11 @@ from bisect import bisect_left
 from gpualert_common.causes import SIGNALLED
 from gpualert_common.classify.compiled_rules import CompiledRules, compile_rules, match_patterns
 from gpualert_common.classify.finished_tracebacks import merge_tracebacks
-from gpualert_common.classify.line_prefixes import PrefixedLine, normalise
-from gpualert_common.classify.lines import LINE_CAP, Place, Region
-from gpualert_common.classify.log_reading import COUNT_LIMIT, Reading
+from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
+from gpualert_common.classify.lines import LINE_CAP, LinePosition, LogRegion
+from gpualert_common.classify.log_reading import COUNT_LIMIT, LogReading
 from gpualert_common.classify.observation_store import ObservationStore
-from gpualert_common.classify.observations import Observation, observed
+from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.probes import Probe
 from gpualert_common.classify.progress_marks import PROGRESS_MARK, find_progress_marks
 from gpualert_common.classify.rules import RuleSet
@@ -31,14 +31,19 @@ CHUNK_BYTES = 256 << 10
 TAIL_BYTES = 64 << 10
 """The end of the log that a reading keeps, for what is known only once the log has ended."""
 
-_BEGINNING = Place(line=1, offset=0)
+_BEGINNING = LinePosition(line=1, offset=0)
 
 
 class Scanner:
     """Reads one log.  Not thread-safe; feed it from one thread, in the order of the file."""
 
     def __init__(
-        self, rules: RuleSet, file: str, *, start: Place = _BEGINNING, limit: int = COUNT_LIMIT
+        self,
+        rules: RuleSet,
+        file: str,
+        *,
+        start: LinePosition = _BEGINNING,
+        limit: int = COUNT_LIMIT,
     ) -> None:
         """Read from *start* on; look for a pattern only until it was observed *limit* times."""
         self._rules = rules
@@ -78,7 +83,7 @@ class Scanner:
         if end:
             self._scan(block[:end] if end < len(block) else block, start)
 
-    def finish(self) -> Reading:
+    def finish(self) -> LogReading:
         """Return the reading; the last line counts also without an end.  Call it once, last."""
         self._scan_incomplete_line()
         self._tracebacks.close()
@@ -92,7 +97,7 @@ class Scanner:
         found = self._observations.observations
         found += [observation for one in exceptions for observation in one.observations]
         tail_offset = self._next_offset - len(self._tail)
-        return Reading(
+        return LogReading(
             file=self._file,
             size=self._next_offset,
             lines=self._lines + (self._tail[-1:] not in (b"", b"\n")),
@@ -120,10 +125,10 @@ class Scanner:
 
     def _scan(self, raw: bytes, offset: int) -> None:
         """Read whole lines: those that a probe selects, and all while a traceback is open."""
-        region = Region(raw, offset, self._lines + 1)
+        region = LogRegion(raw, offset, self._lines + 1)
         text = region.text
         if self._trained_from is None and (mark := PROGRESS_MARK.search(text)):
-            self._trained_from = region.offset_of(text.rfind(b"\n", 0, mark.start()) + 1)
+            self._trained_from = region.find_offset(text.rfind(b"\n", 0, mark.start()) + 1)
         selected = self._select_lines(text)
         starts = sorted(selected)
         at, index = 0, 0
@@ -133,7 +138,7 @@ class Scanner:
                 if index == len(starts):
                     break
                 at = starts[index]
-            for place, piece in region.pieces(at):
+            for place, piece in region.split_line(at):
                 self._read_line(piece, place, selected.get(at, []))
             end = text.find(b"\n", at)
             at = len(text) if end < 0 else end + 1
@@ -160,14 +165,16 @@ class Scanner:
             for pattern in probe.patterns
         )
 
-    def _read_line(self, piece: bytes, place: Place, probes: list[Probe]) -> None:
-        line = normalise(piece)
+    def _read_line(self, piece: bytes, place: LinePosition, probes: list[Probe]) -> None:
+        line = strip_prefixes(piece)
         matches = match_patterns(probes, line.text, in_exception=False)
         is_benign = any(pattern.role is Role.BENIGN for pattern, _ in matches)
         part = self._tracebacks.feed(line, place, is_benign=is_benign)
         if part in (TracebackPart.SOURCE, TracebackPart.EXCEPTION):
             return
-        found = [observed(pattern, match, line, self._file, place) for pattern, match in matches]
+        found = [
+            make_observation(pattern, match, line, self._file, place) for pattern, match in matches
+        ]
         if part is TracebackPart.MESSAGE:
             self._observations.hold(line.stream, found)
         else:
@@ -178,7 +185,7 @@ class Scanner:
         line = PrefixedLine(text, exception.rank, exception.stream)
         first_line = f"{exception.type}: {exception.message}"
         found = tuple(
-            observed(pattern, match, line, self._file, exception.end)
+            make_observation(pattern, match, line, self._file, exception.end)
             for pattern, match in self._compiled.match_exception(text, exception.places)
             # A shell reports the signal of a process in a line of its own, after the first.
             if pattern.cause not in SIGNALLED or match.start() < len(first_line)
@@ -186,20 +193,20 @@ class Scanner:
         self._observations.add_exception(exception.stream, found)
         return found
 
-    def _read_tail_again(self) -> Reading:
+    def _read_tail_again(self) -> LogReading:
         """Return a reading of the log's end, for patterns that were no longer searched."""
         begin = 0
         if len(self._tail) < self._next_offset:  # it begins inside a line
             ends = (self._tail.find(b"\n"), self._tail.find(b"\r"), len(self._tail) - 1)
             begin = min(end for end in ends if end >= 0) + 1
         line = self._lines - self._tail.count(b"\n", begin) + 1
-        start = Place(line, self._next_offset - len(self._tail) + begin)
+        start = LinePosition(line, self._next_offset - len(self._tail) + begin)
         again = Scanner(self._rules, self._file, start=start, limit=sys.maxsize)
         again.feed(self._tail[begin:], start.offset)
         return again.finish()
 
 
-def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> Reading:
+def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> LogReading:
     """Return the reading of a whole log on disk, read once.  Raises :class:`OSError`."""
     scanner = Scanner(rules, os.path.basename(path))
     offset = 0

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from gpualert_common.classify.exception_names import NAME_EXPRESSIONS
-from gpualert_common.classify.traceback_model import Context, Frame, Link
+from gpualert_common.classify.traceback_model import ChainLink, Context, Frame
 
 MARKERS = (
     "Traceback (most recent call",
@@ -94,12 +94,12 @@ def parse_header(text: str) -> Header | None:
     )
 
 
-def find_announcement(text: str) -> Link | Context | None:
+def find_announcement(text: str) -> ChainLink | Context | None:
     """Return what a line between tracebacks says about the next one: its link or its context."""
     if "During handling of the above exception" in text:
-        return Link.CONTEXT
+        return ChainLink.CONTEXT
     if "The above exception was the direct cause" in text:
-        return Link.CAUSE
+        return ChainLink.CAUSE
     if text.startswith("Exception in thread "):
         return Context.THREAD
     if text.startswith(("Exception ignored in", "--- Logging error ---", "Call stack:")):

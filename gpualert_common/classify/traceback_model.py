@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.observations import Observation
 
 _MAX_CHAIN = 8
@@ -25,7 +25,7 @@ class Context(StrEnum):
     CUT_OFF = "cut off"
 
 
-class Link(StrEnum):
+class ChainLink(StrEnum):
     """How an exception relates to the one before it in a chain."""
 
     NONE = "none"
@@ -71,12 +71,12 @@ class Traceback:
     message: str
     frames: tuple[Frame, ...]
     file: str
-    start: Place
-    end: Place
+    start: LinePosition
+    end: LinePosition
     rank: int | None
     stream: str
     context: Context = Context.MAIN
-    link: Link = Link.NONE
+    link: ChainLink = ChainLink.NONE
     previous: Traceback | None = None
     place_in_program: Frame | None = None
     text: str = ""
@@ -100,13 +100,13 @@ class Traceback:
             found.append(found[-1].previous)
         return tuple(reversed(found))
 
-    def linked_to(self, previous: Traceback, link: Link) -> Traceback:
+    def linked_to(self, previous: Traceback, link: ChainLink) -> Traceback:
         """Return this exception as the next of the chain of *previous*, whose length is bounded.
 
         An inner exception, which the message of *previous* names, has the frames of *previous*.
         """
         linked = replace(self, previous=previous.shorten_chain(), link=link)
-        if link is not Link.INNER:
+        if link is not ChainLink.INNER:
             return linked
         return replace(
             linked,

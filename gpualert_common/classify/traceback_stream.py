@@ -13,7 +13,7 @@ from gpualert_common.classify.exception_names import (
 )
 from gpualert_common.classify.finished_tracebacks import FinishedTracebacks
 from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.traceback_lines import (
     Header,
     find_announcement,
@@ -21,7 +21,7 @@ from gpualert_common.classify.traceback_lines import (
     parse_frame_without_header,
     parse_header,
 )
-from gpualert_common.classify.traceback_model import Context, Link, Traceback, TracebackPart
+from gpualert_common.classify.traceback_model import ChainLink, Context, Traceback, TracebackPart
 from gpualert_common.classify.unfinished_traceback import UnfinishedTraceback
 
 _MAX_UNFINISHED = 4
@@ -45,7 +45,7 @@ class TracebackStream:
         self._unfinished: list[UnfinishedTraceback] = []
         self._message: ExceptionMessage | None = None
         self._context = Context.MAIN
-        self._link = Link.NONE
+        self._link = ChainLink.NONE
         self._thrown_type: str | None = None
         self._last: Traceback | None = None
 
@@ -65,11 +65,11 @@ class TracebackStream:
         return (
             not self.is_unfinished
             and self._last is None
-            and (self._context, self._link) == (Context.MAIN, Link.NONE)
+            and (self._context, self._link) == (Context.MAIN, ChainLink.NONE)
             and self._thrown_type is None
         )
 
-    def read(self, line: PrefixedLine, position: Place, *, is_benign: bool) -> TracebackPart:
+    def read(self, line: PrefixedLine, position: LinePosition, *, is_benign: bool) -> TracebackPart:
         """Take the next line of the stream; a benign one is left out of messages."""
         header = None if self._finished.is_full else parse_header(line.text)
         if header is not None:
@@ -80,7 +80,7 @@ class TracebackStream:
         part = None if self._finished.is_full else self._read_beginning(line, position)
         return part or self._read_in_message(line, is_benign)
 
-    def _begin(self, header: Header, position: Place) -> None:
+    def _begin(self, header: Header, position: LinePosition) -> None:
         self.end_message()
         if self._finished.is_full:
             return
@@ -92,9 +92,9 @@ class TracebackStream:
         self._unfinished.append(traceback)
         del self._unfinished[:-_MAX_UNFINISHED]
         self.last_line = traceback.start.line
-        self._context, self._link = Context.MAIN, Link.NONE
+        self._context, self._link = Context.MAIN, ChainLink.NONE
 
-    def read_in_traceback(self, line: PrefixedLine, position: Place) -> TracebackPart:
+    def read_in_traceback(self, line: PrefixedLine, position: LinePosition) -> TracebackPart:
         """Take a line as one of the innermost unfinished traceback."""
         traceback = self._unfinished[-1]
         found = traceback.read(line, position)
@@ -105,7 +105,7 @@ class TracebackStream:
             self._unfinished.pop()
         return found
 
-    def _read_beginning(self, line: PrefixedLine, position: Place) -> TracebackPart | None:
+    def _read_beginning(self, line: PrefixedLine, position: LinePosition) -> TracebackPart | None:
         if self._read_announcement(line.text):
             return TracebackPart.OTHER
         if self._read_frame_without_header(line.text, position):
@@ -124,7 +124,7 @@ class TracebackStream:
 
     def _read_announcement(self, text: str) -> bool:
         announced = find_announcement(text)
-        if isinstance(announced, Link):
+        if isinstance(announced, ChainLink):
             self._link = announced
         elif announced is not None:
             self._context = announced
@@ -135,7 +135,7 @@ class TracebackStream:
         self.end_message()
         return True
 
-    def _read_frame_without_header(self, text: str, position: Place) -> bool:
+    def _read_frame_without_header(self, text: str, position: LinePosition) -> bool:
         """Take a frame that no header announced: of a syntax error, of ray, of a log's cut head."""
         if self._message is not None and self._message.quotes_frames:
             return parse_frame(text) is not None
@@ -149,7 +149,7 @@ class TracebackStream:
         self._push(traceback)
         return True
 
-    def _read_exception_without_frames(self, line: PrefixedLine, position: Place) -> bool:
+    def _read_exception_without_frames(self, line: PrefixedLine, position: LinePosition) -> bool:
         if named := self._find_native_exception(line.text):
             self._finish(UnfinishedTraceback(position, Context.NATIVE), named, line, position)
             return True
@@ -161,7 +161,7 @@ class TracebackStream:
             self._finished.count_repeated()  # of another rank, in lockstep with this one
             return True
         is_inner = message is not None and message.may_name_inner_exception
-        link = Link.INNER if is_inner else Link.NONE
+        link = ChainLink.INNER if is_inner else ChainLink.NONE
         self._finish(UnfinishedTraceback(position, Context.BARE, link), named, line, position)
         return True
 
@@ -177,11 +177,11 @@ class TracebackStream:
         traceback: UnfinishedTraceback,
         named: NamedException,
         line: PrefixedLine,
-        position: Place,
+        position: LinePosition,
     ) -> None:
         self.end_message()
         found = traceback.finish(named, line, position, self._file)
-        if self._last is not None and traceback.link is not Link.NONE:
+        if self._last is not None and traceback.link is not ChainLink.NONE:
             self._finished.remove(self._last)
             found = found.linked_to(self._last, traceback.link)
         elif self._last is not None and traceback.context is Context.WORKER:

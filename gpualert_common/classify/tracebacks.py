@@ -11,7 +11,7 @@ from __future__ import annotations
 from gpualert_common.classify.exception_names import find_exception_after_frames
 from gpualert_common.classify.finished_tracebacks import FinishedTracebacks, Recognize
 from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.traceback_lines import (
     is_progress_bar,
     parse_header,
@@ -56,7 +56,7 @@ class TracebackParser:
         self._streams.close()
 
     def feed(
-        self, line: PrefixedLine, position: Place, *, is_benign: bool = False
+        self, line: PrefixedLine, position: LinePosition, *, is_benign: bool = False
     ) -> TracebackPart:
         """Take *line*; a benign one is left out of messages."""
         quoted = split_quoted_traceback(line.text)
@@ -64,7 +64,9 @@ class TracebackParser:
             return self._read_quoted(line, position, quoted)
         return self._read(line, position, is_benign)
 
-    def _read(self, line: PrefixedLine, position: Place, is_benign: bool = False) -> TracebackPart:
+    def _read(
+        self, line: PrefixedLine, position: LinePosition, is_benign: bool = False
+    ) -> TracebackPart:
         stream = self._streams.get_for_line(line.stream, position.line)
         if self.is_open and is_progress_bar(line.text) and parse_header(line.text) is None:
             return TracebackPart.OTHER
@@ -72,7 +74,9 @@ class TracebackParser:
         self._streams.update(stream)
         return part
 
-    def _read_quoted(self, line: PrefixedLine, position: Place, quoted: list[str]) -> TracebackPart:
+    def _read_quoted(
+        self, line: PrefixedLine, position: LinePosition, quoted: list[str]
+    ) -> TracebackPart:
         """Take a whole traceback in one line.
 
         It may be the message of the one before it (raised by an old loader), a record between its

@@ -12,11 +12,11 @@ from gpualert_common.classify.exception_names import (
     find_raised_type,
 )
 from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.traceback_model import (
+    ChainLink,
     Context,
     Frame,
-    Link,
     Traceback,
     TracebackPart,
 )
@@ -39,9 +39,9 @@ class UnfinishedTraceback:
 
     def __init__(
         self,
-        start: Place,
+        start: LinePosition,
         context: Context,
-        link: Link = Link.NONE,
+        link: ChainLink = ChainLink.NONE,
         header: lines.Header = _NO_HEADER,
     ) -> None:
         self.start = start
@@ -56,7 +56,7 @@ class UnfinishedTraceback:
         self._is_in_body = False
         self._body_lines = 0
         self._foreign_lines = 0
-        self.last: tuple[PrefixedLine, Place] | None = None
+        self.last: tuple[PrefixedLine, LinePosition] | None = None
         """The last line of the body, without its text."""
 
     @property
@@ -85,7 +85,7 @@ class UnfinishedTraceback:
         self._add(frame)
         self._is_in_body = True
 
-    def read(self, line: PrefixedLine, position: Place) -> NamedException | TracebackPart:
+    def read(self, line: PrefixedLine, position: LinePosition) -> NamedException | TracebackPart:
         """Take the next line; return the exception that it names, or else what the line is."""
         if self._header.is_rich and lines.is_in_rich_box(line.text):
             return self._read_rich_box(line.text)
@@ -93,9 +93,9 @@ class UnfinishedTraceback:
         body = text.lstrip()
         if not body:
             return TracebackPart.OTHER
-        if line.stamped and self._has_stamped_frames is False:
+        if line.is_stamped and self._has_stamped_frames is False:
             return self._skip()  # a record of a logger, however deep its text is indented
-        if not self._read_frame(text, line.stamped):
+        if not self._read_frame(text, line.is_stamped):
             if self._is_in_body and (sure := find_bare_exception(body)) and sure.is_certain:
                 return sure  # indented, yet no line of source looks like it
             if self.is_indented(text):
@@ -148,7 +148,9 @@ class UnfinishedTraceback:
         if not lines.is_library(frame):
             self._program_frame = frame
 
-    def finish(self, named: NamedException, line: PrefixedLine, end: Place, file: str) -> Traceback:
+    def finish(
+        self, named: NamedException, line: PrefixedLine, end: LinePosition, file: str
+    ) -> Traceback:
         """Return the traceback of the exception that *line* names, not yet linked to others."""
         frames, context = tuple(self._frames), self.context
         if context is Context.MAIN and any(map(lines.is_in_queue_thread, frames)):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpualert_common.classify.log_reading import Reading
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolve import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet, Words
@@ -50,7 +50,7 @@ def conclude(
     attempt: int,
     host: str | None,
     log_path: str | None,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     facts: ExitFacts,
     rules: RuleSet,
     running: bool = False,
@@ -180,7 +180,7 @@ def _signal(facts: ExitFacts, resolution: Resolution) -> str | None:
 def _claims(
     resolution: Resolution,
     facts: ExitFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     seen: Sequence[Claim],
 ) -> tuple[Claim, ...]:
     claims = [Claim(resolution.status.said, "exit_status"), *seen[:_MOST_SEEN]]
@@ -203,7 +203,7 @@ def _claims(
     return tuple(_placed(claim, readings) for claim in claims[:_MOST_CLAIMS])
 
 
-def _placed(claim: Claim, readings: Sequence[Reading]) -> Claim:
+def _placed(claim: Claim, readings: Sequence[LogReading]) -> Claim:
     """Without its line, which was not counted, where something before it was not read."""
     where = claim.where
     gaps = [
@@ -236,7 +236,7 @@ _ROLE_WORDS = {
 }
 
 
-def _line_claim(one: Observation, readings: Sequence[Reading]) -> Claim:
+def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
     count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
     times = f", {count} times" if count > 1 else ""
     what = one.pattern.name.replace("_", " ")
@@ -248,7 +248,7 @@ def _warnings(
     resolution: Resolution,
     rule: Rule,
     facts: ExitFacts,
-    readings: Sequence[Reading],
+    readings: Sequence[LogReading],
     seen: Sequence[tuple[str, str]],
 ) -> tuple[VerdictWarning, ...]:
     found = list(seen)
@@ -280,7 +280,7 @@ def _observers(observed: Observed | None) -> tuple[SourceStatus, ...]:
 
 
 def _sources(
-    facts: ExitFacts, readings: Sequence[Reading], *, running: bool
+    facts: ExitFacts, readings: Sequence[LogReading], *, running: bool
 ) -> tuple[SourceStatus, ...]:
     sources = [
         SourceStatus(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpualert_common.classify.line_prefixes import normalise
+from gpualert_common.classify.line_prefixes import strip_prefixes
 from gpualert_common.progress.pairs import count_of, number
 from gpualert_common.regex import compile_bytes
 
@@ -44,7 +44,7 @@ def bar_in(line: bytes) -> tuple[Bar, int] | None:
         return None
     done, scale, total, total_scale, clock, rate, unit, rest = found.groups()
     before = line[: found.start()]
-    prefixed = normalise(before)
+    prefixed = strip_prefixes(before)
     label = before.decode("utf-8", "replace") if "host" in prefixed.stream else prefixed.text
     label = label.partition("|")[0].rstrip("0123456789% ").rstrip(": ")
     count = _count(done, scale)

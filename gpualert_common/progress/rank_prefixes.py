@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from gpualert_common.classify.line_prefixes import normalise
-from gpualert_common.classify.lines import Place, Region, canonical
+from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.lines import LinePosition, LogRegion, canonicalize
 from gpualert_common.regex import compile_bytes
 
 _LEAST_PREFIX = len(b"[rank0]:")
@@ -27,7 +27,7 @@ class RankLine(NamedTuple):
 
 def said(piece: bytes) -> RankLine:
     """*piece* without its prefixes."""
-    line = normalise(piece)
+    line = strip_prefixes(piece)
     if line.stream.startswith("host") and _NO_HOST.search(piece):
         return RankLine("", piece)
     return RankLine(line.stream, line.text.encode())
@@ -52,24 +52,26 @@ class RankPrefixes:
         self._head = b""
         self._known = (0, "")
 
-    def begin(self, region: Region, line: int) -> None:
+    def begin(self, region: LogRegion, line: int) -> None:
         """*region* comes next; it begins in the line of this number, at its start or within it."""
         if line != self._line:
             self._line, self._head = line, region.raw[:_HEAD_BYTES]
 
-    def end(self, region: Region, line: int) -> None:
+    def end(self, region: LogRegion, line: int) -> None:
         """Of *region* all was looked at; its end lies in the line of this number."""
         if line != self._line:
             begin = region.raw.rfind(b"\n") + 1
             if begin < len(region.raw):
                 self._line, self._head = line, region.raw[begin : begin + _HEAD_BYTES]
 
-    def stream_of(self, region: Region, place: Place) -> str:
+    def stream_of(self, region: LogRegion, place: LinePosition) -> str:
         """The stream that the head of the line of *place* tells."""
         if self._known[0] != place.line:
-            at = place.offset - region.offset_of(0)
+            at = place.offset - region.find_offset(0)
             begin = region.raw.rfind(b"\n", 0, at) + 1
             head = region.raw[begin : begin + _HEAD_BYTES] if begin else self._head
-            behind = canonical(head.partition(b"\r")[0]) + b"x"  # some are sought before a letter
+            behind = (
+                canonicalize(head.partition(b"\r")[0]) + b"x"
+            )  # some are sought before a letter
             self._known = (place.line, said(behind).stream)
         return self._known[1]

@@ -19,8 +19,8 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from gpualert_common.classify.line_prefixes import normalise
-from gpualert_common.classify.lines import LINE_CAP, Place, Region
+from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.lines import LINE_CAP, LinePosition, LogRegion
 from gpualert_common.progress.bars import bar_in
 from gpualert_common.progress.formats._interface import ProgressLine, parsers
 from gpualert_common.progress.model import Progress
@@ -119,33 +119,33 @@ class ProgressReader:
             if block != self._block:
                 self._block = block
                 self._in_block = dict.fromkeys(_Kind, 0)
-            region = Region(raw[begin:end], offset + begin, self._lines + 1)
+            region = LogRegion(raw[begin:end], offset + begin, self._lines + 1)
             self._heads.begin(region, self._lines + 1)
             self._read_stretch(region)
             self._lines += raw.count(b"\n", begin, end)
             self._heads.end(region, self._lines + 1)
 
-    def _read_stretch(self, region: Region) -> None:
+    def _read_stretch(self, region: LogRegion) -> None:
         """Look at lines of one block, or at a piece of a long one."""
         text = region.text
         at, passed_from = 0, None
         while at < len(text):
             kinds = self._open_kinds()
             if kinds != _ALL and passed_from is None:
-                passed_from = region.offset_of(at)
+                passed_from = region.find_offset(at)
             found = _finder(kinds).search(text, at) if kinds else None
             if found is None:
                 break
             kind = _Kind(found.lastindex)
             self._seen[kind] += 1
             self._in_block[kind] += 1
-            for place, piece in region.pieces(text.rfind(b"\n", 0, found.start()) + 1):
+            for place, piece in region.split_line(text.rfind(b"\n", 0, found.start()) + 1):
                 for part in by_rank(piece.replace(b"\b", b"")):  # how Keras goes back in a line
                     self._show(part, place, region)
             end = text.find(b"\n", found.start())
             at = len(text) if end < 0 else end + 1
         if passed_from is not None:
-            self._unread += region.offset_of(0) + len(region.raw) - passed_from
+            self._unread += region.find_offset(0) + len(region.raw) - passed_from
 
     def _open_kinds(self) -> frozenset[_Kind]:
         """The kinds of lines that are still looked at in this block."""
@@ -157,12 +157,12 @@ class ProgressReader:
             if self._seen[kind] < DENSE_LINES or self._in_block[kind] < _PER_BLOCK[kind]
         )
 
-    def _show(self, piece: bytes, place: Place, region: Region) -> None:
+    def _show(self, piece: bytes, place: LinePosition, region: LogRegion) -> None:
         name, text = said(piece)
         name = name or self._heads.stream_of(region, place)
         found = bar_in(piece)
         if found is not None:
-            text = normalise(piece[found[1] :]).text.encode()
+            text = strip_prefixes(piece[found[1] :]).text.encode()
         if name not in self._streams:
             if len(self._streams) >= _MOST_STREAMS:
                 return

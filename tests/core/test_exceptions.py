@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpualert_common.classify import Scanner, Traceback, load_rules
-from gpualert_common.classify.traceback_model import Context, Link
+from gpualert_common.classify.traceback_model import ChainLink, Context
 
 RULES = load_rules()
 
@@ -148,7 +148,7 @@ def test_what_a_wrapper_wraps() -> None:
         HEAD + "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
         "ImportError: cannot import name 'x'\n"
     )
-    assert (found.name, found.link) == ("ImportError", Link.INNER)
+    assert (found.name, found.link) == ("ImportError", ChainLink.INNER)
     assert [one.name for one in found.chain()] == ["BackendCompilerFailed", "ImportError"]
 
 

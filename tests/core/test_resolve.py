@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from gpualert_common.classify import Reading, Resolution, Scanner, load_rules, resolve
+from gpualert_common.classify import LogReading, Resolution, Scanner, load_rules, resolve
 from gpualert_common.model import Disposition, ExitFacts
 
 RULES = load_rules()
@@ -39,7 +39,7 @@ LAUNCHER = (
 )
 
 
-def reading(log: str | bytes, file: str = "output.log") -> Reading:
+def reading(log: str | bytes, file: str = "output.log") -> LogReading:
     """The reading of *log*."""
     scanner = Scanner(RULES, file)
     scanner.feed(log.encode() if isinstance(log, str) else log, 0)

@@ -16,9 +16,9 @@ from gpualert_common.classify.compiled_rules import (
     CompiledRules,
     compile_rules,
 )
-from gpualert_common.classify.line_prefixes import normalise
-from gpualert_common.classify.lines import LINE_CAP, canonical
-from gpualert_common.classify.log_reading import COUNT_LIMIT, Reading
+from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.lines import LINE_CAP, canonicalize
+from gpualert_common.classify.log_reading import COUNT_LIMIT, LogReading
 from gpualert_common.classify.observations import EXCERPT_CHARS
 from gpualert_common.classify.probes import Probe, ProbeFilter
 from gpualert_common.classify.rules import Scope
@@ -41,6 +41,8 @@ FRAGMENTS = st.sampled_from(
         "    loss = model(x)",
         "During handling of the above exception, another exception occurred:",
         "ValueError: no",
+        "terminate called after throwing an instance of 'std::out_of_range'",
+        "  what():  vector::at",
         "step 12 loss 0.3",
         " 12%|#  | 12/100 [00:01<00:09, 9.1it/s]",
         "\x1b[31mERROR\x1b[0m",
@@ -55,7 +57,7 @@ LOGS = st.lists(st.tuples(PREFIXES, FRAGMENTS, ENDS), max_size=40).map(
 )
 
 
-def read(data: bytes, cuts: list[int]) -> Reading:
+def read(data: bytes, cuts: list[int]) -> LogReading:
     """The reading of *data* fed in pieces that end at *cuts*."""
     scanner = Scanner(RULES, "a.log")
     borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
@@ -96,7 +98,7 @@ def test_automaton_agrees_with_each_pattern(log: bytes) -> None:
     assume(not reading.tracebacks and b"Traceback" not in log)  # their lines are read as a whole
     for piece in re.split(rb"[\r\n]", log):
         for at in range(0, max(len(piece), 1), LINE_CAP):
-            text = normalise(canonical(piece[at : at + LINE_CAP])).text
+            text = strip_prefixes(canonicalize(piece[at : at + LINE_CAP])).text
             hits = [
                 one for one, regex in COMPILED if one.where is Scope.ANYWHERE and regex.search(text)
             ]

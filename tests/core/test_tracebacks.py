@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 from gpualert_common.classify import Scanner, Traceback, load_rules
-from gpualert_common.classify.traceback_model import Context, Link
+from gpualert_common.classify.traceback_model import ChainLink, Context
 
 RULES = load_rules()
 
@@ -48,7 +48,7 @@ def test_handled_on_the_way() -> None:
     """An exception raised while another was handled links to it."""
     program = "try:\n    {}['a']\nexcept KeyError:\n    raise ValueError('no')"
     (found,) = tracebacks_of(stderr_of(program))
-    assert found.link is Link.CONTEXT
+    assert found.link is ChainLink.CONTEXT
     assert [one.name for one in found.chain()] == ["KeyError", "ValueError"]
 
 
@@ -58,7 +58,7 @@ def test_direct_cause() -> None:
         "try:\n    open('/nowhere')\nexcept OSError as e:\n    raise RuntimeError('no') from e"
     )
     (found,) = tracebacks_of(stderr_of(program))
-    assert found.link is Link.CAUSE
+    assert found.link is ChainLink.CAUSE
     assert [one.name for one in found.chain()] == ["FileNotFoundError", "RuntimeError"]
 
 

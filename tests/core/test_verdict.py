@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.classify import Reading, RuleSet, Scanner, load_rules
+from gpualert_common.classify import LogReading, RuleSet, Scanner, load_rules
 from gpualert_common.codec import decode, encode
 from gpualert_common.diagnose import conclude
 from gpualert_common.errors import RecordError, RuleError
@@ -22,7 +22,7 @@ OOM = (
 )
 
 
-def reading(log: str) -> Reading:
+def reading(log: str) -> LogReading:
     """The reading of *log*."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(log.encode(), 0)
@@ -30,7 +30,7 @@ def reading(log: str) -> Reading:
 
 
 def verdict_on(
-    readings: list[Reading], facts: ExitFacts, *, rules: RuleSet = RULES, running: bool = False
+    readings: list[LogReading], facts: ExitFacts, *, rules: RuleSet = RULES, running: bool = False
 ) -> Verdict:
     """The verdict on what was read and an ending."""
     return conclude(

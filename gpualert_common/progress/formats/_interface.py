@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
-from gpualert_common.classify.lines import Place
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.progress.bars import Bar
 from gpualert_common.progress.model import (
     Checkpoint,
@@ -44,7 +44,7 @@ class ProgressLine:
     raw: bytes
     bar: Bar | None
     file: str
-    place: Place
+    place: LinePosition
 
     @property
     def excerpt(self) -> str:

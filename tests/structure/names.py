@@ -1,0 +1,83 @@
+"""One word, one meaning: ``python -m tests.structure.names`` prints the names that break the rule.
+
+A public class has a name that no other public class of the three packages has. A module's name
+occurs at most twice. No name of a module, class, function or field contains a word for which the
+project has a standard term.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.structure.source import ROOT, Module, defined_names, public_classes, read_modules
+
+TERMS = {
+    "attend": "deliver",
+    "awaited": "waiter",
+    "beside": "helper",
+    "confess": "record",
+    "courier": "delivery",
+    "custody": "ownership",
+    "happening": "event",
+    "hear": "receive",
+    "judge": "classifier, or a verb",
+    "judged": "classification",
+    "keeper": "supervisor, or the lease",
+    "look": "sample",
+    "lookout": "monitor",
+    "patience": "deadline",
+    "said": "text, or a verb",
+    "scribe": "recorder",
+    "seen": "evidence",
+    "settle": "finalize",
+    "succession": "takeover",
+    "tell": "send, notify or report",
+    "teller": "sender",
+    "telling": "notable",
+    "told": "view",
+    "untold": "external",
+    "warned": "warning",
+    "whereabouts": "location",
+}
+"""Words that names do without, and the standard term for each."""
+
+MOST_MODULES_OF_A_NAME = 2
+
+SHARED_MODULE_NAMES = {"__init__", "_interface", "gpualert"}
+"""Module names that many folders have: Airflow looks for ``operators/gpualert.py`` and the like."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def problems(modules: list[Module]) -> Iterator[str]:
+    """Yield a sentence for each name that breaks a rule."""
+    classes: defaultdict[str, list[str]] = defaultdict(list)
+    stems: defaultdict[str, list[str]] = defaultdict(list)
+    for module in modules:
+        for name in set(public_classes(module)):
+            classes[name].append(str(module.path))
+        stems[module.path.stem].append(str(module.path))
+        for name in sorted(set(defined_names(module))):
+            for word in {part.lower() for part in _WORDS.findall(name)} & TERMS.keys():
+                yield f"{module.path}: {name} contains {word!r}; the term is {TERMS[word]}"
+    for name, paths in sorted(classes.items()):
+        if len(paths) > 1:
+            yield f"class {name} is defined in {', '.join(paths)}"
+    for stem, paths in sorted(stems.items()):
+        if len(paths) > MOST_MODULES_OF_A_NAME and stem not in SHARED_MODULE_NAMES:
+            yield f"{stem}.py exists in {', '.join(paths)}"
+
+
+def main(root: Path = ROOT) -> int:
+    """Print the problems; return 1 if there is any, else 0."""
+    found = list(problems(read_modules(root)))
+    print(*found, sep="\n" if found else "", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
