@@ -1,7 +1,4 @@
-"""The Python face: ``run(command)``; and what it shares with the program.
-
-The child runs before the classifier is imported: :func:`judge_for` does that when it is needed.
-"""
+"""The Python interface: ``run(command)``, and the spec that it shares with the program."""
 
 from __future__ import annotations
 
@@ -9,27 +6,19 @@ import os
 
 from gpualert_common import config
 from gpualert_common.errors import UsageError
-from gpualert_common.notify.channel_config import alerts_of, is_any_left
-from gpualert_common.processes.marker import run_marker
-from gpualert_common.processes.program import start_program
-from gpualert_common.spec import EARLY, RunSpec
-from gpualert_common.supervise import RecorderHooks, supervise
+from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.run_hooks import RunHooks, send_alerts
+from gpualert_common.spec import RunSpec
+from gpualert_common.supervise import supervise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from subprocess import Popen
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.spec import Ending
-    from gpualert_common.supervise.live_classifier import LogClassifier
-
-
-OWN, LEFT = "own", "left"
-"""What a sender of alerts may be needed for."""
 
 
 class RunResult:
@@ -120,9 +109,9 @@ def run(
     spec = make_spec(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
-    done = supervise(spec, lambda prepared: _quiet_plan(spec, prepared), own_process=False)
+    done = supervise(spec, lambda prepared: RunHooks(spec, prepared), own_process=False)
     if done.sender:
-        tell(spec, done.record.path, done.sender)
+        send_alerts(spec, done.record.path, done.sender)
     return RunResult(done.record, done.ending, done.verdict)
 
 
@@ -165,90 +154,4 @@ def make_spec(
         alerts=alerts,
         secrets=secrets,
         rules=rules,
-    )
-
-
-def sender_for(spec: RunSpec, record_path: str, verdict: Verdict | None) -> str:
-    """What a sender is needed for at this end: OWN, LEFT (by other runs), or nothing."""
-    if spec.alerts is not None:
-        well = verdict is not None and verdict.cause == "none" and not _warned(spec, verdict)
-        if not well or spec.alerts["on"] == "always":
-            return OWN
-    return LEFT if is_any_left(record_path) else ""
-
-
-def _warned(spec: RunSpec, verdict: Verdict) -> bool:
-    """True where people heard of trouble, and must hear what became of it."""
-    warns = spec.alerts is not None and spec.alerts.get("warn")
-    return bool(warns) and any(one.kind.startswith(EARLY) for one in verdict.warnings)
-
-
-def tell_early(spec: RunSpec, record_path: str) -> None:
-    """Have people told of what was seen of a run that goes on, if they want that; returns at once.
-
-    Raises nothing.
-    """
-    if spec.alerts is None or not spec.alerts.get("warn"):
-        return
-    from gpualert_common.notify.sender_launch import send_warnings
-
-    send_warnings(record_path, spec.secrets)
-
-
-def tell(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
-    """Have people told of the end of a run, within its deadline; the fields of each alert.
-
-    For what other runs left behind nobody waits.
-    """
-    from gpualert_common.notify.sender_launch import dispatch
-
-    if sender != OWN or spec.alerts is None:
-        return dispatch(record_path, own=False, deadline_s=0.0)
-    return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
-
-
-def tell_late(spec: RunSpec, record_path: str) -> None:
-    """The same by a scribe that was held up for so long that its supervisor has gone."""
-    from gpualert_common.notify.sender_launch import dispatch
-
-    if spec.alerts is not None:
-        dispatch(record_path, secrets=spec.secrets, deadline_s=0.0)
-
-
-def judge_for(prepared: PreparedRun) -> LogClassifier:
-    """The classifier for a run, imported when it is first needed."""
-    from gpualert_common.classifier import RunClassifier
-
-    return RunClassifier(prepared.launch_record, prepared.record)
-
-
-def beside(prepared: PreparedRun) -> dict[str, Callable[[], Popen[bytes]]]:
-    """What starts each process beside a run, by what it does.
-
-    One surveys the working directory where an alert could carry a file, one observes the machine.
-    """
-    record, launch_record = prepared.record, prepared.launch_record
-    found: dict[str, Callable[[], Popen[bytes]]] = {}
-    if launch_record["alerts"] is not None:
-        found["survey"] = lambda: start_program(
-            "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
-        )
-    if launch_record["observe"]:
-        found["observer"] = lambda: start_program(
-            "gpualert_common.telemetry.sampler",
-            record.path,
-            run_marker(record.run_id),
-            helper_of=record.run_id,
-        )
-    return found
-
-
-def _quiet_plan(spec: RunSpec, prepared: PreparedRun) -> RecorderHooks:
-    path = prepared.record.path
-    return RecorderHooks(
-        lambda: judge_for(prepared),
-        beside=beside(prepared),
-        sender_for=lambda verdict: sender_for(spec, path, verdict),
-        late=lambda: tell_late(spec, path),
-        warn=lambda: tell_early(spec, path),
     )

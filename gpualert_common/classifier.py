@@ -60,10 +60,10 @@ class RunClassifier:
         if self._seen is not None:
             self._seen.recall()
 
-    def look(self) -> list[dict[str, Any]]:
-        """Take in what was seen beside the logs of a run that goes on since the last time.
+    def update(self) -> list[dict[str, Any]]:
+        """Read new telemetry of a live run; return the events to append to the record.
 
-        What is to be written down of it as events of the record: warnings that come and go.
+        The events are warnings that were raised and withdrawn.
         """
         if self._seen is None or self._is_blind:
             return []
@@ -162,7 +162,7 @@ class RunClassifier:
 
 
 def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
-    """One that goes on where a scribe before us may have ended."""
+    """One that goes on where a recorder before us may have ended."""
     pid = (record.event("launched") or {}).get("pid")
     return Lookout(launch_record, record.events(), pid, rules)
 

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.channel_config import is_reference
-from gpualert_common.notify.status_text import UNDELIVERED, told
+from gpualert_common.notify.status_text import UNDELIVERED, format_status
+from gpualert_common.notify.targets import is_reference
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
@@ -156,7 +156,7 @@ def settle(handle: RunHandle, secrets: Secrets, log: Log) -> None:
 def say(fields: Mapping[str, Any], log: Log) -> None:
     """Log what became of one alert."""
     log_it = log.warning if fields["state"] in UNDELIVERED else log.info
-    log_it("alert %s", told(fields))
+    log_it("alert %s", format_status(fields))
 
 
 def _left_s() -> float | None:

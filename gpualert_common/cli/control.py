@@ -14,9 +14,9 @@ from gpualert_common import config, record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
-from gpualert_common.notify.channel_config import is_left
 from gpualert_common.notify.sender_launch import dispatch
-from gpualert_common.notify.status_text import told
+from gpualert_common.notify.status_text import format_status
+from gpualert_common.notify.undelivered import is_undelivered
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -64,8 +64,10 @@ def recover(options: argparse.Namespace) -> int:
             failed = True
             outcome = f"failed: {error}"
         alerts = []
-        if outcome == "recovered" or (outcome == "complete" and is_left(record.path)):
-            alerts = [told(fields) for fields in dispatch(record.path, deadline_s=deadline_s)]
+        if outcome == "recovered" or (outcome == "complete" and is_undelivered(record.path)):
+            alerts = [
+                format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
+            ]
         if outcome != "complete" or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
     if options.json:

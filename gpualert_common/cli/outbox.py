@@ -1,4 +1,4 @@
-"""``gpualert outbox``: what became of every alert, and sending it again or not at all."""
+"""``gpualert outbox``: the state of every alert; send it again, or never."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpualert_common import config, record_locations
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.notify.channel_config import alerts_of
-from gpualert_common.notify.decide import SEND
 from gpualert_common.notify.entry import DROPPED, FAILED, HELD, PENDING, UNSENT
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.notify.schedule import bring_up_to_date, look
+from gpualert_common.notify.reconciliation import preview, reconcile
+from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import dispatch
-from gpualert_common.notify.status_text import told
+from gpualert_common.notify.status_text import format_status
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 
@@ -26,17 +26,17 @@ _RETRY_S = 90.0
 
 
 def outbox(options: argparse.Namespace) -> int:
-    """List, retry or drop; 1 when something that should have been sent is not."""
+    """List, retry or drop; 1 when an alert that should have been sent is not."""
     actions = {"list": _list, "retry": _retry, "drop": _drop}
     return actions[options.outbox_action](options)
 
 
 def _list(options: argparse.Namespace) -> int:
-    """Every alert that is not sent, also one that is due and that no disk took."""
+    """Print every alert that is not sent, also one that is due and that no disk took."""
     rows = []
     for record in _records(options):
         try:
-            found = [*look(record)[1], *Outbox(record).warnings()]
+            found = [*preview(record)[1], *Outbox(record).warnings()]
             rows += [_row(record, entry.fields) for entry in found]
         except GPUAlertError as error:
             print(f"gpualert: {error}", file=sys.stderr)
@@ -53,22 +53,23 @@ def _retry(options: argparse.Namespace) -> int:
     one = options.run is not None
     if options.notify and not one:
         raise UsageError("--notify sends the alert of one run elsewhere: name the run")
-    others = _channels(options.notify)
+    extra, secrets = _channels(options.notify)
     rows = []
     for record in _records(options):
         try:
-            step, entries = look(record, others[0], now=one)
+            decision, entries = preview(record, extra, send_now=one)
         except GPUAlertError as error:
             print(f"gpualert: {error}", file=sys.stderr)
             continue
-        if step.kind != SEND or not (others[0] or any(one.state in UNSENT for one in entries)):
+        is_unsent = bool(extra) or any(entry.state in UNSENT for entry in entries)
+        if decision.action is not AlertAction.SEND or not is_unsent:
             continue
         sent = dispatch(
             record.path,
-            secrets=others[1],
-            others=others[0],
-            now=one,
-            again=True,
+            secrets=secrets,
+            extra_channels=extra,
+            send_now=one,
+            retry_failed=True,
             deadline_s=_RETRY_S,
             patience_s=0.0,
         )
@@ -80,10 +81,10 @@ def _retry(options: argparse.Namespace) -> int:
 
 
 def _drop(options: argparse.Namespace) -> int:
-    """Have the alerts of a run never sent."""
+    """Drop the alerts of a run: they are never sent."""
     record = record_locations.find(options.run, state_dir(options))
     dropped = []
-    entries = bring_up_to_date(record)[1]
+    entries = reconcile(record)[1]
     for entry in entries:
         if entry.locked:
             raise UsageError(f"{entry.channel} is being sent at this moment; try again")
@@ -99,7 +100,7 @@ def _drop(options: argparse.Namespace) -> int:
 
 
 def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-    """Channels given for this call, and what was given in person of them."""
+    """Return the channels given for this call, and the secrets among their settings."""
     if not notify:
         return [], {}
     settings = config.load({"notify": notify})
@@ -117,8 +118,8 @@ def _records(options: argparse.Namespace) -> Iterator[Record]:
 
 def _row(record: Record, fields: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in fields.items() if key != "schema"}
-    told_as = {"channel": fields["channel"]["name"], "told": told(fields)}
-    return {"run_id": record.run_id, **kept, **told_as}
+    status = {"channel": fields["channel"]["name"], "told": format_status(fields)}
+    return {"run_id": record.run_id, **kept, **status}
 
 
 def _print(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:

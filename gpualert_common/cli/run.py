@@ -6,27 +6,21 @@ import mmap
 import os
 
 from gpualert_common import config
-from gpualert_common.api import (
-    beside,
-    judge_for,
-    make_spec,
-    sender_for,
-    tell,
-    tell_early,
-    tell_late,
-)
-from gpualert_common.supervise import RecorderHooks, supervise
+from gpualert_common.api import make_spec
+from gpualert_common.run_hooks import RunHooks, send_alerts
+from gpualert_common.supervise import supervise
 from gpualert_common.supervise.forwarder import is_discard
+from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Any
 
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import Supervised
+    from gpualert_common.supervise.terminal_output import ClosingText
 
 _STDOUT, _STDERR = 1, 2
 _START_S = 2.0
@@ -45,23 +39,18 @@ def run(options: argparse.Namespace) -> int:
     quiet = settings["quiet"].value
     if options.detach:
         return _detach(spec, quiet=quiet)
-    shared = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
+    offsets = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
 
-    def plan(prepared: PreparedRun) -> RecorderHooks:
-        return RecorderHooks(
-            lambda: judge_for(prepared),
-            beside=beside(prepared),
-            sender_for=lambda verdict: sender_for(spec, prepared.record.path, verdict),
-            late=lambda: tell_late(spec, prepared.record.path),
-            warn=lambda: tell_early(spec, prepared.record.path),
-            forwards=_forwards(spec),
+    def hooks(prepared: PreparedRun) -> RunHooks:
+        terminal = TerminalOutput(
+            _forwards(spec),
             greeting="" if quiet else _greeting(prepared),
-            say=None if quiet else _closing_words(prepared),
-            say_fd=_STDERR,
-            shared=shared,
+            closing_text=None if quiet else _closing_text(prepared),
+            offsets=offsets,
         )
+        return RunHooks(spec, prepared, terminal)
 
-    supervised = supervise(spec, plan, own_process=True)
+    supervised = supervise(spec, hooks, own_process=True)
     if supervised.sender:
         _alert(spec, supervised, quiet=quiet)
     os._exit(supervised.ending.shell_code)
@@ -70,11 +59,11 @@ def run(options: argparse.Namespace) -> int:
 def _alert(spec: RunSpec, supervised: Supervised, *, quiet: bool) -> None:
     """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
     try:
-        alerts = tell(spec, supervised.record.path, supervised.sender)
+        alerts = send_alerts(spec, supervised.record.path, supervised.sender)
         if not quiet and alerts:
-            from gpualert_common.notify.status_text import told
+            from gpualert_common.notify.status_text import format_status
 
-            words = "".join(f"gpualert: alert {told(fields)}\n" for fields in alerts)
+            words = "".join(f"gpualert: alert {format_status(fields)}\n" for fields in alerts)
             os.write(_STDERR, words.encode("utf-8", "replace"))
     except Exception:  # noqa: BLE001 - the boundary: no fault of an alert reaches the status
         pass
@@ -124,8 +113,8 @@ def _greeting(prepared: PreparedRun) -> str:
     return tried + (f"gpualert: the record is {prepared.record.path}\n" if tried else "")
 
 
-def _closing_words(prepared: PreparedRun) -> Any:
-    def say(verdict: Verdict | None, ending: Ending) -> str:
+def _closing_text(prepared: PreparedRun) -> ClosingText:
+    def format_end(verdict: Verdict | None, ending: Ending) -> str:
         from gpualert_common.report import closing_lines
 
         record = prepared.record
@@ -135,4 +124,4 @@ def _closing_words(prepared: PreparedRun) -> Any:
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
         return closing_lines.write_closing_lines(verdict, record.run_id, path, seconds)
 
-    return say
+    return format_end

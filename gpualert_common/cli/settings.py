@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common import config, record_locations
-from gpualert_common.notify.channel_config import class_of, is_reference, shown
+from gpualert_common.notify.channel_config import class_of
+from gpualert_common.notify.targets import format_target, is_reference
 from gpualert_common.spec import SCHEMA
 
 _MASKED = "****"
@@ -49,7 +50,7 @@ def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(target: str | Mapping[str, Any]) -> str | dict[str, Any]:
     if not isinstance(target, str):
         return _masked(target)
-    return shown(target) if "://" in target else target
+    return format_target(target) if "://" in target else target
 
 
 def _text(value: object) -> str:

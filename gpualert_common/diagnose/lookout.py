@@ -38,7 +38,7 @@ class Lookout:
         pid: int | None,
         rules: RuleSet,
     ) -> None:
-        """``events`` are those of the record: a scribe before us may have warned."""
+        """``events`` are those of the record: a recorder before us may have warned."""
         self._started_at = float(launch_record.get("created_at") or 0.0)
         self._command = tuple(map(str, launch_record.get("command") or ()))
         self._pid = pid

@@ -1,6 +1,6 @@
-"""A run that outlives whoever started it: its guardian, and what engines hold of it.
+"""A run that outlives its engine's task: its guardian, and the handle that the task holds.
 
-docs/guardian.md has the protocol: states, requests, and who may write what.
+docs/guardian.md has the protocol: states, requests, and the writer of each file.
 """
 
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""One attempt of an engine at a task, and what it does about the attempt before it."""
+"""One attempt of an engine at a task, and its decision about the run before it."""
 
 from __future__ import annotations
 
@@ -21,30 +21,29 @@ MOST_OWNER_CHARACTERS = 64
 LEAST_LEASE_S = 1.0
 """The guardian looks four times a second, and a lease is renewed six times in its length."""
 DEFAULT_LEASE_S = 30.0
-"""Several renewals fit into it, and a follower that swaps or waits for a disk keeps it."""
+"""Long enough for a follower that swaps, or waits for a disk, to keep it."""
 
 _PASSING = ("GPUALERT_", "_")
 _PASSING_NAMES = frozenset(("OLDPWD", "PWD", "SHLVL"))
-"""Variables that shells and we set, and that make no other run of the same command."""
+"""Variables of shells and of ours, which do not make two runs of a command different."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Who wants a run: the task across its attempts, which attempt, and what comes after it.
+    """One attempt at a task, with its terms for the run.
 
     ``key`` names the task; of two attempts the one with the higher ``number`` is the later;
-    ``told_as`` is the number that people know it by, where that is another one.  The
-    training may go on without a follower for ``adopt_within_s`` seconds; 0 says that no attempt
-    will come, so that it is ended gracefully at once.  ``lease_s`` is how long a follower may be
-    silent.  ``across_hosts`` says that the next attempt may run on another host that shares the
-    state directory: the guardian then ends a run whose record it cannot read for that long.
-    ``is_last`` says that no other attempt follows this one, whatever becomes of it.
-    ``fingerprint`` tells runs of one task apart that must not adopt each other; None derives it
-    from command, working directory, and the names of the variables in the spec's ``env``.
-    ``training`` names what is trained, the same in every run of the engine, where names of its runs
-    are made at random: by it the history finds the runs before.
-    ``before`` is the run before it as the engine knows it, where that one may be on a host that
-    shares no state directory with this one.
+    ``told_as`` is the number that people know it by, where that is another one.  The training may
+    go on without a follower for ``adopt_within_s`` seconds; 0 says that no attempt will come, so
+    that it is ended gracefully at once.  ``lease_s`` is how long a follower may be silent.
+    ``across_hosts`` says that the next attempt may run on another host that shares the state
+    directory: the guardian then ends a run whose record it cannot read for that long.  ``is_last``
+    says that no other attempt follows this one in any case.  ``fingerprint`` distinguishes runs of
+    one task that must not adopt each other; None derives it from command, working directory, and
+    the names of the variables in the spec's ``env``.  ``training`` is a name that is the same in
+    every run of the engine, where the engine names its runs at random: by it the history finds
+    earlier runs.  ``before`` is the location of the earlier run as the engine stored it, where that
+    one may be on a host that shares no state directory with this one.
     """
 
     key: tuple[str, ...]
@@ -58,7 +57,7 @@ class Attempt:
     training: str | None = None
     before: RunLocation | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """Names this attempt at this moment and no other one ever."""
+    """A name that no other attempt ever has."""
 
     def __post_init__(self) -> None:
         key: object = self.key
@@ -77,10 +76,10 @@ class Attempt:
 
 
 def fingerprint(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
-    """What must agree before an attempt adopts a run that it did not launch.
+    """Return what must agree before an attempt adopts a run that it did not launch.
 
-    ``env`` is what the task's author gave; what a worker happens to have in its own environment
-    makes no other run of the same command.
+    ``env`` holds the variables of the task's author; those of a worker's own environment do not
+    count.
     """
     own = sorted(
         name for name in env or () if not name.startswith(_PASSING) and name not in _PASSING_NAMES
@@ -90,7 +89,7 @@ def fingerprint(command: Sequence[str], env: Mapping[str, str] | None, cwd: str 
 
 
 class TakeoverAction(StrEnum):
-    """What an attempt does next about the run before it."""
+    """The next step of an attempt about the run before it."""
 
     LAUNCH = "launch"
     ADOPT = "adopt"
@@ -103,40 +102,41 @@ class TakeoverAction(StrEnum):
 
 @dataclass(frozen=True)
 class Predecessor:
-    """The last run of the same key, as its record tells.
+    """The last run of the same key, by its record.
 
-    ``state`` is that of the record.  ``known`` says that its status is known, ``stopped`` that
-    somebody stopped it, ``same`` that its fingerprint is ours, ``remains`` that processes of it
-    live, ``far`` that it runs where we can see neither lock nor processes, ``silent`` that its
-    guardian there has not been heard of for as long as its fence.
+    ``state`` is that of the record.  ``is_same`` says that its fingerprint is ours, ``has_status``
+    that its exit status is known, ``is_stopped`` that it was stopped, ``has_remains`` that
+    processes of it live, ``is_far`` that it runs where we can see neither lock nor processes,
+    ``is_silent`` that its guardian there gave no sign for as long as its fence.
     """
 
     state: str
     number: int = 0
-    same: bool = True
-    known: bool = True
-    claimed: bool = False
-    stopped: bool = False
-    remains: bool = False
-    far: bool = False
-    silent: bool = False
+    is_same: bool = True
+    has_status: bool = True
+    is_claimed: bool = False
+    is_stopped: bool = False
+    has_remains: bool = False
+    is_far: bool = False
+    is_silent: bool = False
 
 
-def decide(before: Predecessor, number: int) -> TakeoverAction:
-    """The next step of attempt ``number``; it holds the key while it takes it."""
+def choose_action(before: Predecessor, number: int) -> TakeoverAction:
+    """Return the next step of attempt ``number``, which holds the key until it is done."""
     match before.state:
-        case "ended" if before.remains:
+        case "ended" if before.has_remains:
             return TakeoverAction.END_REMAINS
         case "ended":
-            fresh = before.claimed or before.stopped or not before.known or not before.same
-            return TakeoverAction.LAUNCH if fresh else TakeoverAction.CLAIM
-        case _ if before.far and before.silent:
+            is_usable = before.is_same and before.has_status and not before.is_stopped
+            is_free = is_usable and not before.is_claimed
+            return TakeoverAction.CLAIM if is_free else TakeoverAction.LAUNCH
+        case _ if before.is_far and before.is_silent:
             return TakeoverAction.FENCE
-        case "lost" if not before.far:
-            return TakeoverAction.END_REMAINS if before.remains else TakeoverAction.LAUNCH
+        case "lost" if not before.is_far:
+            return TakeoverAction.END_REMAINS if before.has_remains else TakeoverAction.LAUNCH
         case "orphaned":
-            return TakeoverAction.ADOPT if before.same else TakeoverAction.STOP
+            return TakeoverAction.ADOPT if before.is_same else TakeoverAction.STOP
         case "running" if number > before.number:
-            return TakeoverAction.ADOPT if before.same else TakeoverAction.STOP
+            return TakeoverAction.ADOPT if before.is_same else TakeoverAction.STOP
         case _:
             return TakeoverAction.WAIT

@@ -1,4 +1,4 @@
-"""What the errors of all faces carry when a training has not ended well."""
+"""Base of the errors that the engines' faces raise for a failed training."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class TrainingFailure(Exception):  # noqa: N818 - not raised itself: each face n
 
     ``cause`` is one of the core's causes ("unknown" without a verdict), ``verdict`` the whole
     verdict or None, ``exit_code`` the child's status (-n: killed by signal n, 124: time limit,
-    None: lost), ``log_path`` its log and ``run_id`` its record.  Survives pickling, so that retry
-    conditions, callbacks and stored results in other processes see the same attributes.
+    None: lost), ``log_path`` its log and ``run_id`` its record.  Pickling keeps them, so that retry
+    conditions, callbacks and stored results in other processes see them.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""From a task to its last run: one folder per key, and a lock that one attempt holds at a time.
+"""The last run of a task: one folder per key, with a lock that one attempt holds at a time.
 
 ``<state dir>/keys/<hash of the key>/lock`` is held by ``flock`` while an attempt decides what to do
 about the run before it, and by the guardian that it starts until ``run.json`` there names the new
-run.  So whoever holds the lock sees every run of the key that may have been launched.
+run.  So the holder of the lock sees every run of the key that may have been launched.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_PLACE = (
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT),
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP),
 )
-"""A place that gives these cannot be had; anything else says nothing about the place."""
+"""Errors of an unusable place; any other error says nothing about the place."""
 
 
 class Key:
@@ -50,9 +50,9 @@ class Key:
         self.path = ""
 
     def take(self, on_wait: Callable[[], None] = lambda: None) -> None:
-        """Hold the lock; while another attempt has it, ``on_wait`` is called again and again.
+        """Take the lock; calls ``on_wait`` again and again while another attempt has it.
 
-        Raises NoDurableLogError, and OSError for what says nothing about the place.
+        Raises NoDurableLogError, and OSError for an error that says nothing about the places.
         """
         tried: list[tuple[str, str]] = []
         for place in self._places:
@@ -81,20 +81,20 @@ class Key:
                 time.sleep(_POLL_S)
             if _names(lock, self.fd):
                 return
-            self.release()  # somebody cleaned up, and this is not the lock that others take
+            self.release()  # the folder was replaced meanwhile, and its lock with it
 
     def _refuse_strangers(self, place: str, path: str) -> None:
         for folder in (place, os.path.dirname(path), path):
             refuse_strangers(folder, chosen=place == self._chosen)
 
     def release(self) -> None:
-        """Let go of it here; whoever inherited the descriptor still holds it."""
+        """Release the lock here; a guardian that inherited the descriptor still holds it."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
 
     def runs(self) -> list[str]:
-        """Paths of the records that the key names in any place; of one place only the newest."""
+        """Return the paths of the records that the key names, one for each place."""
         found = []
         for place in self._places:
             folder = os.path.join(place, KEYS, self._name)
@@ -111,7 +111,7 @@ class Key:
 
 
 def read_pointer(folder: str) -> str | None:
-    """The path that the pointer in a key's folder names, or None.  Raises RecordError."""
+    """Return the path that the pointer in a key's folder names, or None.  Raises RecordError."""
     directory = Directory(folder, open_directory(folder))
     try:
         value = directory.read_json(_RUN)
@@ -135,7 +135,7 @@ def _names(path: str, fd: int) -> bool:
 
 
 def point(folder: str, run: str) -> None:
-    """Make the key of ``folder`` name this run, on the disk when this returns."""
+    """Make the key of ``folder`` name this run; it is on the disk when this returns."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     directory = Directory(folder, fd)
     try:

@@ -1,4 +1,4 @@
-"""Starts a guardian and agrees with it on a run, so that nothing is launched without either."""
+"""Starts a guardian and agrees with it on a run, so that neither launches anything alone."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from gpualert_common import errors
 from gpualert_common.errors import GuardianError, NoDurableLogError
 from gpualert_common.guardian import main
 from gpualert_common.guardian.attempt import Attempt, fingerprint
+from gpualert_common.guardian.follower import describe_follower
 from gpualert_common.guardian.keys import Key
 from gpualert_common.processes.bootstrap import import_path
-from gpualert_common.processes.host import boot_id, pid_namespace
-from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 
-_LAST_WORDS = 2000
+_MOST_STDERR = 2000
 
 
 @dataclass(frozen=True)
 class Launched:
-    """A record whose guardian waits for :meth:`go`; ``tried`` are places that had no room."""
+    """A record whose guardian waits for :meth:`go`; ``tried`` are the places that had no room."""
 
     record: Record
     guardian_pid: int
@@ -34,7 +33,7 @@ class Launched:
     _process: subprocess.Popen[bytes]
 
     def go(self) -> None:
-        """Have the child launched.  Raises GuardianError when the guardian has died."""
+        """Let the guardian launch the child.  Raises GuardianError when the guardian has died."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(main.GO)
@@ -45,19 +44,18 @@ class Launched:
             ) from None
 
     def close(self) -> None:
-        """Let go of the guardian's pipes: without a go before, nothing is launched."""
+        """Close the guardian's pipes; without a :meth:`go` before, nothing is launched."""
         close_pipes(self._process)
 
 
 def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
-    """Start a guardian that has prepared the run and waits to be told to launch it.
+    """Start a guardian that prepares the run and waits for the word to launch it.
 
     Raises what the preparation raises, and GuardianError when no guardian could be started.
     """
-    settled = settle(spec, attempt)
     message = {
-        "spec": settled,
-        "follower": follower(),
+        "spec": resolve_spec(spec, attempt),
+        "follower": describe_follower(),
         "sys_path": import_path(),
         "key_folder": key.path if key is not None else None,
         "lock_fd": key.fd if key is not None else -1,
@@ -86,15 +84,15 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
     return Launched(record, answer["pid"], tried, guardian)
 
 
-def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
-    """The spec as the guardian gets it: it lives in another directory."""
+def resolve_spec(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
+    """Return the fields of the spec, resolved for the guardian, which has another directory."""
     fields = {name: getattr(spec, name) for name in RunSpec.__slots__}
     fields["env"] = None if spec.env is None else dict(spec.env)
     if fields["cwd"] is None:
         try:
             fields["cwd"] = os.getcwd()
         except FileNotFoundError:
-            pass  # it was deleted; "/" is as good
+            pass  # it was deleted; "/" will do
     elif not os.path.isabs(fields["cwd"]):
         fields["cwd"] = os.path.abspath(fields["cwd"])
     if fields["state_dir"] is not None:
@@ -117,17 +115,6 @@ def settle(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
     return fields
 
 
-def follower() -> dict[str, Any]:
-    """This process, as a guardian of the same host can recognise it."""
-    status = read_stat(os.getpid())
-    return {
-        "pid": os.getpid(),
-        "start_ticks": status.start_ticks if status is not None else 0,
-        "boot": boot_id(),
-        "pids": pid_namespace(),
-    }
-
-
 def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str, Any]:
     assert guardian.stdin is not None
     assert guardian.stdout is not None
@@ -135,12 +122,12 @@ def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[s
         guardian.stdin.write(json.dumps(message).encode() + b"\n")
         guardian.stdin.flush()
     except BrokenPipeError:
-        pass  # it died; its last words say of what
+        pass  # it died; its stderr says why
     line = guardian.stdout.readline()
     guardian.wait()
     if not line.endswith(b"\n"):
         raise GuardianError(
-            f"the guardian did not start, nothing was launched: {_last_words(guardian)}"
+            f"the guardian did not start, nothing was launched: {_stderr_end(guardian)}"
         )
     answer: dict[str, Any] = json.loads(line)
     if "error" not in answer:
@@ -151,14 +138,15 @@ def _agree(guardian: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[s
     raise kind(answer["text"])
 
 
-def _last_words(guardian: subprocess.Popen[bytes]) -> str:
+def _stderr_end(guardian: subprocess.Popen[bytes]) -> str:
+    """Return the end of a dead guardian's stderr."""
     assert guardian.stderr is not None
-    words = guardian.stderr.read().decode("utf-8", "backslashreplace").strip()
-    return words[-_LAST_WORDS:] or "no message on its stderr"
+    text = guardian.stderr.read().decode("utf-8", "backslashreplace").strip()
+    return text[-_MOST_STDERR:] or "no message on its stderr"
 
 
 def close_pipes(guardian: subprocess.Popen[bytes]) -> None:
-    """Close our ends of a guardian's pipes, and reap the process that it left behind."""
+    """Close our ends of a guardian's pipes, and reap the process that forked it."""
     for stream in (guardian.stdin, guardian.stdout, guardian.stderr):
         if stream is not None:
             try:

@@ -1,7 +1,7 @@
-"""Keeps a lease while an attempt follows its run, and carries its stops to the guardian.
+"""The lease of an attempt on its run, renewed by a thread that also delivers stop requests.
 
-Both touch the disk, which may stall, so they are done by a thread.  The attempt itself only leaves
-word and wakes it: that much is safe in a signal handler that interrupts anything at all.
+Both touch the disk, which may stall, so a thread does them.  The attempt only queues a request and
+wakes the thread: that is safe in a signal handler, whatever it interrupts.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from gpualert_common.processes.pidfd import open_pidfd
 from gpualert_common.record import Record
 
 _RENEWALS = 6
-"""In one lease: some may come late."""
-_CARRY_S = 0.5
-"""A request that has not reached the record by then goes to the guardian as a signal."""
+"""Per lease: some may come late."""
+_WRITE_S = 0.5
+"""A request that is not in the record by then goes to the guardian as a signal."""
 _TAKEN_S = 3.0
-"""So does one that was not taken by then, by a guardian that looks four times a second."""
+"""So does one that the guardian, which looks four times a second, has not taken by then."""
 
 
 class _Stop:
-    """One stop on its way.  ``carried`` is released when it is in the record."""
+    """One stop request; ``is_written`` is released when it is in the record."""
 
     def __init__(self, sender: dict[str, Any], grace_s: float | None) -> None:
         self.sender = sender
         self.grace_s = grace_s
-        self.carried = _thread.allocate_lock()
-        self.carried.acquire()
+        self.is_written = _thread.allocate_lock()
+        self.is_written.acquire()
 
 
 class LeaseRenewer:
-    """The lease of one attempt on one run, from construction until :meth:`close`.
+    """Renews the lease of one attempt on one run, from construction until :meth:`close`.
 
     Raises OSError when the lease cannot be written in the first place.
     """
@@ -56,39 +56,39 @@ class LeaseRenewer:
         self.guardian_fd = open_pidfd(guardian_pid) if record.held else -1
         """Readable when the guardian has ended; -1 when it cannot be seen from here."""
         try:
-            _thread.start_new_thread(self._keep, ())
+            _thread.start_new_thread(self._run, ())
         except RuntimeError as error:
             raise OSError(str(error)) from None
 
     def __del__(self) -> None:
-        """Only now can neither the thread nor whoever calls be using them."""
+        """Close the descriptors, now that neither thread nor caller can use them."""
         for fd in (self._wake, self.guardian_fd):
             if fd >= 0:
                 os.close(fd)
 
     def stop(self, sender: dict[str, Any], grace_s: float | None) -> None:
-        """Have the run stopped; returns when the request is on its way, within half a second."""
+        """Request a stop; returns when the request is on its way, within half a second."""
         stop = _Stop(sender, grace_s)
         if self._closing:
-            self._carry(stop)
+            self._write_stop(stop)
             return
         self._stops.append(stop)
-        self._rouse()
-        if not stop.carried.acquire(timeout=_CARRY_S):
+        self._wake_thread()
+        if not stop.is_written.acquire(timeout=_WRITE_S):
             self._signal_guardian()
 
     def close(self) -> None:
         """End the lease, within half a second; a second call does nothing."""
         if not self._closing:
             self._closing = True
-            self._rouse()
-            self._ended.acquire(timeout=_CARRY_S)
+            self._wake_thread()
+            self._ended.acquire(timeout=_WRITE_S)
 
-    def _rouse(self) -> None:
+    def _wake_thread(self) -> None:
         os.eventfd_write(self._wake, 1)
 
     def _signal_guardian(self) -> None:
-        """The way without a disk; the guardian knows us, and whether we still have a say."""
+        """Request a stop without a disk; the guardian ignores it from a superseded attempt."""
         if self.guardian_fd >= 0:
             try:
                 signal.pidfd_send_signal(self.guardian_fd, signal.SIGTERM)
@@ -97,7 +97,7 @@ class LeaseRenewer:
 
     # -- the thread ------------------------------------------------------------------------
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         pause_s = self._attempt.lease_s / _RENEWALS
@@ -106,11 +106,11 @@ class LeaseRenewer:
             if poll.poll(max(0.0, due - time.monotonic()) * 1000):
                 os.eventfd_read(self._wake)
             while self._stops:
-                self._carry(self._stops.popleft())
+                self._write_stop(self._stops.popleft())
             if time.monotonic() >= due:
                 due = time.monotonic() + pause_s
                 self._renew()
-                self._see_to_untaken()
+                self._signal_untaken()
         try:
             self._record.end_lease(self._attempt.owner)
         except OSError:
@@ -122,11 +122,11 @@ class LeaseRenewer:
             if self._record.held:
                 self._record.renew_lease(self._attempt.owner)
             else:
-                self._closing = True  # nobody to renew it for any more
+                self._closing = True  # the guardian has gone
         except OSError:
             pass  # the next one may succeed; the guardian does not count time it cannot see
 
-    def _carry(self, stop: _Stop) -> None:
+    def _write_stop(self, stop: _Stop) -> None:
         try:
             name = self._record.request(
                 "stop", owner=self._attempt.owner, sender=stop.sender, grace_s=stop.grace_s
@@ -135,10 +135,10 @@ class LeaseRenewer:
             self._signal_guardian()
         else:
             self._untaken.append((name, time.monotonic() + _TAKEN_S))
-        stop.carried.release()
+        stop.is_written.release()
 
-    def _see_to_untaken(self) -> None:
-        """Whoever should take requests may have died once too often."""
+    def _signal_untaken(self) -> None:
+        """Signal the guardian about requests that its recorder did not take: it may be dead."""
         for name, until in tuple(self._untaken):
             if time.monotonic() >= until:
                 self._untaken.remove((name, until))

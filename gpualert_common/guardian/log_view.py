@@ -1,8 +1,8 @@
-"""A bounded, rate-limited view of a log for people: never the log itself, which is on the disk.
+"""A bounded, rate-limited view of a log for an engine's own log.
 
-An engine's log costs far more per line than a file: the view shows what a person can follow, says
-how much it left out and where all of it is, and always ends with the last lines.  Of what it leaves
-out it still shows the lines that rules take for evidence, exceptions and warnings.
+An engine's log costs far more per line than a file.  The view shows as many lines as a person can
+follow, names the number of omitted lines and the path of the whole log, and always ends with the
+last lines.  Notable lines (evidence, exceptions, warnings) are shown among the omitted ones, too.
 """
 
 from __future__ import annotations
@@ -14,69 +14,69 @@ from collections.abc import Callable, Iterator
 
 BURST_LINES = 200
 RATE_LINES_S = 20.0
-"""What a person can just about read, for the first ``FAST_LINES``."""
+"""As fast as a person can read, for the first ``FAST_LINES``."""
 FAST_LINES = 5000
 SLOW_RATE_LINES_S = 0.5
-"""From then on: some 43,000 lines a day, however long the run."""
-TELLING_BURST_LINES = 1000
-TELLING_RATE_LINES_S = 1.0
-"""Evidence and warnings that are shown beyond that; a program may warn in every step."""
-MOST_LOOKING_S = 1.0
-"""What one look may take to find them, once the rules are ready."""
+"""From then on: some 43,000 lines a day."""
+NOTABLE_BURST_LINES = 1000
+NOTABLE_RATE_LINES_S = 1.0
+"""Notable lines that are shown beyond that; a program may warn in every step."""
+MOST_SEARCH_S = 1.0
+"""Time for the search of notable lines in one call, once the rules are loaded."""
 PROGRESS_S = 10.0
-"""How often a progress bar that redraws one line for ever is shown."""
+"""Interval at which a progress bar that redraws one line is shown."""
 LAST_LINES = 50
-"""Always shown at the end, whatever was left out before."""
+"""Always shown at the end."""
 MOST_LINE_BYTES = 4096
 _READ_BYTES = 1 << 18
 _MOST_READ_BYTES = 32 << 20
-"""At one look; of a log that grows faster the older part is passed over unread."""
+"""In one call; the older part of a log that grows faster is skipped unread."""
 
-Telling = Callable[[bytes], list[int]]
-"""Start of each line of some whole lines that is shown even where others are left out, ascending.
-Called only when lines are left out."""
+FindNotable = Callable[[bytes], list[int]]
+"""Returns the start of each notable line among whole lines, ascending; called when lines are
+omitted."""
 
 
-def _nothing(_lines: bytes) -> list[int]:
+def _find_none(_lines: bytes) -> list[int]:
     return []
 
 
 class LogView:
-    """Lines of one log as it grows."""
+    """The lines of one log while it grows."""
 
-    def __init__(self, fd: int, path: str, telling: Telling = _nothing) -> None:
+    def __init__(self, fd: int, path: str, find_notable: FindNotable = _find_none) -> None:
         self._fd = fd
         self._path = path
-        self._telling = telling
-        self._ready = False
+        self._find_notable = find_notable
+        self._is_ready = False
         self._offset = 0
         self._partial = b""
         self._bar = b""
         self._shown = 0
         self._progress_due = time.monotonic() + PROGRESS_S
         self._allowance = float(BURST_LINES)
-        self._for_telling = float(TELLING_BURST_LINES)
+        self._notable_allowance = float(NOTABLE_BURST_LINES)
         self._at = time.monotonic()
-        self._looked_s = 0.0
+        self._searched_s = 0.0
         self._left_out = 0
         self._left_out_bytes = 0
         self._held: deque[bytes] = deque(maxlen=LAST_LINES)
 
     def close(self) -> None:
-        """Give back the descriptor."""
+        """Close the descriptor."""
         os.close(self._fd)
 
-    def look(self, *, last: bool = False) -> list[str]:
-        """The lines to show now; with ``last`` also those that were held back for the end."""
+    def take_lines(self, *, last: bool = False) -> list[str]:
+        """Return the lines to show now; with ``last`` also those that were held for the end."""
         now = time.monotonic()
         rate = RATE_LINES_S if self._shown < FAST_LINES else SLOW_RATE_LINES_S
         passed_s = now - self._at
         self._allowance = min(BURST_LINES, self._allowance + passed_s * rate)
-        self._for_telling = min(
-            TELLING_BURST_LINES, self._for_telling + passed_s * TELLING_RATE_LINES_S
+        self._notable_allowance = min(
+            NOTABLE_BURST_LINES, self._notable_allowance + passed_s * NOTABLE_RATE_LINES_S
         )
         self._at = now
-        self._looked_s = 0.0
+        self._searched_s = 0.0
         shown: list[str] = []
         for lines in self._read():
             self._take(lines, shown)
@@ -101,22 +101,22 @@ class LogView:
             self._take(drawn + b"\n", shown)
 
     def _take(self, lines: bytes, shown: list[str]) -> None:
-        """Show whole lines as far as the allowance goes; hold or leave out the others."""
+        """Show whole lines as far as the allowance goes; hold or omit the others."""
         free = int(self._allowance) if not self._held else 0
         at = _end_of(lines, free)
         first = lines[:at].split(b"\n")[:-1]
         self._allowance -= len(first)
         shown += map(_text, first)
         if at < len(lines):
-            self._thin(lines[at:], shown)
+            self._show_notable(lines[at:], shown)
 
-    def _thin(self, lines: bytes, shown: list[str]) -> None:
-        """Show of *lines* those that are telling, and hold the last of the others."""
+    def _show_notable(self, lines: bytes, shown: list[str]) -> None:
+        """Show the notable ones of *lines*, and hold the last of the others."""
         at = 0
-        for start in self._found(lines):
-            if self._for_telling < 1:
+        for start in self._search(lines):
+            if self._notable_allowance < 1:
                 break
-            self._for_telling -= 1
+            self._notable_allowance -= 1
             self._hold(lines[at:start])
             self._left_out += len(self._held)
             self._held.clear()
@@ -125,20 +125,20 @@ class LogView:
             shown.append(_text(lines[start : at - 1]))
         self._hold(lines[at:])
 
-    def _found(self, lines: bytes) -> list[int]:
-        """Where *lines* are telling; nowhere once looking for that has taken its time."""
-        if self._for_telling < 1 or self._looked_s > MOST_LOOKING_S:
+    def _search(self, lines: bytes) -> list[int]:
+        """Return the starts of notable *lines*; none once the search has used its time."""
+        if self._notable_allowance < 1 or self._searched_s > MOST_SEARCH_S:
             return []
-        if not self._ready:
-            self._telling(b"\n")
-            self._ready = True
+        if not self._is_ready:
+            self._find_notable(b"\n")
+            self._is_ready = True
         began = time.monotonic()
-        found = self._telling(lines)
-        self._looked_s += time.monotonic() - began
+        found = self._find_notable(lines)
+        self._searched_s += time.monotonic() - began
         return found
 
     def _hold(self, lines: bytes) -> None:
-        """Keep the last of whole *lines*, and count those that fall out."""
+        """Hold the last of whole *lines*, and count those that drop out."""
         count = lines.count(b"\n")
         self._left_out += max(0, len(self._held) + count - LAST_LINES)
         self._held.extend(lines.rsplit(b"\n", LAST_LINES + 1)[-LAST_LINES - 1 : -1])
@@ -159,7 +159,7 @@ class LogView:
     def _read(self) -> Iterator[bytes]:
         size = os.fstat(self._fd).st_size
         if size < self._offset:
-            self._offset, self._partial = 0, b""  # truncated: it goes on at its start
+            self._offset, self._partial = 0, b""  # truncated: it continues at its start
         if size - self._offset > _MOST_READ_BYTES:
             passed = size - self._offset - _MOST_READ_BYTES
             self._left_out_bytes += passed + len(self._partial)
@@ -179,7 +179,7 @@ class LogView:
 
 
 def _end_of(lines: bytes, count: int) -> int:
-    """Where the first *count* of whole *lines* end."""
+    """Return the offset where the first *count* of whole *lines* end."""
     at = 0
     for _ in range(count):
         end = lines.find(b"\n", at)
@@ -190,7 +190,7 @@ def _end_of(lines: bytes, count: int) -> int:
 
 
 def _shortened(partial: bytes) -> bytes:
-    """Of a line without an end, the last two drawings, each as long as is ever shown."""
+    """Return the last two drawings of a line without an end, each as long as is ever shown."""
     body = partial.rstrip(b"\r")
     earlier, is_bar, last = body.rpartition(b"\r")
     before = earlier.rstrip(b"\r").rpartition(b"\r")[2]

@@ -1,4 +1,4 @@
-"""The result of a run: whose it is, and what its task became of it."""
+"""The result of a run: which attempt claimed it, and the outcome of its task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITE_S = 5.0
 
 
 def claim(record: Record, attempt: Attempt) -> None:
-    """Take the result for this attempt; on a disk that does not let us, it is still the run's.
+    """Claim the result for this attempt; on a disk that takes no claim it stays unclaimed.
 
     Raises SupersededError when another attempt has it.
     """
@@ -25,10 +25,10 @@ def claim(record: Record, attempt: Attempt) -> None:
         raise SupersededError(f"another attempt took the result of run {record.run_id}")
 
 
-def note_outcome(
+def write_outcome(
     record: Record, attempt: Attempt, state: str, *, final: bool, next_within_s: float | None
 ) -> bool:
-    """Write down what the task became; False when the disk did not take it in time."""
+    """Record the outcome of the task; False when the disk did not take it in time."""
     fields = {
         "schema": SCHEMA,
         "state": state,
@@ -47,7 +47,7 @@ def _take(record: Record, attempt: Attempt) -> None:
 
 
 def _in_time(write: Callable[[], None]) -> bool:
-    """Write into the record, with a deadline; False when the disk did not take it in time."""
+    """Call ``write`` with a deadline; False when the disk did not take it in time."""
     done = _thread.allocate_lock()
     done.acquire()
     failed = []

@@ -1,7 +1,7 @@
-"""Where a run is: what an engine keeps for a next attempt that may not find its record.
+"""The location of a run, as an engine stores it for a next attempt on another host.
 
-Workers on several hosts need not share a state directory.  The engine's own store then tells the
-next attempt that there is a run before it, where its record is, and how long it can still go on.
+Workers on several hosts need not share a state directory.  From the engine's own store the next
+attempt then learns that there is an earlier run, where its record is, and how long it can go on.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
 
 _MARGIN_S = BEAT_S + 5.0
-"""The last beat may be so much older than the last look, and a look is acted upon a tick later."""
+"""Age of the last beat at the guardian's last look, and the tick until it acts on that look."""
 
 
 @dataclass(frozen=True)
 class RunLocation:
-    """A run as its attempt left it behind: its record's path, its host, container and boot.
+    """The path of a run's record, its host, container and boot.
 
     Without a follower it has ended within ``ends_within_s`` seconds.
     """
@@ -37,7 +37,7 @@ class RunLocation:
 
     @classmethod
     def of(cls, record: Record) -> Self:
-        """Of a run of an attempt.  Raises RecordError."""
+        """Return the location of a run of an attempt.  Raises RecordError."""
         spec = record.spec
         agreed = spec["custody"]
         return cls(
@@ -50,7 +50,7 @@ class RunLocation:
 
     @classmethod
     def from_json(cls, value: object) -> Self | None:
-        """From what :meth:`to_json` gave, wherever it was kept; None when it is not that."""
+        """Return the location that :meth:`to_json` described; None when ``value`` is not valid."""
         if not isinstance(value, Mapping):
             return None
         given: dict[str, Any] = {field.name: value.get(field.name) for field in fields(cls)}
@@ -60,15 +60,15 @@ class RunLocation:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """As an object of plain values."""
+        """Return it as a JSON object."""
         return asdict(self)
 
     @property
     def elsewhere(self) -> str:
-        """The place of its processes, when they cannot be seen from here; empty otherwise."""
+        """The place of the run's processes when they cannot be seen from here; else empty."""
         return place_of(asdict(self))
 
 
 def fence_s(lease_s: float, grace_s: float | None) -> float:
-    """After so long without a sign of a guardian on another host its run has ended."""
+    """Return after how many silent seconds of a guardian on another host its run has ended."""
     return lease_s + (grace_s or 0.0) + LAST_CALL_S + KILLING_S + _MARGIN_S

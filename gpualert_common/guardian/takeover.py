@@ -1,4 +1,4 @@
-"""What an attempt does about the run before it: looks, decides, acts, and looks again."""
+"""Takes over, or ends, the run that an earlier attempt at the same task left."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import os
 import time
 from collections.abc import Callable
 from signal import SIGTERM
-from typing import Any
 
 from gpualert_common import recover as recovery
 from gpualert_common.errors import GPUAlertError, GuardianError, RecordError
-from gpualert_common.guardian.attempt import Attempt, Predecessor, TakeoverAction, decide
+from gpualert_common.guardian.attempt import Attempt, Predecessor, TakeoverAction, choose_action
+from gpualert_common.guardian.follower import describe_follower
 from gpualert_common.guardian.keys import Key
-from gpualert_common.guardian.launch import follower, settle
+from gpualert_common.guardian.launch import resolve_spec
 from gpualert_common.guardian.lease import LeaseRenewer
-from gpualert_common.guardian.run_location import fence_s
+from gpualert_common.guardian.predecessor import PredecessorReader, has_live_processes
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, SUCCESSOR, Record, make_directory
-from gpualert_common.spec import SCHEMA, Ending, RunSpec
+from gpualert_common.record import SUCCESSOR, Record, make_directory
+from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.supervise.stop import Stop
+
+Taken = tuple[Record, str, LeaseRenewer | None]
+"""A run, how the attempt got it, and its lease."""
 
 _POLL_S = 0.1
 _ANSWER_S = 5.0
@@ -28,152 +31,102 @@ _MOST_ENDINGS = 3
 
 
 class Takeover:
-    """One attempt at a key whose lock it holds."""
+    """One attempt at a key whose lock it holds: reads the earlier run, decides, acts, repeats."""
 
     def __init__(
         self,
         key: Key,
         spec: RunSpec,
         attempt: Attempt,
-        tell: Callable[[str], None],
+        log: Callable[[str], None],
         check: Callable[[], None],
     ) -> None:
         self._key = key
         self._spec = spec
         self._attempt = attempt
-        self._tell = tell
+        self._log = log
         self._check = check
-        self._told: set[str] = set()
-        self._fingerprint = attempt.fingerprint or settle(spec, attempt)["custody"]["fingerprint"]
-        self._beat = (-1, time.monotonic())
-        self._asked: set[str] = set()
+        agreed = resolve_spec(spec, attempt)["custody"]
+        self._fingerprint = attempt.fingerprint or agreed["fingerprint"]
+        self._reader = PredecessorReader(self._fingerprint)
+        self._logged: set[str] = set()
+        self._stopped: set[str] = set()
         self._endings = 0
         self._began = time.monotonic()
 
-    def settle(self) -> tuple[Record | None, str, LeaseRenewer | None]:
-        """The run that is this attempt's now, how it came by it, and its lease.
+    def take_over(self) -> tuple[Record | None, str, LeaseRenewer | None]:
+        """Return the run that is this attempt's now, how the attempt got it, and its lease.
 
         No record: nothing is left of earlier runs, and a new one may be launched.
         """
         before = self._attempt.before
         paths = self._key.runs()
         if before is not None and before.record not in paths:
-            paths.insert(0, before.record)  # it may live, and what is known here is older
+            paths.insert(0, before.record)  # it may live; the runs known here are older
         for path in paths:
-            found = self._settle_one(path)
-            if found is not None:
-                return found
-        return None, "launched", None
-
-    def _settle_one(self, path: str) -> tuple[Record, str, LeaseRenewer | None] | None:
-        while True:
-            record, before = self._look(path)
-            if record is None:
-                self._end_unrecorded(path)
-                self._outwait(path)
-                return None
-            step = decide(before, self._attempt.number)
-            if step is TakeoverAction.LAUNCH:
-                if before.state == "lost":
-                    self._complete(record)
-                self._supersede(record)
-                return None
-            if step is TakeoverAction.FENCE:
-                self._fence(record)
-                return None
-            taken = self._take(record, step)
+            taken = self._take_over(path)
             if taken is not None:
                 return taken
-            self._make_way(record, step, before)
+        return None, "launched", None
+
+    def _take_over(self, path: str) -> Taken | None:
+        """Return the run at ``path`` once it is taken, None once nothing is left of it."""
+        while True:
+            record, before = self._read(path)
+            if record is None:
+                self._end_unrecorded(path)
+                self._await_unseen_end(path)
+                return None
+            taken = None
+            match choose_action(before, self._attempt.number):
+                case TakeoverAction.LAUNCH:
+                    if before.state == "lost":
+                        self._complete(record)
+                    self._mark_superseded(record)
+                    return None
+                case TakeoverAction.FENCE:
+                    self._request_fence(record)
+                    return None
+                case TakeoverAction.CLAIM:
+                    taken = self._claim(record)
+                case TakeoverAction.ADOPT:
+                    taken = self._adopt(record)
+                case TakeoverAction.STOP:
+                    self._request_stop(record)
+                case TakeoverAction.END_REMAINS:
+                    self._end_remains(record)
+                case TakeoverAction.WAIT:
+                    self._wait(record.run_id, before)
+            if taken is not None:
+                return taken
             self._check()
             time.sleep(_POLL_S)
 
-    def _take(
-        self, record: Record, step: TakeoverAction
-    ) -> tuple[Record, str, LeaseRenewer | None] | None:
-        if step is TakeoverAction.CLAIM and record.claim(self._attempt.owner, self._attempt.number):
-            self._say(f"run {record.run_id} ended unseen; its result is taken")
-            return record, "claimed", None
-        if step is TakeoverAction.ADOPT:
-            keeper = self._adopt(record)
-            if keeper is not None:
-                return record, "adopted", keeper
-        return None
-
-    def _make_way(self, record: Record, step: TakeoverAction, before: Predecessor) -> None:
-        if step is TakeoverAction.STOP:
-            self._ask_to_stop(record)
-        elif step is TakeoverAction.END_REMAINS:
-            self._end_remains(record)
-        elif step is TakeoverAction.WAIT:
-            self._wait(record.run_id, before)
-
-    def _wait(self, name: str, before: Predecessor) -> None:
-        self._say(f"run {name} is {before.state}; waiting for it")
-        waited_s = time.monotonic() - self._began
-        live = before.state == "running" and not before.far
-        too_late = self._attempt.number < before.number
-        if live and (too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
-            raise GuardianError(
-                f"run {name} is followed by attempt {before.number} of the same task, and this is "
-                f"attempt {self._attempt.number}: a later one may take it over, this one may not"
-            )
-
-    # -- looking ---------------------------------------------------------------------------
-
-    def _look(self, path: str) -> tuple[Record | None, Predecessor]:
-        """The run as its record tells; no record when that cannot be read and nobody holds it."""
+    def _read(self, path: str) -> tuple[Record | None, Predecessor]:
+        """Return the run; without a record when that is unreadable and no guardian holds it."""
         record = None
         try:
             record = Record.open(path)
-            return record, self._read(record)
+            return record, self._reader.read(record)
         except RecordError as error:
             if record is not None and record.held:
                 raise
-            self._say(f"{error}; no result can be had of it")
+            self._log_once(f"{error}; its result is lost")
             return None, Predecessor("lost")
 
-    def _read(self, record: Record) -> Predecessor:
-        spec = record.read_json(SPEC)
-        if spec is None:  # its guardian died, or has yet to begin
-            return Predecessor("starting" if record.held else "lost")
-        agreed = spec.get("custody") or {}
-        far = bool(recovery.elsewhere(record))
-        state = record.state
-        ending = record.ending  # after the state: an end that comes between is then known, too
-        events = list(record.events())
-        if far and state == "lost":
-            state = record.told_state  # its lock cannot be seen from here
-        numbers = [event["number"] for event in events if event.get("event") == "adopted"]
-        return Predecessor(
-            state,
-            number=numbers[-1] if numbers else agreed.get("number", 0),
-            same=agreed.get("fingerprint") == self._fingerprint,
-            known=ending is not None and ending.exit_code is not None,
-            claimed=record.claimed_by is not None,
-            stopped=_was_stopped(ending, events),
-            remains=not far and _leaves_remains(record, state),
-            far=far,
-            silent=far and self._is_silent(record),
-        )
+    # -- taking it -------------------------------------------------------------------------
 
-    def _is_silent(self, record: Record) -> bool:
-        """True when no beat was seen for as long as the fence, by our own clock."""
-        agreed = record.spec.get("custody") or {}
-        beat, since = self._beat
-        if record.last_beat() != beat:
-            self._beat = (record.last_beat(), time.monotonic())
-            return False
-        limit_s = fence_s(agreed.get("lease_s", 0.0), record.spec.get("grace_s"))
-        return bool(time.monotonic() - since > limit_s)
+    def _claim(self, record: Record) -> Taken | None:
+        if not record.claim(self._attempt.owner, self._attempt.number):
+            return None
+        self._log_once(f"run {record.run_id} ended while nobody followed it; its result is taken")
+        return record, "claimed", None
 
-    # -- acting ----------------------------------------------------------------------------
-
-    def _adopt(self, record: Record) -> LeaseRenewer | None:
-        """Ask to adopt it and keep its lease; None when the answer was no, or none came."""
+    def _adopt(self, record: Record) -> Taken | None:
+        """Adopt the run and keep its lease; None when the guardian refuses or does not answer."""
         guardian = record.spec.get("supervisor_pid", 0)
-        far = bool(recovery.elsewhere(record))
-        keeper = LeaseRenewer(record, self._attempt, 0 if far else guardian)
+        is_far = bool(recovery.elsewhere(record))
+        lease = LeaseRenewer(record, self._attempt, 0 if is_far else guardian)
         try:
             request = record.request(
                 "adopt",
@@ -182,56 +135,77 @@ class Takeover:
                 fingerprint=self._fingerprint,
                 adopt_within_s=self._attempt.adopt_within_s,
                 lease_s=self._attempt.lease_s,
-                follower=follower(),
+                follower=describe_follower(),
             )
-            deadline = time.monotonic() + _ANSWER_S
-            while time.monotonic() < deadline and (record.held or far):
-                answer = _answer(record, request, self._attempt.owner)
-                if answer is not None:
-                    if answer:
-                        self._say(f"adopted run {record.run_id}, which went on alone")
-                        return keeper
-                    break
-                self._check()
-                time.sleep(_POLL_S)
+            if self._await_adoption(record, request, is_far=is_far):
+                self._log_once(f"adopted run {record.run_id}, which went on alone")
+                return record, "adopted", lease
         except BaseException:
-            keeper.close()
+            lease.close()
             raise
-        keeper.close()
+        lease.close()
         return None
 
-    def _ask_to_stop(self, record: Record) -> None:
-        if record.run_id not in self._asked:
-            self._asked.add(record.run_id)
-            self._say(f"run {record.run_id} is of another command; it is ended first")
+    def _await_adoption(self, record: Record, request: str, *, is_far: bool) -> bool:
+        deadline = time.monotonic() + _ANSWER_S
+        while time.monotonic() < deadline and (record.held or is_far):
+            answer = _read_answer(record, request, self._attempt.owner)
+            if answer is not None:
+                return answer
+            self._check()
+            time.sleep(_POLL_S)
+        return False
+
+    # -- ending it -------------------------------------------------------------------------
+
+    def _wait(self, name: str, before: Predecessor) -> None:
+        """Raises GuardianError when the run belongs to an attempt that this one cannot replace."""
+        self._log_once(f"run {name} is {before.state}; waiting for it")
+        waited_s = time.monotonic() - self._began
+        is_live = before.state == "running" and not before.is_far
+        is_too_late = self._attempt.number < before.number
+        if is_live and (is_too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
+            raise GuardianError(
+                f"run {name} is followed by attempt {before.number} of the same task, and this is "
+                f"attempt {self._attempt.number}: a later one may take it over, this one may not"
+            )
+
+    def _request_stop(self, record: Record) -> None:
+        if record.run_id not in self._stopped:
+            self._stopped.add(record.run_id)
+            self._log_once(f"run {record.run_id} is of another command; it is ended first")
             because = "another attempt of the task runs another command"
             sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
             record.request("stop", sender=sender)
 
+    def _request_fence(self, record: Record) -> None:
+        place = recovery.elsewhere(record)
+        self._log_once(f"run {record.run_id} on {place} was silent for the length of its fence")
+        record.request("fence", number=self._attempt.number)
+
     def _end_remains(self, record: Record) -> None:
-        self._say(f"nobody supervises run {record.run_id}; ending what lives of it")
+        self._log_once(f"nobody supervises run {record.run_id}; ending its live processes")
         self._count_ending(record.run_id)
         self._complete(record)
 
     def _end_unrecorded(self, path: str) -> None:
-        """End a run by its mark, its result taken before: a frozen attempt may yet come for it."""
+        """End a run by its mark, with its result claimed first: its own attempt may be frozen."""
         name = os.path.basename(path)
-        if _is_marked(name) and os.path.isdir(os.path.dirname(path)):
-            make_directory(path)  # where its guardian will make the record anew
+        if has_live_processes(name) and os.path.isdir(os.path.dirname(path)):
+            make_directory(path)  # where its guardian creates the record anew
             Record.open(path).claim(self._attempt.owner, self._attempt.number)
-        while _is_marked(name):
-            self._say(f"run {name} has no record any more; ending what lives of it")
+        while has_live_processes(name):
+            self._log_once(f"run {name} has no record any more; ending its live processes")
             self._count_ending(name)
-            Stop(
-                ProcessTree(None, run_marker(name)), SIGTERM, self._spec.grace_s, time.monotonic()
-            ).complete()
+            tree = ProcessTree(None, run_marker(name))
+            Stop(tree, SIGTERM, self._spec.grace_s, time.monotonic()).complete()
 
-    def _outwait(self, path: str) -> None:
-        """Wait until a run that nothing here can see has ended, as its host promised."""
+    def _await_unseen_end(self, path: str) -> None:
+        """Wait until a run that cannot be seen from here has ended, as its host promised."""
         before = self._attempt.before
         if before is None or before.record != path or not before.elsewhere:
             return
-        self._say(
+        self._log_once(
             f"run {os.path.basename(path)} on {before.elsewhere} cannot be seen from here; it has "
             f"ended in {before.ends_within_s:.0f} s, waiting for that"
         )
@@ -248,32 +222,30 @@ class Takeover:
                 "disk?); nothing was launched beside them"
             )
 
+    # -- its record ------------------------------------------------------------------------
+
     def _complete(self, record: Record) -> None:
         try:
             recovery.end_abandoned(record, self._spec.grace_s)
         except (GPUAlertError, OSError) as error:
-            self._say(f"the record of run {record.run_id} cannot be completed: {error}")
+            self._log_once(f"the record of run {record.run_id} cannot be completed: {error}")
 
-    def _supersede(self, record: Record) -> None:
-        """What is held of its alerts is not needed any more: ours will tell."""
+    def _mark_superseded(self, record: Record) -> None:
+        """Retire the held alerts of the earlier run: this attempt's alert replaces them."""
         value = {"number": self._attempt.number, "at": time.time()}
         try:
             record.write_json(SUCCESSOR, {"schema": SCHEMA, **value})
         except OSError as error:
-            self._say(f"an alert of run {record.run_id} may come beside ours: {error}")
+            self._log_once(f"an alert of run {record.run_id} may come beside ours: {error}")
 
-    def _fence(self, record: Record) -> None:
-        place = recovery.elsewhere(record)
-        self._say(f"run {record.run_id} on {place} was silent for the length of its fence")
-        record.request("fence", number=self._attempt.number)
-
-    def _say(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
-            self._tell(text)
+    def _log_once(self, text: str) -> None:
+        if text not in self._logged:
+            self._logged.add(text)
+            self._log(text)
 
 
-def _answer(record: Record, request: str, owner: str) -> bool | None:
+def _read_answer(record: Record, request: str, owner: str) -> bool | None:
+    """Return the guardian's answer to a request to adopt, None before it answers."""
     for event in record.events():
         if event.get("event") == "adopted" and event.get("owner") == owner:
             return True
@@ -282,24 +254,3 @@ def _answer(record: Record, request: str, owner: str) -> bool | None:
             if isinstance(refused, dict) and refused.get("file") == request:
                 return False
     return None
-
-
-def _was_stopped(ending: Ending | None, events: list[dict[str, Any]]) -> bool:
-    """By either: on a full disk the event may be missing, and before the end the ending is."""
-    told = ending is not None and (ending.signal is not None or ending.limit is not None)
-    return told or any(event.get("event") == "stopping" for event in events)
-
-
-def _leaves_remains(record: Record, state: str) -> bool:
-    """True when processes live that nobody ends any more; what outlives a normal end may."""
-    if state == "ended":
-        survivors = (record.read_json(EXIT) or {}).get("survivors")
-        return bool(survivors) and record.told_state == "stopping" and recovery.is_alive(record)
-    return state == "lost" and recovery.is_alive(record)
-
-
-def _is_marked(run_id: str) -> bool:
-    members = ProcessTree(None, run_marker(run_id)).members()
-    for process in members:
-        process.close()
-    return bool(members)

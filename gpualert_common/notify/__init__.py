@@ -1,21 +1,23 @@
-"""Alerts: who is told that a run has ended, when, and what became of it.  See docs/alerts.md.
+"""Alerts: who is notified of a run, when, and by which channel.  See docs/alerts.md.
 
-=============  =====================================================================
-targets        what the user asked for, as channels with checked settings
-decide         whether an alert is due now, later, or not at all; pure
-entry, outbox  one file per alert and channel, written before anything is sent
-due            what a record says is due, and its outbox brought up to date with that
-message        what a channel is given, and what it may hold
-compose        a message from a record, for what a channel may hold
-secrets        where a channel's secrets are had when they are needed
-isolate        a function in a process of its own, for what may do anything
-delivery       the attempts at delivering one alert
-deliver        the one path: queue what is due, and send what is queued
-process        the sender, which outlives whoever started it
-dispatch       starts a sender and waits for it, never longer than a deadline
-words          what became of an alert, in a line
-channels/      one file per kind of channel
-=============  =====================================================================
+================  ==================================================================
+targets           targets in a line, parsed
+channel_config    the channels that the user configured, with checked settings
+channel_secrets   the secrets of a channel, looked up when they are needed
+alert_facts       the facts of a record that decide about its alert
+schedule          from these facts to what is due now, later, or not at all; pure
+entry, outbox     one file per alert and channel, written before anything is sent
+reconciliation    the outbox, brought in line with the schedule
+undelivered       markers of the records with open alerts
+message, compose  a message, made from a record for the budget of a channel
+isolation         a function in a process of its own
+delivery          the attempts at delivering one alert
+record_delivery   the one path of all alerts: queue what is due, send what is queued
+sender            the process that does this, and outlives the process that started it
+sender_launch     starts a sender and waits for it, never longer than a deadline
+status_text       the state of an alert in a line
+channels/         one file per kind of channel
+================  ==================================================================
 
-Nothing in here is imported before a run is launched but ``targets`` and the channels it names.
+Before the launch only ``channel_config`` and the configured channels are imported.
 """

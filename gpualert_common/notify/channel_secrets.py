@@ -1,4 +1,4 @@
-"""Secrets of channels: where they are kept, and what it takes to have them when they are needed."""
+"""Secrets of channels, looked up where an alert is sent, at that moment."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 
 from gpualert_common import config
 from gpualert_common.errors import ConfigError, MissingSecretError
-from gpualert_common.notify.channel_config import WITHHELD, is_reference
+from gpualert_common.notify.channel_config import WITHHELD
+from gpualert_common.notify.targets import is_reference
 
 _MOST_BYTES = 64 << 10
 
 
-def resolve(
+def resolve_secrets(
     channel: Mapping[str, Any], given: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """A channel's settings with every secret in its place, and the secrets alone, to be masked.
+    """Return a channel's settings with every secret, and the secrets alone, to be masked.
 
-    ``given`` are those that were given in person; without them the user's configuration is asked.
-    Raises MissingSecretError that says which secret is missing and how it can be given.
+    ``given`` are the secrets that were given in person; the others are read from the user's
+    configuration.  Raises MissingSecretError that says which one is missing and how to provide it.
     """
     settings = dict(channel["settings"])
     secrets = []
@@ -36,7 +37,7 @@ def resolve(
 
 
 def _configured(channel: str, key: str) -> Any:
-    """The secret as the channel of that name has it in the configuration now."""
+    """Return the secret that the channel of that name has in the configuration now."""
     try:
         value = config.load({})["channels"].value.get(channel, {}).get(key)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""A message from a record, for what a channel may hold.  Everything in it is redacted."""
+"""Composes the message about a run for the budget of a channel.  Everything in it is redacted."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from gpualert_common import artifacts
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Attachment, Bundle
+from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.schedule import alerts_in, readable, readable_verdict
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.early_warning import render_warning, view_warning
@@ -23,34 +23,34 @@ from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
-"""Of the room for files, at most so much is the log's end; the rest is for artifacts."""
+"""Part of the room for files that the log's end may take; the rest is for artifacts."""
 MOST_LOG_BYTES = 256 << 10
 BODY_LOG_LINES = 40
 WARNING_LOG_LINES = 20
 LEAST_TEXT_BYTES = 200
 _MOST_RENDERINGS = 4
 BUNDLE_S = 10.0
-"""For search, reading and packing; a folder that hangs costs its artifacts, not the alert."""
+"""For search, reading and packing; a folder that hangs costs the artifacts, not the alert."""
 
 
 def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[Message, Bundle]:
-    """The message about a run's end, and the bundle with its manifest.
+    """Return the message about a run's end, and the bundle with its manifest.
 
-    ``known_secrets`` are masked wherever they stand.  A fault of ours in making it costs its looks,
-    not the alert.  Raises RecordError when not even the launch record can be read.
+    ``known_secrets`` are masked everywhere.  When composing it fails, a plain message takes its
+    place.  Raises RecordError when not even the launch record can be read.
     """
     try:
         return _compose(record, budget, known_secrets)
     except GPUAlertError:
         raise
-    except Exception as error:  # noqa: BLE001 - people must hear of a failed run all the same
+    except Exception as error:  # noqa: BLE001 - a plain alert is better than none
         return _plain(record, budget, known_secrets, error), Bundle(notes=(str(error),))
 
 
 def compose_warning(
     record: Record, entry: Mapping[str, Any], budget: Budget, known_secrets: list[str]
 ) -> Message:
-    """The message about what is wrong with a run that goes on, by the fields of its entry.
+    """Return the message about a warning of a live run, by the fields of its entry.
 
     It carries no file, and is in the thread of the message about the run's end.  Raises RecordError
     when not even the launch record can be read.
@@ -58,7 +58,7 @@ def compose_warning(
     redactor = Redactor(known_secrets)
     warning = view_warning(entry.get("warning") or {}, TextSanitizer(redactor))
     lines = artifacts.log_lines(record, redactor, WARNING_LOG_LINES)
-    view = view_run(record, readable_verdict(record), masks=redactor, log_lines=lines)
+    view = view_run(record, read_verdict(record), masks=redactor, log_lines=lines)
     subject, text = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
         id=str(entry["message_id"]),
@@ -70,9 +70,9 @@ def compose_warning(
 
 
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
-    """The least that people must hear."""
+    """Return the message with the least that people need."""
     spec = record.spec
-    verdict = readable_verdict(record)
+    verdict = read_verdict(record)
     lines = [
         f"{spec.get('name') or record.run_id}: {verdict.disposition if verdict else 'ended'}",
         verdict.headline if verdict else "no verdict could be made",
@@ -97,10 +97,10 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
     bundle = _bundle(record, budget, logs, known_secrets)
     view = view_run(
         record,
-        readable_verdict(record),
+        read_verdict(record),
         masks=redactor,
         bundle=bundle,
-        outcome=readable(record, OUTCOME),
+        outcome=read_lenient(record, OUTCOME),
         log_lines=artifacts.log_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
@@ -123,9 +123,9 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
 def _rendered(
     view: RunView, budget: Budget, record: Record, known_secrets: list[str]
 ) -> tuple[str, str, str | None]:
-    """Subject, text and HTML; what a template of the user's own says is redacted, too.
+    """Return subject, text and HTML, redacted, also where a user's own template made them.
 
-    That makes it longer now and then: it is then made shorter, and at last cut.
+    Redaction can make the text longer: it is then rendered shorter, and at last cut.
     """
     room = budget.text_bytes
     for _try in range(_MOST_RENDERINGS):
@@ -150,7 +150,7 @@ def _rendered(
 
 
 def thread_id(spec: dict[str, Any]) -> str | None:
-    """What all attempts at one task refer to; None for a run that is nobody's task."""
+    """Return the Message-ID that all attempts at one task refer to; None without a task."""
     key = (spec.get("custody") or {}).get("key")
     if not key:
         return None
@@ -185,4 +185,4 @@ def _bundle(
     try:
         return isolated(pack, BUNDLE_S)
     except (NoAnswerError, OSError, ValueError, RuntimeError, MemoryError) as error:
-        return Bundle(notes=(f"artifacts could not be looked for: {error}",))
+        return Bundle(notes=(f"artifacts could not be collected: {error}",))

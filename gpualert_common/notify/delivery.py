@@ -1,4 +1,4 @@
-"""The attempts at delivering one alert: each in a process of its own, apart by growing pauses."""
+"""Delivery of one alert: attempts in processes of their own, with growing pauses between them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import tenacity
 
 from gpualert_common import artifacts
 from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
-from gpualert_common.notify.channel_config import MAILBOX, checked, class_of, place_of
-from gpualert_common.notify.channel_secrets import resolve
+from gpualert_common.notify.alert_facts import has_ended
+from gpualert_common.notify.channel_config import check_settings, class_of
+from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.compose import compose, compose_warning
 from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, OutboxEntry
 from gpualert_common.notify.isolation import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
-from gpualert_common.notify.schedule import TOO_LATE, has_ended
+from gpualert_common.notify.reconciliation import TOO_LATE
+from gpualert_common.notify.targets import MAILBOX
+from gpualert_common.notify.undelivered import state_dir_of
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.spec import ENDED
@@ -28,13 +31,13 @@ if TYPE_CHECKING:
     from gpualert_common.notify.channels._interface import Channel
 
 ATTEMPT_S = 60.0
-"""For one attempt, from the first look for artifacts to the answer of the other side."""
+"""For one attempt, from the search for artifacts to the answer of the other side."""
 TIMEOUT_S = 10.0
 """For one wait for the other side."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 GIVE_UP_S = 5 * 86400.0
-"""As mail servers do: an alert that nobody took for five days is given up, visibly."""
+"""As mail servers do: an alert that was not accepted for five days is marked as failed."""
 _MOST_PROBLEM = 600
 
 
@@ -49,16 +52,16 @@ class DeliveryProgress:
         return part in self._entry.fields["arrived"]
 
     def mark(self, part: str) -> None:
-        """Write down that the part has arrived; on the disk when this returns."""
+        """Record that the part has arrived; it is on the disk when this returns."""
         self._entry.save(arrived=[*self._entry.fields["arrived"], part])
 
 
 def deliver_entry(
     record: Record, entry: OutboxEntry, given: Mapping[str, str], *, patience_s: float
 ) -> None:
-    """Attempt until it is sent, a fault is permanent, or ``patience_s`` is over.
+    """Attempt the delivery until it succeeds, fails for good, or ``patience_s`` has passed.
 
-    The entry says what became of it.  Raises nothing but what ends this process.
+    The entry records the result.  Raises nothing but what ends this process.
     """
     pauses = tenacity.Retrying(
         retry=tenacity.retry_if_result(bool),
@@ -70,17 +73,17 @@ def deliver_entry(
 
 
 def send_once(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
-    """One attempt, in a process of its own; what was accepted.  Raises DeliveryError."""
+    """Attempt it once, in a process of its own; return what was accepted.  Raises DeliveryError."""
     try:
         return isolated(lambda: _send(record, entry, given), ATTEMPT_S)
     except DeliveryError:
         raise
     except Exception as error:  # the process was killed, or none could be had
-        raise DeliveryError(_told(error), transient=True) from error
+        raise DeliveryError(_describe(error), transient=True) from error
 
 
 def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bool:
-    """One attempt, told in the entry; True when another one is worth it."""
+    """Attempt it once and record that in the entry; True when another attempt may succeed."""
     now = time.time()
     if entry.about != ENDED and has_ended(record):
         entry.save(state=SUPERSEDED, because=TOO_LATE)
@@ -91,15 +94,15 @@ def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bo
         entry.reload()  # the attempt's process marked what has arrived
         young = now - entry.fields["queued_at"] < GIVE_UP_S
         state = PENDING if error.transient and young else FAILED
-        told = {"at": now, "problem": str(error)[:_MOST_PROBLEM], "transient": error.transient}
+        last = {"at": now, "problem": str(error)[:_MOST_PROBLEM], "transient": error.transient}
         attempts = entry.fields["attempts"] + 1
         due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempts, 30))
-        entry.save(state=state, attempts=attempts, last=told, due=due)
-        _note(record, entry, problem=told["problem"])
+        entry.save(state=state, attempts=attempts, last=last, due=due)
+        _note(record, entry, problem=last["problem"])
         return state == PENDING and not isinstance(error, MissingSecretError)
     entry.reload()
-    told = {"at": now, "accepted": accepted}
-    entry.save(state=SENT, attempts=entry.fields["attempts"] + 1, last=told, due=0.0)
+    last = {"at": now, "accepted": accepted}
+    entry.save(state=SENT, attempts=entry.fields["attempts"] + 1, last=last, due=0.0)
     _note(record, entry, accepted=accepted)
     return False
 
@@ -107,16 +110,16 @@ def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bo
 def open_channel(
     record: Record, channel: Mapping[str, Any], given: Mapping[str, str]
 ) -> tuple[Channel, list[str]]:
-    """The channel with all its settings, and the secrets among them.
+    """Return the channel with all its settings, and the secrets among them.
 
-    Raises DeliveryError in which no secret stands, whatever the channel's module raises.
+    Raises DeliveryError without a secret in it, whatever the channel's module raises.
     """
-    settings, secrets = resolve(channel, given)
+    settings, secrets = resolve_secrets(channel, given)
     if channel["kind"] == MAILBOX:
-        settings.setdefault("path", os.path.join(place_of(record.path), MAILBOX))
+        settings.setdefault("path", os.path.join(state_dir_of(record.path), MAILBOX))
     with _masking(secrets):
         found = class_of(channel["kind"])
-        opened: Channel = found(checked(found, settings, f"channel {channel['name']}"))
+        opened: Channel = found(check_settings(found, settings, f"channel {channel['name']}"))
     return opened, secrets
 
 
@@ -133,21 +136,21 @@ def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
         return message
 
     with _masking(secrets):
-        said = str(sender.send(composed, DeliveryProgress(entry), TIMEOUT_S))
-    return Redactor(secrets).text(said)
+        answer = str(sender.send(composed, DeliveryProgress(entry), TIMEOUT_S))
+    return Redactor(secrets).text(answer)
 
 
 @contextlib.contextmanager
 def _masking(secrets: list[str]) -> Iterator[None]:
-    """Whatever a channel raises as a DeliveryError without its secrets, which goes to the disk."""
+    """Turn every exception of a channel into a DeliveryError without its secrets."""
     try:
         yield
     except GPUAlertError as error:  # a setting, a record: the same next time
         problem, transient = str(error), getattr(error, "transient", False)
     except (ImportError, SystemExit) as error:
-        problem, transient = f"the channel could not be had: {_told(error)}", False
+        problem, transient = f"the channel cannot be loaded: {_describe(error)}", False
     except Exception as error:  # noqa: BLE001 - a stranger's module may raise anything
-        problem, transient = f"the channel failed: {_told(error)}", True
+        problem, transient = f"the channel failed: {_describe(error)}", True
     else:
         return
     raise DeliveryError(Redactor(secrets).text(problem), transient)
@@ -160,5 +163,5 @@ def _note(record: Record, entry: OutboxEntry, **facts: Any) -> None:
         record.append_event(SENT_EVENT, channel=entry.channel, state=entry.state, **facts)
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

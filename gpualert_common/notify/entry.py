@@ -1,12 +1,12 @@
 """One alert for one channel, and the states it goes through.
 
 =============  ==========================================================================
-pending        to be sent; transient faults so far, and the next attempt's time
-held           another attempt at the task may make it superfluous
+pending        to be sent; earlier attempts failed with transient faults, if at all
+held           not sent while another attempt at the task may follow
 sent           accepted by the channel
 failed         given up: a permanent fault, or transient ones for too long
-dropped        a person did not want it
-superseded     a later attempt took its place, or the end of the run that of a warning
+dropped        a person does not want it
+superseded     replaced by the alert of a later attempt, or a warning by that of the end
 =============  ==========================================================================
 """
 
@@ -15,35 +15,52 @@ from __future__ import annotations
 import os
 import time
 
-from gpualert_common.notify.channel_config import WITHHELD
+from gpualert_common.notify.channel_config import WITHHELD, is_channel
 from gpualert_common.spec import ENDED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from typing import Any
+    from typing import Any, Protocol
 
-    from gpualert_common.notify.outbox import Outbox
+    class EntryStorage(Protocol):
+        """The outbox that an entry is kept in."""
+
+        def find(self, name: str) -> OutboxEntry | None:
+            """Return the entry in that file, None when there is no valid one."""
+
+        def write(self, name: str, fields: dict[str, Any]) -> bool:
+            """Write an entry; False when the disk does not take it."""
+
+        def try_lock(self, name: str) -> int:
+            """Return a descriptor that locks an entry, -1 while another process does."""
+
+        def is_locked(self, name: str) -> bool:
+            """True while a process has locked that entry."""
+
 
 PENDING, HELD, SENT = "pending", "held", "sent"
 FAILED, DROPPED, SUPERSEDED = "failed", "dropped", "superseded"
 STATES = (PENDING, HELD, SENT, FAILED, DROPPED, SUPERSEDED)
 OPEN = (PENDING, HELD)
-"""States that something may yet come of by itself."""
+"""States that the sender still changes by itself."""
 UNSENT = (PENDING, HELD, FAILED)
-"""States that a person may change: to be sent after all, or never."""
+"""States that a person may change."""
 
 _LOCK_POLL_S = 0.05
 
 
 class OutboxEntry:
-    """``fields`` is its file.  It is changed under its lock only, by whoever sends it or settles
-    that it is not to be sent.  ``stored`` is False while it lives in this process alone."""
+    """One alert for one channel.
+
+    ``fields`` is the content of its file, changed under its lock only.  ``stored`` is False while
+    the entry exists in this process alone.
+    """
 
     def __init__(
-        self, outbox: Outbox, name: str, fields: dict[str, Any], *, stored: bool = True
+        self, storage: EntryStorage, name: str, fields: dict[str, Any], *, stored: bool = True
     ) -> None:
-        self._outbox = outbox
+        self._storage = storage
         self._lock_fd = -1
         self.name = name
         self.fields = fields
@@ -56,7 +73,7 @@ class OutboxEntry:
 
     @property
     def about(self) -> str:
-        """The run's end, or what people are warned of while it goes on."""
+        """The event that the alert is about: the run's end, or a kind of warning."""
         return str(self.fields.get("event", ENDED))
 
     @property
@@ -71,11 +88,11 @@ class OutboxEntry:
 
     @property
     def locked(self) -> bool:
-        """True while somebody sends it."""
-        return self._outbox.is_locked(self.name)
+        """True while a process sends it."""
+        return self._storage.is_locked(self.name)
 
     def can_be_sent_with(self, secrets: Mapping[str, Mapping[str, str]]) -> bool:
-        """False where a secret was given in person, and is not among these."""
+        """False where a secret was given in person and is not among these."""
         settings = self.fields["channel"]["settings"]
         withheld = {key for key, value in settings.items() if value == WITHHELD}
         return withheld <= set(secrets.get(self.channel, {}))
@@ -83,39 +100,39 @@ class OutboxEntry:
     # -- changing it -----------------------------------------------------------------------
 
     def lock(self, timeout_s: float) -> bool:
-        """Become the one who changes it; False when somebody else is at it for so long."""
+        """Lock it and read it again; False when another process holds the lock for so long."""
         deadline = time.monotonic() + timeout_s
         try:
-            while (fd := self._outbox.try_lock(self.name)) < 0:
+            while (fd := self._storage.try_lock(self.name)) < 0:
                 if time.monotonic() >= deadline:
                     return False
                 time.sleep(_LOCK_POLL_S)
         except OSError:
-            return True  # on a disk that takes no file there can be no lock, and alerts go first
+            return True  # a disk that takes no file takes no lock either: send it all the same
         self._lock_fd = fd
         self.reload()
         return True
 
     def unlock(self) -> None:
-        """Let others change it."""
+        """Release the lock."""
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
 
     def reload(self) -> None:
-        """Read it again: somebody else may have sent it meanwhile."""
-        again = self._outbox.find(self.name)
+        """Read it again: another process may have sent it meanwhile."""
+        again = self._storage.find(self.name)
         if again is not None:
             self.fields, self.stored = again.fields, True
 
     def save(self, **changes: Any) -> bool:
-        """Change it, by whoever holds the lock; False when the disk does not take it."""
+        """Change it under its lock; False when the disk does not take the change."""
         self.fields.update(changes)
-        self.stored = self._outbox.write(self.name, self.fields)
+        self.stored = self._storage.write(self.name, self.fields)
         return self.stored
 
     def change(self, states: Collection[str], **changes: Any) -> bool:
-        """Change it if it is in one of these states, and nobody is sending it at this moment."""
+        """Change it if it is in one of these states and no process is sending it."""
         if not self.lock(0.0):
             return False
         try:
@@ -125,26 +142,16 @@ class OutboxEntry:
 
 
 def is_entry(fields: Mapping[str, Any]) -> bool:
-    """True for what can be an entry; its file is the user's own, and may be damaged."""
+    """True for the fields of a valid entry; the file may be damaged."""
     channel = fields.get("channel")
     return (
-        isinstance(channel, dict)
-        and is_channel(channel)
+        is_channel(channel)
         and fields.get("state") in STATES
         and isinstance(fields.get("message_id"), str)
         and isinstance(fields.get("arrived"), list)
         and all(_is_number(fields.get(name)) for name in ("queued_at", "attempts"))
         and (fields.get("due") is None or _is_number(fields["due"]))
         and isinstance(fields.get("last", {}), dict)
-    )
-
-
-def is_channel(channel: object) -> bool:
-    """True for a channel as a record describes it."""
-    return (
-        isinstance(channel, dict)
-        and all(isinstance(channel.get(name), str) for name in ("name", "kind"))
-        and isinstance(channel.get("settings"), dict)
     )
 
 

@@ -1,8 +1,7 @@
-"""A function in a process of its own: whatever it does, an answer or its absence comes back.
+"""Runs a function in a process of its own, and returns its answer or reports that there is none.
 
-A template may loop, a channel call ``os._exit``, a disk put whoever reads from it into a sleep that
-no signal ends.  None of that may take the courier with it, so what can do such things is forked,
-watched and killed.
+A template may loop, a channel may call ``os._exit``, a disk may put its reader into a sleep that no
+signal ends.  None of that may end the sender, so such code is forked, watched and killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A message as a channel gets it, and what it may hold.  Plain data."""
+"""A message as a channel gets it, and its budget.  Plain data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpualert_common.model import Attachment
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one message of a channel may hold, in bytes.
+    """The size limits of one message of a channel, in bytes.
 
     ``text_bytes`` bounds the text, and ``html_bytes`` the HTML (0: none), in UTF-8; ``files_bytes``
     bounds all attachments together, ``file_bytes`` each one, before any encoding; ``files`` is how

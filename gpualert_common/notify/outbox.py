@@ -1,9 +1,9 @@
 """The outbox of a record: one file per alert and channel, written before anything is sent.
 
-A lock beside each file is held by whoever sends it.  A name in ``undelivered/`` of the state
-directory says that a record has something open, so that later runs need not look at all of them.
-What was sent stands in the record's events, too: where the outbox takes no file, it is not sent
-again because of that.
+The process that sends an alert holds a lock beside its file.  A marker in ``undelivered/`` of the
+state directory names each record with an open alert, so that later runs need not read all records.
+Sent alerts are also among the record's events: where the outbox takes no file, that prevents a
+second delivery.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import os
 import time
 
 from gpualert_common.errors import DamagedFileError, RecordError
-from gpualert_common.notify.channel_config import undelivered
 from gpualert_common.notify.entry import OPEN, SENT, OutboxEntry, is_entry
+from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import OUTBOX, Record
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import make_directory, open_directory
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SENT_EVENT = "alert"
-"""Event of the record: what became of one attempt."""
+"""Event of the record: the result of one attempt at a delivery."""
 
 
 class Outbox:
@@ -39,7 +39,7 @@ class Outbox:
 
     @property
     def _directory(self) -> Directory | None:
-        """None while there is none, or nobody can make one."""
+        """The outbox's directory, None while there is none or it cannot be opened."""
         if self._opened is None:
             try:
                 self._opened = Directory(self._path, open_directory(self._path))
@@ -47,10 +47,10 @@ class Outbox:
                 return None
         return self._opened
 
-    # -- what is there ---------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------
 
     def entries(self) -> list[OutboxEntry]:
-        """Every alert that is on the disk; what cannot be read is left out."""
+        """Return every readable entry on the disk."""
         try:
             names = sorted(os.listdir(self._path))
         except OSError:
@@ -61,15 +61,15 @@ class Outbox:
             try:
                 found.append(self.find(name))
             except RecordError:
-                continue  # of a newer release, or on a disk that does not answer
+                continue  # a newer release wrote it, or the disk does not answer
         return [entry for entry in found if entry is not None]
 
     def warnings(self) -> list[OutboxEntry]:
-        """Those of them that are not about the run's end."""
+        """Return the entries that are not about the run's end."""
         return [entry for entry in self.entries() if entry.about != ENDED]
 
     def find(self, name: str) -> OutboxEntry | None:
-        """The entry in that file, None when there is none that makes sense.
+        """Return the entry in that file, None when there is no valid one.
 
         Raises RecordError where there may be one that we cannot read.
         """
@@ -93,10 +93,9 @@ class Outbox:
         about: str = ENDED,
         **facts: Any,
     ) -> OutboxEntry:
-        """The entry for a channel as it stands, or as it would be queued: nothing is written.
+        """Return the entry for a channel, as stored or as it would be queued; writes nothing.
 
-        ``facts`` are kept in one that is new.  Raises RecordError where there is one that we cannot
-        read.
+        ``facts`` go into a new entry.  Raises RecordError where a stored one cannot be read.
         """
         name = f"{about}.{_file_name(channel['name'])}.json"
         found = self.find(name)
@@ -121,10 +120,10 @@ class Outbox:
         return OutboxEntry(self, name, fields, stored=False)
 
     def add(self, entry: OutboxEntry) -> OutboxEntry:
-        """Put a draft on the disk; the entry that stands there, which may be somebody else's.
+        """Write a draft to the disk; return the stored entry, which another process may have made.
 
-        On a disk that does not take it, it lives in this process alone; the record still says that
-        an alert is due.
+        On a disk that does not take it the entry exists in this process alone; the record still
+        says that an alert is due.
         """
         if entry.stored:
             return entry
@@ -134,7 +133,7 @@ class Outbox:
                 found = self.find(entry.name)
                 if found is not None:
                     return found
-                directory.set_aside(entry.name)  # damaged: rather twice than not at all
+                directory.set_aside(entry.name)  # damaged: twice is better than not at all
                 directory.create_json(entry.name, entry.fields, sync=True)
             directory.sync_directory()
         except OSError:
@@ -143,7 +142,7 @@ class Outbox:
         return entry
 
     def write(self, name: str, fields: dict[str, Any]) -> bool:
-        """Write an entry, on the disk when this returns True."""
+        """Write an entry; it is on the disk when this returns True."""
         try:
             directory = self._made()
             directory.write_json(name, fields, sync=True)
@@ -160,7 +159,7 @@ class Outbox:
         return self._opened
 
     def _sent_to(self, about: str) -> dict[str, dict[str, Any]]:
-        """By channel, the event that says it accepted the alert about that."""
+        """Return the events of accepted alerts about that, by channel."""
         try:
             events = list(self.record.events())
         except (OSError, RecordError):
@@ -172,20 +171,23 @@ class Outbox:
     # -- locks and markers -----------------------------------------------------------------
 
     def try_lock(self, name: str) -> int:
-        """A descriptor that holds an entry, -1 while somebody else does.  Raises OSError."""
+        """Return a descriptor that locks an entry, -1 while another process does.
+
+        Raises OSError.
+        """
         directory = self._directory
         if directory is None:
             raise FileNotFoundError(errno.ENOENT, "there is no outbox")
         return directory.try_lock(f".{name}.lock")
 
     def is_locked(self, name: str) -> bool:
-        """True while somebody holds that entry."""
+        """True while a process has locked that entry."""
         directory = self._directory
         return directory is not None and directory.is_locked(f".{name}.lock")
 
     def mark(self, entries: Iterable[OutboxEntry]) -> None:
-        """Have later runs look at this record, if one of its entries is open."""
-        marker = os.path.join(undelivered(self.record.path), self.record.run_id)
+        """Mark the record as undelivered if one of its entries is open."""
+        marker = os.path.join(undelivered_folder(self.record.path), self.record.run_id)
         try:
             if any(entry.state in OPEN and entry.about == ENDED for entry in entries):
                 make_directory(os.path.dirname(marker))
@@ -193,11 +195,11 @@ class Outbox:
             else:
                 os.unlink(marker)
         except OSError:
-            pass  # `gpualert outbox list` looks at every record
+            pass  # `gpualert outbox list` reads every record
 
 
 def bundle_file(channel: str) -> str:
-    """Name in the record of the manifest of a channel's message."""
+    """Return the name in the record of the manifest of a channel's message."""
     return f"bundle.{_file_name(channel)}.json"
 
 

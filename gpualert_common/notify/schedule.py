@@ -1,183 +1,176 @@
-"""What is due by a record, and its outbox brought up to date with that."""
+"""Schedule of a run's alerts: which are due now, later or not at all.  Pure: facts in, plan out.
+
+The supervisor knows how the training ended; only an engine's task knows what that means for the
+task.  So the alert of a run that a task follows waits for the task's outcome, a short time at most.
+As long as another attempt may follow, the alert is held; that attempt supersedes it.
+"""
 
 from __future__ import annotations
 
-import time
+from enum import StrEnum
 
-from gpualert_common.errors import RecordError
-from gpualert_common.notify.decide import HOLD, SEND, SKIP, WAIT, AlertDecision, decide
-from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, OutboxEntry, is_channel
-from gpualert_common.notify.outbox import Outbox
-from gpualert_common.record import OUTCOME, SUCCESSOR, Record
-from gpualert_common.spec import EARLY, ENDED
+from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED
+from gpualert_common.spec import is_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
-    from gpualert_common.model import Verdict
+    JsonObject = Mapping[str, object]
 
-WARNING = "warning_raised"
-"""Event of the record: something began to be wrong while the run went on."""
-TOO_LATE = "the run has ended"
-WATCH = ".watch"
-"""Locked for as long as a guardian sees to the alerts, also once it has become their sender."""
-
-
-def alerts_in(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a launch record says of alerts, as far as it makes sense; empty: nobody is told."""
-    told = spec.get("alerts")
-    if not isinstance(told, dict) or not isinstance(told.get("channels"), list):
-        return {}
-    return {**told, "channels": [one for one in told["channels"] if is_channel(one)]}
+OUTCOME_S = 10.0
+"""How long an outcome is waited for; a task that lives writes it in well under a second."""
+NEXT_ATTEMPT_SLACK_S = 60.0
+"""Time for an engine to start the next attempt, where its task did not name one."""
+_WELL_STATES = ("success", "skipped")
 
 
-def step_of(record: Record) -> AlertDecision:
-    """What is to be done about the end of this run.
+class AlertAction(StrEnum):
+    """What to do with the alert about a run's end."""
 
-    What is damaged of its verdict and outcome is taken for unknown.  Raises RecordError when not
-    even launch record and end can be read.
+    SKIP = "skip"
+    """There is nothing to send."""
+    WAIT = "wait"
+    """It is too early to decide."""
+    HOLD = "hold"
+    """Send it unless another attempt comes."""
+    SEND = "send"
+
+
+class AlertDecision:
+    """An action, its reason, and until when it holds in seconds since the epoch."""
+
+    __slots__ = ("action", "because", "until")
+
+    def __init__(self, action: AlertAction, because: str, until: float = 0.0) -> None:
+        self.action = action
+        self.because = because
+        self.until = until
+
+
+class AlertFacts:
+    """Facts of a record that decide about its alert.
+
+    ``wanted`` says which ends are notified (None: no channel is named); ``ended_at`` is None while
+    the run goes on; ``is_well`` says that the verdict found no failure.  ``ownership`` holds the
+    terms agreed with an engine's attempt (None: no engine), ``outcome`` the result of its task
+    (None: not known); ``has_successor`` says that a later attempt has begun.  ``channels`` are the
+    channels that the run names.
     """
-    spec = record.spec
-    wanted = alerts_in(spec).get("on")
-    if wanted == "failure" and warnings_of(record):
-        wanted = "always"  # whoever was warned has to hear what became of it
-    ending = record.ending
-    if ending is None:
-        kind = SKIP if wanted is None else WAIT
-        return AlertDecision(kind, "it has not ended", float("inf"))
-    verdict = readable_verdict(record)
-    if verdict is None:  # the classifier failed: the status alone says
-        well = ending.exit_code == 0 and ending.signal is None
-    else:  # nothing bad may stand in a log, and still nobody knows how the run ended
-        well = verdict.cause == "none" and verdict.disposition != "unknown"
-    custody = spec.get("custody")
-    return decide(
-        time.time(),
-        wanted=wanted if isinstance(wanted, str) else None,
-        ended_at=ending.ended_at or ending.started_at,
-        well=well,
-        custody=custody if isinstance(custody, dict) else None,
-        outcome=readable(record, OUTCOME),
-        succeeded=readable(record, SUCCESSOR) is not None,
+
+    __slots__ = (
+        "channels",
+        "ended_at",
+        "has_successor",
+        "is_well",
+        "outcome",
+        "ownership",
+        "wanted",
     )
 
-
-def look(
-    record: Record, others: Sequence[Mapping[str, Any]] = (), *, now: bool = False
-) -> tuple[AlertDecision, list[OutboxEntry]]:
-    """What is to be done about the end, and every entry for that, also those that would be queued;
-    nothing is written.
-
-    ``others`` are channels beside the record's own; ``now`` sends whatever the engine may still do.
-    Raises RecordError.
-    """
-    outbox = Outbox(record)
-    step = step_of(record)
-    own = [] if step.kind == SKIP else alerts_in(record.spec).get("channels", [])
-    if now and record.ending is not None:
-        step = AlertDecision(SEND, "it was asked for")
-    channels = [] if step.kind in (SKIP, WAIT) else [*own, *others]
-    state = PENDING if step.kind == SEND else HELD
-    found = {entry.name: entry for entry in outbox.entries() if entry.about == ENDED}
-    for channel in channels:
-        try:
-            entry = outbox.draft(channel, state, step.until)
-        except RecordError:
-            continue  # a newer release has it, or the disk does not answer
-        found.setdefault(entry.name, entry)
-    return step, list(found.values())
+    def __init__(
+        self,
+        *,
+        wanted: str | None,
+        ended_at: float | None,
+        is_well: bool = False,
+        ownership: JsonObject | None = None,
+        outcome: JsonObject | None = None,
+        has_successor: bool = False,
+        channels: Sequence[JsonObject] = (),
+    ) -> None:
+        self.wanted = wanted
+        self.ended_at = ended_at
+        self.is_well = is_well
+        self.ownership = ownership
+        self.outcome = outcome
+        self.has_successor = has_successor
+        self.channels = channels
 
 
-def bring_up_to_date(
-    record: Record,
-    others: Sequence[Mapping[str, Any]] = (),
+class Schedule:
+    """A decision, and the channels that get an entry in the outbox because of it."""
+
+    __slots__ = ("channels", "decision")
+
+    def __init__(self, decision: AlertDecision, channels: Sequence[JsonObject]) -> None:
+        self.decision = decision
+        self.channels = channels
+
+    @property
+    def state(self) -> str:
+        """State of a new entry."""
+        return PENDING if self.decision.action is AlertAction.SEND else HELD
+
+    def change_of_held(self, due: float) -> dict[str, object]:
+        """Return the changes of a held entry that is ``due`` then; empty for none."""
+        match self.decision.action:
+            case AlertAction.SEND:
+                return {"state": PENDING, "due": 0.0}
+            case AlertAction.SKIP:
+                return {"state": SUPERSEDED, "because": self.decision.because}
+            case AlertAction.HOLD if due != self.decision.until:
+                return {"due": self.decision.until}
+            case _:
+                return {}
+
+
+def schedule(
+    facts: AlertFacts,
+    at: float,
+    extra_channels: Sequence[JsonObject] = (),
     *,
-    now: bool = False,
-    secrets: Mapping[str, Mapping[str, str]] | None = None,
-) -> tuple[AlertDecision, list[OutboxEntry]]:
-    """Queue what is due at the end, release or retire what was held; what is to be done, and every
-    entry for that.  Warnings that were not sent before the end are retired.
+    send_now: bool = False,
+) -> Schedule:
+    """Return what is due at the time ``at`` by these facts.
 
-    Arguments as for :func:`look`; what only the guardian has the ``secrets`` for is left to it.
-    Raises RecordError.
+    ``extra_channels`` get the alert beside the run's own; ``send_now`` sends the alert of an ended
+    run whatever the engine may still do.
     """
-    step, drafts = look(record, others, now=now)
-    outbox = Outbox(record)
-    entries = [outbox.add(entry) for entry in drafts]
-    changed = {channel["name"]: dict(channel) for channel in others}
-    guarded = record.is_locked(WATCH)
-    for entry in entries:
-        if entry.fields["channel"] != changed.get(entry.channel, entry.fields["channel"]):
-            entry.change(UNSENT, channel=changed[entry.channel])
-        if entry.state == HELD and (not (now and guarded) or entry.can_be_sent_with(secrets or {})):
-            _settle_held(entry, step)
-    outbox.mark(entries)
-    if step.kind != WAIT:
-        for warning in outbox.warnings():
-            warning.change((PENDING,), state=SUPERSEDED, because=TOO_LATE)
-    return step, entries
+    decision = decide(facts, at)
+    own = () if decision.action is AlertAction.SKIP else facts.channels
+    if send_now and facts.ended_at is not None:
+        decision = AlertDecision(AlertAction.SEND, "it was asked for")
+    is_due = decision.action in (AlertAction.SEND, AlertAction.HOLD)
+    return Schedule(decision, [*own, *extra_channels] if is_due else [])
 
 
-def warnings_of(record: Record) -> list[dict[str, Any]]:
-    """The events of which people are to be warned while the run goes on, each kind once.
-
-    None where nobody asked for that, or nobody can read them.
-    """
-    if not alerts_in(record.spec).get("warn"):
-        return []
-    try:
-        events = list(record.events())
-    except (OSError, RecordError):
-        return []
-    news = [event for event in events if event.get("event") == WARNING and event.get("news")]
-    return list({str(event.get("kind")): event for event in reversed(news)}.values())[::-1]
-
-
-def bring_warnings_up_to_date(record: Record) -> list[OutboxEntry]:
-    """Queue the warnings of a run that goes on; every entry for one.  Raises RecordError."""
-    outbox = Outbox(record)
-    warnings = [] if has_ended(record) else warnings_of(record)
-    for warning in warnings:
-        about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
-        for channel in alerts_in(record.spec).get("channels", []):
-            outbox.add(outbox.draft(channel, PENDING, about=about, warning=warning))
-    return outbox.warnings()
+def decide(facts: AlertFacts, at: float) -> AlertDecision:
+    """Return what to do with the alert about a run's end at the time ``at``."""
+    ended_at = facts.ended_at
+    if ended_at is None:
+        action = AlertAction.SKIP if facts.wanted is None else AlertAction.WAIT
+        return AlertDecision(action, "it has not ended", float("inf"))
+    if facts.wanted in (None, "never"):
+        return AlertDecision(AlertAction.SKIP, "nobody is to be notified")
+    if facts.ownership is not None and facts.outcome is None:
+        if facts.has_successor:
+            return AlertDecision(AlertAction.SKIP, "a later attempt has begun")
+        if at < ended_at + OUTCOME_S:
+            because = "its task may still report an outcome"
+            return AlertDecision(AlertAction.WAIT, because, ended_at + OUTCOME_S)
+    state = None if facts.outcome is None else facts.outcome.get("state")
+    is_well = facts.is_well if state is None else state in _WELL_STATES
+    if is_well and facts.wanted != "always":
+        return AlertDecision(AlertAction.SKIP, "it ended well")
+    return _decide_time(facts, ended_at, at)
 
 
-def has_ended(record: Record) -> bool:
-    """True for a run whose end is recorded, or of which that cannot be read."""
-    try:
-        return record.ending is not None
-    except RecordError:
-        return True
-
-
-def _is_plain(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def _settle_held(entry: OutboxEntry, step: AlertDecision) -> None:
-    if step.kind == SEND:
-        entry.change((HELD,), state=PENDING, due=0.0)
-    elif step.kind == SKIP:
-        entry.change((HELD,), state=SUPERSEDED, because=step.because)
-    elif step.kind == HOLD and entry.due != step.until:
-        entry.change((HELD,), due=step.until)
-
-
-def readable_verdict(record: Record) -> Verdict | None:
-    """Return the verdict of a record; None where there is none, or it cannot be read."""
-    try:
-        return record.verdict
-    except RecordError:
-        return None
-
-
-def readable(record: Record, name: str) -> dict[str, Any] | None:
-    """What a file of the record says; None where it says nothing, or nobody can read it."""
-    try:
-        return record.read_json(name)
-    except RecordError:
-        return None
+def _decide_time(facts: AlertFacts, ended_at: float, at: float) -> AlertDecision:
+    """Send, hold or skip the alert of an end that people are notified of."""
+    ownership, outcome = facts.ownership, facts.outcome
+    if ownership is None:
+        return AlertDecision(AlertAction.SEND, "it has ended")
+    is_final = ownership.get("is_last") if outcome is None else outcome.get("final")
+    if is_final:
+        return AlertDecision(AlertAction.SEND, "no further attempt follows")
+    if facts.has_successor:
+        return AlertDecision(AlertAction.SKIP, "a later attempt has begun")
+    within_s = None if outcome is None else outcome.get("next_within_s")
+    if not is_seconds(within_s):
+        adopt_within_s = ownership.get("adopt_within_s")
+        within_s = (adopt_within_s if is_seconds(adopt_within_s) else 0.0) + NEXT_ATTEMPT_SLACK_S
+    if at < ended_at + within_s:
+        because = "another attempt may follow"
+        return AlertDecision(AlertAction.HOLD, because, ended_at + within_s)
+    return AlertDecision(AlertAction.SEND, "no further attempt came in time")

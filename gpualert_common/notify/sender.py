@@ -1,11 +1,11 @@
 """The sender: a process that delivers a record's alerts and outlives whoever started it.
 
 A program (:mod:`gpualert_common.processes.program`).  Its stdin is one JSON object: the record,
-secrets that were given in person, and how patient to be.  Whatever happens in here, the kernel ends
-it, and each courier that it forks, a while after its patience is over.
+secrets that were given in person, and how long to retry.  Whatever happens in here, the kernel ends
+it, and each process that it forks, a while after that.
 
-Into ``done_fd`` it writes how the alerts stand, one JSON array a line, whenever that changes, and
-closes it when the record's own are settled or left for later: so whoever waits needs no disk.
+Into ``done_fd`` it writes the states of the alerts, one JSON array a line, when one changes, and
+closes it when the record's own are done or left for later: so a waiting process needs no disk.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _OTHERS_S = 5.0
 """For alerts that other runs left behind: one attempt each, or two."""
 
 
-class _Teller:
-    """Tells whoever waits how the alerts stand; nobody need be there."""
+class _StatusPipe:
+    """Reports the states of the alerts to a process that may wait for them."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -38,14 +38,14 @@ class _Teller:
         if fd >= 0:
             os.set_blocking(fd, False)
 
-    def tell(self, entries: list[OutboxEntry]) -> None:
+    def write(self, entries: list[OutboxEntry]) -> None:
         line = json.dumps([entry.fields for entry in entries]).encode() + b"\n"
         if self._fd >= 0 and line != self._last:
             self._last = line
             try:
                 os.write(self._fd, line)
             except OSError:
-                self.close()  # nobody waits any more, or takes it in
+                self.close()  # nobody waits any more, or reads it
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -57,7 +57,7 @@ def main() -> None:
     """Serve one request; exits, never returns."""
     request = json.load(sys.stdin)
     if request["done_fd"] >= 0 and os.fork():
-        os._exit(0)  # we are nobody's child: an engine may end those of its task
+        os._exit(0)  # the sender is nobody's child: an engine may end the children of its task
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -67,40 +67,40 @@ def main() -> None:
 
     signal.setitimer(signal.ITIMER_REAL, float(request["patience_s"]) + MARGIN_S)
     record = Record.open(request["record"])
-    _keep_last_words(record)
+    _redirect_stderr(record)
     try:
         _serve(record, request)
     except BaseException as error:
-        _confess(record, error)
-        raise  # its last words are in its log
+        _record_crash(record, error)
+        raise  # its traceback is in its log
     os._exit(0)
 
 
 def _serve(record: Record, request: dict[str, Any]) -> None:
-    from gpualert_common.notify.record_delivery import deliver, deliver_overdue, deliver_warnings
+    from gpualert_common.notify.record_delivery import deliver, deliver_leftovers, deliver_warnings
 
     patience_s = float(request["patience_s"])
     if request.get("early"):
         deliver_warnings(record, secrets=request["secrets"], patience_s=patience_s)
         return
-    teller = _Teller(request["done_fd"])
+    status = _StatusPipe(request["done_fd"])
     if request["own"]:
         deliver(
             record,
             secrets=request["secrets"],
-            others=request["others"],
-            now=request["now"],
-            again=request["again"],
+            extra_channels=request["extra_channels"],
+            send_now=request["send_now"],
+            retry_failed=request["retry_failed"],
             patience_s=patience_s,
-            tell=teller.tell,
+            on_progress=status.write,
         )
-    teller.close()
+    status.close()
     if patience_s > 0:
-        deliver_overdue(record.path, patience_s=_OTHERS_S)
+        deliver_leftovers(record.path, patience_s=_OTHERS_S)
 
 
-def _keep_last_words(record: Record) -> None:
-    """Our stderr goes into the record, where it is the log of a guardian already or is nowhere."""
+def _redirect_stderr(record: Record) -> None:
+    """Send our stderr to a log in the record, unless a guardian's log has it already."""
     try:
         if os.path.samestat(os.fstat(2), os.stat(os.devnull)):
             fd = os.open(
@@ -114,13 +114,13 @@ def _keep_last_words(record: Record) -> None:
         pass  # a disk that takes no file gets none
 
 
-def _confess(record: Record, error: BaseException) -> None:
-    """Say in every alert that is left why it is; an installation may be broken in any way."""
+def _record_crash(record: Record, error: BaseException) -> None:
+    """Record the crash in every pending alert; an installation may be broken in any way."""
     import time
 
     from gpualert_common.notify.entry import PENDING
     from gpualert_common.notify.outbox import Outbox
 
-    problem = f"the sender broke: {type(error).__name__}: {error}"
+    problem = f"the sender crashed: {type(error).__name__}: {error}"
     for entry in Outbox(record).entries():
         entry.change((PENDING,), last={"at": time.time(), "problem": problem, "transient": True})

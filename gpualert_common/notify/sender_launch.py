@@ -1,7 +1,7 @@
-"""Starts a sender beside its caller and waits for it, never longer than a deadline.
+"""Starts a sender and waits for it, never longer than a deadline.
 
-The caller may be a supervisor whose disk is frozen: in here no disk is touched but to execute the
-sender.  What is due, the sender finds out.
+The caller may be a supervisor whose disk is frozen: this module touches no disk but to execute the
+sender, which finds out by itself what is due.
 """
 
 from __future__ import annotations
@@ -23,54 +23,53 @@ if TYPE_CHECKING:
     Secrets = Mapping[str, Mapping[str, str]]
 
 PATIENCE_S = 3600.0
-"""How long a sender goes on by itself: longer than a restart of a mail server, or grey-listing."""
+"""How long a sender retries by itself: longer than a restart of a mail server, or grey-listing."""
 WARNING_PATIENCE_S = 600.0
-"""What comes later than that is told by `gpualert show`, and at the end."""
+"""After that a warning is in `gpualert show`, and in the alert about the end."""
 _CHECK_S = 0.25
 _SENDER = "gpualert_common.notify.sender"
 
 _senders: list[Popen[bytes]] = []
-"""Each forks at once and ends; reaped when we come by again, since nobody waits for that."""
+"""Each forks at once and exits; reaped with the next one, since nobody waits for them."""
 
 
 def dispatch(
     record_path: str,
     *,
     secrets: Secrets | None = None,
-    others: Sequence[Mapping[str, Any]] = (),
-    now: bool = False,
-    again: bool = False,
+    extra_channels: Sequence[Mapping[str, Any]] = (),
+    send_now: bool = False,
+    retry_failed: bool = False,
     own: bool = True,
     deadline_s: float,
     patience_s: float = PATIENCE_S,
     check: Callable[[], None] = lambda: None,
 ) -> list[dict[str, Any]]:
-    """Have the alerts of a run that has ended sent, and wait for that until the deadline.
+    """Send the alerts of a run that has ended, and wait for that until the deadline.
 
-    Arguments as for :func:`.deliver.deliver`.  The fields of each alert as they stand when it
-    returns: what is open then, the sender goes on with by itself.  ``own`` False only sends what
-    other runs left behind.  ``check`` is called while it waits, and may raise to end that.
-    Raises nothing of ours.
+    Returns the fields of each alert; the sender goes on by itself with those that are open then.
+    Arguments as for :func:`.record_delivery.deliver`; ``own`` False only sends what other runs left
+    behind.  ``check`` is called while it waits, and may raise to end that.  Raises nothing of ours.
     """
     request = {
         "record": record_path,
         "patience_s": patience_s,
         "own": own,
         "secrets": secrets or {},
-        "others": [dict(channel) for channel in others],
-        "now": now,
-        "again": again,
+        "extra_channels": [dict(channel) for channel in extra_channels],
+        "send_now": send_now,
+        "retry_failed": retry_failed,
     }
     try:
-        told = _start(request)
+        status_fd = _start(request)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is None:
             raise  # an engine's time-out may be a TimeoutError
         return []  # no room for a process, or for a descriptor: later runs find what is due
     try:
-        return _await(told, deadline_s, check)
+        return _await(status_fd, deadline_s, check)
     finally:
-        os.close(told)
+        os.close(status_fd)
         _reap()
 
 
@@ -82,14 +81,15 @@ def become_sender(record_path: str, secrets: Secrets | None, *, keep: int) -> No
     if keep >= 0:
         os.set_inheritable(keep, True)
     request = {"record": record_path, "patience_s": PATIENCE_S, "own": True, "done_fd": -1}
-    request |= {"secrets": secrets or {}, "others": [], "now": False, "again": False}
+    request |= {"secrets": secrets or {}, "extra_channels": []}
+    request |= {"send_now": False, "retry_failed": False}
     os.dup2(_as_file(request), 0)
     command = program_command(_SENDER)
     os.execv(command[0], command)
 
 
 def send_warnings(record_path: str, secrets: Secrets | None) -> None:
-    """Have people warned of what a run that goes on has come to; returns at once.
+    """Send the warnings about a live run; returns at once.
 
     Raises nothing of ours.
     """
@@ -109,7 +109,7 @@ def send_warnings(record_path: str, secrets: Secrets | None) -> None:
 
 
 def _start(request: dict[str, Any]) -> int:
-    """Start a sender; a descriptor that tells how the alerts stand, and ends when it is done."""
+    """Start a sender; return a descriptor with the states of the alerts, closed when it is done."""
     _reap()
     reading, writing = os.pipe2(os.O_CLOEXEC)
     try:
@@ -131,7 +131,7 @@ def _reap() -> None:
 
 
 def _as_file(request: dict[str, Any]) -> int:
-    """The request as a file that is in no folder: it holds secrets."""
+    """Return the request as a file without a name: it holds secrets."""
     import json
 
     fd = os.memfd_create("gpualert", os.MFD_CLOEXEC)
@@ -141,13 +141,13 @@ def _as_file(request: dict[str, Any]) -> int:
 
 
 def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[str, Any]]:
-    """What the sender said last, once it is done or the deadline is over."""
+    """Return the last states that the sender reported before it ended, or the deadline passed."""
     import json
 
     deadline = time.monotonic() + deadline_s
     poll = select.poll()
     poll.register(fd, select.POLLIN)
-    said = b""
+    received = b""
     while (left_s := deadline - time.monotonic()) > 0:
         check()
         if not poll.poll(min(left_s, _CHECK_S) * 1000):
@@ -155,7 +155,7 @@ def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[s
         data = os.read(fd, 1 << 16)
         if not data:
             break
-        said += data
-    lines = said.split(b"\n")[:-1]
+        received += data
+    lines = received.split(b"\n")[:-1]
     found: list[dict[str, Any]] = json.loads(lines[-1]) if lines else []
     return found

@@ -1,4 +1,4 @@
-"""What became of an alert, as every face says it."""
+"""The state of an alert, as every interface prints it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpualert_common.report.formatting import one_line
 from gpualert_common.spec import EARLY, ENDED
 
 UNDELIVERED = (PENDING, FAILED)
-"""States that somebody should look at."""
+"""States that a person should look at."""
 
 _MOST = 1000
 
 
-def told(fields: Mapping[str, Any]) -> str:
-    """What became of the alert with these fields of its entry, on one line, safe to show."""
+def format_status(fields: Mapping[str, Any]) -> str:
+    """Return the state of the alert with these fields, on one line, safe to print."""
     last = fields.get("last") or {}
     text = f"to {fields['channel']['name']} {fields['state']}"
     if fields.get("event", ENDED) != ENDED:

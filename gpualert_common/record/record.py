@@ -146,7 +146,9 @@ class Record(Control):
         state = "starting"
         for value in self.events():
             event = value.get("event", "")
-            if event != "launched" or state == "starting":  # told again when a scribe was replaced
+            if (
+                event != "launched" or state == "starting"
+            ):  # told again when a recorder was replaced
                 state = _STATE_AFTER.get(event, state)
         return state
 

@@ -14,7 +14,8 @@ from gpualert_common.processes.children import list_children
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending
-from gpualert_common.supervise.recorder import Recorder, RecorderHooks, ended
+from gpualert_common.supervise.recorder import Recorder
+from gpualert_common.supervise.recorder_messages import end_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.watch import Watch
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
+    from gpualert_common.supervise.recorder_hooks import RecorderHooks
 
 _MOST_INTERRUPTIONS = 100
 """So many exceptions while one child is ended are no caller's impatience any more."""
 
-__all__ = ["RecorderHooks", "Supervised", "supervise"]
+__all__ = ["Supervised", "supervise"]
 
 
 class Supervised:
@@ -53,7 +55,7 @@ class Supervised:
 
 def supervise(
     spec: RunSpec,
-    plan: Callable[[PreparedRun], RecorderHooks],
+    hooks: Callable[[PreparedRun], RecorderHooks],
     *,
     own_process: bool,
     before_launch: Callable[[PreparedRun], None] = lambda _prepared: None,
@@ -83,7 +85,14 @@ def supervise(
         record.discard()
         raise
     scribe = RecorderProcess(
-        lambda link: Recorder(record, prepared.launch_record, prepared.logs, plan(prepared), link),
+        lambda link: Recorder(
+            record,
+            prepared.launch_record,
+            prepared.logs,
+            hooks(prepared),
+            link,
+            reports_leases=guard is not None,
+        ),
         in_process=not own_process,
         after_fork=lambda: _become_scribe(inbox),
     )
@@ -119,7 +128,7 @@ def _launch_and_watch(
     except spawn.NotStartedError as error:
         os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
         ending = _not_started(error)
-        scribe.finish(ended(ending, []))
+        scribe.finish(end_message(ending, []))
         return ending
     except OSError as error:
         record.discard()
@@ -181,7 +190,7 @@ def _end_unwatched(record: Record, scribe: RecorderProcess, error: BaseException
             for pid in children:
                 _reap(pid)
             ending.ended_at = time.time()
-            scribe.finish(ended(ending, []))
+            scribe.finish(end_message(ending, []))
         except BaseException:  # noqa: BLE001 - the child must not outlive its caller
             continue
 

@@ -1,7 +1,7 @@
-"""Shows a log on a descriptor of ours while it grows, without ever holding up the child.
+"""Copies a log to a descriptor of ours while it grows, and never delays the child.
 
-The log is the buffer: a slow reader is simply behind.  A pipe or a file gets every byte; a terminal
-that falls far behind skips to the present and says so, since a person wants the present.
+The log is the buffer: a slow reader only falls behind.  A pipe or a file gets every byte.  A
+terminal that falls far behind skips to the present and says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHUNK_BYTES = 64 << 10
 TERMINAL_BEHIND_BYTES = 1 << 20
 TERMINAL_KEEPS_BYTES = 64 << 10
 _READER_LEFT = (errno.EPIPE, errno.EIO, errno.EBADF)
-"""The log has everything, and nobody is there to be told."""
+"""The reader has gone; the log has everything."""
 _BUSY_S = 0.02
 _IDLE_S = 0.1
 
@@ -28,14 +28,15 @@ _IDLE_S = 0.1
 class Forwarder:
     """Copies one log to one descriptor, in a thread of its own that may block in ``write``.
 
-    How far it is stands in ``shared[slot]``, which outlives the scribe: another goes on from there.
+    ``offsets[slot]`` holds how far it is, in memory that outlives the recorder: a replacement
+    continues from there.
     """
 
-    def __init__(self, log: LogFile, fd: int, shared: memoryview, slot: int) -> None:
+    def __init__(self, log: LogFile, fd: int, offsets: memoryview, slot: int) -> None:
         self._log = log
         self._fd = fd
         self._terminal = os.isatty(fd)
-        self._shared = shared
+        self._offsets = offsets
         self._slot = slot
         self._last_byte = b"\n"
         self._end: int | None = None
@@ -46,18 +47,18 @@ class Forwarder:
         self._thread = threading.Thread(target=self._guarded_run, daemon=True)
 
     def start(self) -> None:
-        """Begin to copy."""
+        """Start to copy."""
         self._thread.start()
 
     def finish(self) -> None:
-        """Copy up to what is in the log now, then stop."""
+        """Copy up to the present end of the log, then stop; returns at once."""
         self._end = self._log.size
         self.progress_at = time.monotonic()
         self._wake.set()
 
     @property
     def left_bytes(self) -> int:
-        """What the reader has not been given of what it should get."""
+        """Number of bytes that the reader has still to get."""
         return 0 if self._end is None else max(0, self._end - self._offset)
 
     def _guarded_run(self) -> None:
@@ -85,7 +86,7 @@ class Forwarder:
                 wait_s = _BUSY_S
                 continue
             if self._log.size < self._offset:
-                self._offset = 0  # truncated under us: the child goes on at the start
+                self._offset = 0  # truncated: the child continues at its start
                 continue
             if self._end is not None:
                 return
@@ -94,15 +95,15 @@ class Forwarder:
 
     @property
     def _offset(self) -> int:
-        return int(self._shared[self._slot])
+        return int(self._offsets[self._slot])
 
     @_offset.setter
     def _offset(self, value: int) -> None:
-        self._shared[self._slot] = value
+        self._offsets[self._slot] = value
 
     @property
     def in_mid_line(self) -> bool:
-        """True when what was written last did not end a line."""
+        """True when the last byte written did not end a line."""
         return self._last_byte not in (b"\n", b"\r")
 
     def _write(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What became of the logs by the end of a run: bytes that were dropped, files that were removed."""
+"""The logs at the end of a run: dropped bytes are counted, removed files copied back."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
 
 
-def settle(logs: Sequence[LogFile], record: Record) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Copy back each log that somebody removed, and count what was dropped: events for the record.
+def finalize_logs(logs: Sequence[LogFile], record: Record) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Copy removed logs back and count dropped bytes; yield events, as (name, fields).
 
     A log is copied into the record under its name, or a new one where that is taken again.
     """

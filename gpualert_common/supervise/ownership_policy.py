@@ -1,37 +1,38 @@
-"""What the supervisor asks of whoever has custody of its run."""
+"""Interface through which a supervisor asks who owns its run."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Protocol
 
-    Told = list[tuple[str, dict[str, Any]]]
+    Events = list[tuple[str, dict[str, Any]]]
     """Events for the record: name and fields."""
 
     class OwnershipPolicy(Protocol):
-        """Decides what becomes of a run when whoever follows it goes; answers with events."""
+        """Decides what becomes of a run when its follower goes; answers with events."""
 
-        fd: int
-        """Readable when the follower has ended; -1 while there is none to see."""
+        follower_fd: int
+        """Readable when the follower has ended; -1 while none can be seen."""
 
-        def follower_died(self) -> Told:
-            """The descriptor was readable."""
+        def handle_follower_exit(self) -> Events:
+            """Return the events that follow from the readable descriptor."""
 
-        def looked(self, leases: dict[str, int] | None, now: float) -> Told:
-            """The record could be read, and these were its leases; None: it was removed."""
+        def handle_leases(self, leases: Mapping[str, int] | None, now: float) -> Events:
+            """Return the events that follow from the leases in the record; None: it was removed."""
 
-        def asked(self, request: dict[str, Any]) -> Told:
-            """A request of another kind than a stop."""
+        def answer(self, request: Mapping[str, Any]) -> Events:
+            """Return the events that answer a request of another kind than a stop."""
 
-        def may_stop(self, request: dict[str, Any]) -> bool:
-            """False when who asks has no say any more."""
+        def may_stop(self, request: Mapping[str, Any]) -> bool:
+            """False when the requesting attempt was superseded."""
 
         def may_signal(self, pid: int) -> bool:
             """False for a process that followed the run and was superseded."""
 
-        def why_end(self, now: float) -> str | None:
-            """Why the run must be ended now, or None."""
+        def end_reason(self, now: float) -> str | None:
+            """Return why the run must be ended now, or None."""
 
-        def stopping(self) -> None:
-            """A stop has begun."""
+        def begin_stop(self) -> None:
+            """Close the run: a stop has begun."""

@@ -16,7 +16,7 @@ from gpualert_common.processes.children import reap_adopted
 from gpualert_common.processes.pidfd import await_exit, is_ready, open_pidfd
 from gpualert_common.processes.procfs import read_name, read_stat
 from gpualert_common.spec import Ending, is_seconds
-from gpualert_common.supervise.recorder import ended, note
+from gpualert_common.supervise.recorder_messages import end_message, event_message
 from gpualert_common.supervise.stop import Stop
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ class Watch:
         self._scribe = scribe
         self._inbox = inbox
         self._guard = guard
-        self._guard_fd = -1
+        self._follower_fd = -1
         self._pidfd = open_pidfd(child.pid)
         self._poll = select.poll()
         if self._pidfd >= 0:
@@ -151,7 +151,7 @@ class Watch:
         )
 
     def _tell(self, event: str, **fields: Any) -> None:
-        self._scribe.tell(note(event, **fields))
+        self._scribe.tell(event_message(event, **fields))
 
     # -- the child -------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class Watch:
             if message["kind"] == "request":
                 self._take_request(message["request"])
             elif self._guard is not None:
-                self._tell_all(self._guard.looked(message["leases"], time.monotonic()))
+                self._tell_all(self._guard.handle_leases(message["leases"], time.monotonic()))
 
     def _take_request(self, request: dict[str, Any]) -> None:
         if request.get("kind") != "stop":
@@ -258,27 +258,27 @@ class Watch:
             self._tell("request_refused", request=request, because="unknown kind of request")
         elif not self._exited:
             try:
-                self._tell_all(self._guard.asked(request))
+                self._tell_all(self._guard.answer(request))
             except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
                 self._tell("request_refused", request=request, because=f"it failed: {error!r}")
 
     def _ask_guard(self, guard: OwnershipPolicy) -> None:
         """Tell the guard what is seen of the followers, and end the run if it says so."""
-        if guard.fd >= 0 and is_ready(guard.fd):
-            self._tell_all(guard.follower_died())
-        because = guard.why_end(time.monotonic())
+        if guard.follower_fd >= 0 and is_ready(guard.follower_fd):
+            self._tell_all(guard.handle_follower_exit())
+        because = guard.end_reason(time.monotonic())
         if because is not None and self._stop is None:
             sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
             self._begin_stop(signal.SIGTERM, sender)
-        if guard.fd != self._guard_fd:
-            self._watch_follower(guard.fd)
+        if guard.follower_fd != self._follower_fd:
+            self._watch_follower(guard.follower_fd)
 
     def _watch_follower(self, fd: int) -> None:
-        if self._guard_fd >= 0:
-            self._poll.unregister(self._guard_fd)
+        if self._follower_fd >= 0:
+            self._poll.unregister(self._follower_fd)
         if fd >= 0:
             self._poll.register(fd, select.POLLIN)
-        self._guard_fd = fd
+        self._follower_fd = fd
 
     def _tell_all(self, told: list[tuple[str, dict[str, Any]]]) -> None:
         for event, fields in told:
@@ -307,7 +307,7 @@ class Watch:
         self._tell("stopping", signal=number, sender=sender, grace_s=grace_s)
         self._stop = Stop(self._tree, number, grace_s, time.monotonic())
         if self._guard is not None:
-            self._guard.stopping()
+            self._guard.begin_stop()
 
     def _hurry(self, number: int, grace_s: float | None) -> None:
         """Asked again: pass it on, shorten the grace if that is asked, lose patience with it."""
@@ -339,7 +339,7 @@ class Watch:
         if self._inbox is not None:
             self._inbox.take()
             self._scribe.impatient_fd = self._inbox.fd
-        self._scribe.finish(ended(self.ending, self.survivors))
+        self._scribe.finish(end_message(self.ending, self.survivors))
 
     def _living(self) -> list[dict[str, Any]]:
         try:

@@ -108,7 +108,7 @@ def observe(record: Record, mark: str) -> None:
         return
     with suppress(OSError):  # without locks two may look, which is better than none
         if record.try_lock(LOCK) < 0:  # for as long as this process lives
-            return  # the one that a scribe started which has died
+            return  # the one that a recorder started which has died
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:
@@ -154,7 +154,7 @@ def _look(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
 
 
 def _leader_of(record: Record) -> int | None:
-    """The leader of the run; the scribe may not have said yet which process that is."""
+    """The leader of the run; the recorder may not have said yet which process that is."""
     deadline = time.monotonic() + _LAUNCHED_WITHIN_S
     while time.monotonic() < deadline:
         launched = record.event("launched")

@@ -12,8 +12,9 @@ from pydantic import SecretStr
 
 from gpualert_common.config import Setting
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.channel_config import channel_of, shown, withhold
-from gpualert_common.notify.status_text import UNDELIVERED, told
+from gpualert_common.notify.channel_config import channel_of, withhold_secrets
+from gpualert_common.notify.status_text import UNDELIVERED, format_status
+from gpualert_common.notify.targets import format_target
 from prefect_gpualert.blocks import ChatChannel, MailChannel, name_of, reveal
 
 _OURS = "prefect:"
@@ -46,7 +47,9 @@ def check_for_secrets(notify: Any) -> None:
     for target in notify if isinstance(notify, list) else [notify]:
         secrets = ", ".join(_secrets_of(target))
         if secrets:
-            where = shown(target) if isinstance(target, str) else f"channel {target['kind']}"
+            where = (
+                format_target(target) if isinstance(target, str) else f"channel {target['kind']}"
+            )
             raise ConfigError(
                 f"notify: {where}: its {secrets} would be stored for everybody to read; name a "
                 "MailChannel, ChatChannel or Secret block instead, or env:NAME or file:PATH"
@@ -57,7 +60,7 @@ def _secrets_of(target: Any) -> Iterable[str]:
     """What of a target is a secret; raises ConfigError for one of which that cannot be told."""
     if target is None or (isinstance(target, str) and "://" not in target):
         return ()
-    return withhold(channel_of(target, {}))
+    return withhold_secrets(channel_of(target, {}))
 
 
 def resolve(settings: Mapping[str, Setting]) -> None:
@@ -122,4 +125,4 @@ def _loaded(target: str) -> Block:
 def line(fields: Mapping[str, Any]) -> tuple[str, int]:
     """What became of an alert, in a line, and the level at which that is worth logging."""
     level = logging.WARNING if fields["state"] in UNDELIVERED else logging.INFO
-    return f"Alert {told(fields)}", level
+    return f"Alert {format_status(fields)}", level

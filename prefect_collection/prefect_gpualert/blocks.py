@@ -10,7 +10,7 @@ from pydantic import Field, HttpUrl, SecretStr
 
 from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channel_config import channel_of
-from gpualert_common.notify.channel_secrets import resolve
+from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.channels import apprise, smtp
 from prefect_gpualert.sync_async import dispatches_to, in_thread
 
@@ -61,7 +61,7 @@ class _Tested(ABC):
 
         table = self.channel()
         known = [one.get_secret_value() for one in table.values() if isinstance(one, SecretStr)]
-        settings, found = resolve(channel_of(reveal(table), {}), {})
+        settings, found = resolve_secrets(channel_of(reveal(table), {}), {})
         masks = Redactor([*known, *found])
         try:
             return masks.text(self._probe(settings))

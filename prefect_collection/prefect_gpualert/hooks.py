@@ -193,8 +193,8 @@ class _Alerting:
         told = dispatch(
             record.path,
             secrets=self._secrets,
-            others=others,
-            now=True,
+            extra_channels=others,
+            send_now=True,
             deadline_s=max(0.0, self._deadline - time.monotonic()),
         )
         for fields in told:

@@ -81,7 +81,7 @@ class Training:
     def launch(self, interrupts: Interrupts) -> None:
         """Launch the run or take over what is left of one.  Raises what comes up."""
         handle = RunHandle.launch(
-            self._spec, self._attempt, tell=self.tell, check=interrupts.check, made=self._made
+            self._spec, self._attempt, log=self.tell, check=interrupts.check, on_handle=self._made
         )
         known_runs.remember(handle.record.path)
         self.tell(f"Training {handle.run_id} {handle.origin}, record: {handle.record.path}")
@@ -170,7 +170,7 @@ class Training:
 
         Raises what ``interrupts`` raises; the training goes on.
         """
-        for new in self.handle.follow_each():
+        for new in self.handle.follow_logs():
             yield new
             if self._publication is not None:
                 self._publication.look()
@@ -236,7 +236,9 @@ class Training:
 
     def _outcome(self, state: str, next_within_s: float | None) -> None:
         try:
-            self.handle.outcome(state, final=next_within_s is None, next_within_s=next_within_s)
+            self.handle.record_outcome(
+                state, final=next_within_s is None, next_within_s=next_within_s
+            )
         except (GPUAlertError, OSError) as error:
             said = f"The record does not say what became of the task: {error}"
             self.tell(said, logging.WARNING)

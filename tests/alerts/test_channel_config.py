@@ -153,9 +153,9 @@ def test_wrong_target(configured: Lab, notify: object, words: str) -> None:
 
 
 def test_two_of_one_name(lab: Lab) -> None:
-    """Two channels of one name are an error: the second would never be told."""
+    """Two channels of one name are an error: the second would never get an alert."""
     twice = [{"kind": "mailbox", "name": "x"}, {"kind": "mailbox", "name": "x", "path": "/y"}]
-    with pytest.raises(ConfigError, match="two channels are called x"):
+    with pytest.raises(ConfigError, match="two channels have the name x"):
         channels(twice)
 
 

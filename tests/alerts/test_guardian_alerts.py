@@ -50,7 +50,7 @@ def test_final_failure(lab: Lab) -> None:
     """A failure that is final is sent by the guardian before the task returns; once."""
     with launch(lab, is_last=True) as handle:
         assert handle.wait().exit_code == 3
-        handle.outcome("failed", final=True)
+        handle.record_outcome("failed", final=True)
         told = handle.await_alerts()
     assert [fields["state"] for fields in told] == ["sent"]
     (mail,) = mails(lab)
@@ -62,7 +62,7 @@ def test_success(lab: Lab) -> None:
     """A good end is not told, and nobody waits for anything."""
     with launch(lab, command=shell("true")) as handle:
         handle.wait()
-        handle.outcome("success", final=True)
+        handle.record_outcome("success", final=True)
         began = time.monotonic()
         assert handle.await_alerts() == []
         assert time.monotonic() - began < alerts()["deadline_s"]
@@ -74,12 +74,12 @@ def test_retry_that_succeeds(lab: Lab) -> None:
     """A failure that is retried is held; the next attempt's success makes it superfluous."""
     with launch(lab) as first:
         first.wait()
-        first.outcome("up_for_retry", final=False, next_within_s=60.0)
+        first.record_outcome("up_for_retry", final=False, next_within_s=60.0)
         told = first.await_alerts()
         assert [fields["state"] for fields in told] == ["held"]
     with launch(lab, 2, is_last=True, command=shell("true")) as second:
         second.wait()
-        second.outcome("success", final=True)
+        second.record_outcome("success", final=True)
         assert second.await_alerts() == []
     until(lambda: states(first.record) == {"mailbox": "superseded"}, "the guardian to see it")
     assert mails(lab) == []
@@ -89,10 +89,10 @@ def test_retry_that_fails(lab: Lab) -> None:
     """Two attempts that fail are one alert, that of the last one."""
     with launch(lab) as first:
         first.wait()
-        first.outcome("up_for_retry", final=False, next_within_s=60.0)
+        first.record_outcome("up_for_retry", final=False, next_within_s=60.0)
     with launch(lab, 2, is_last=True) as second:
         second.wait()
-        second.outcome("failed", final=True)
+        second.record_outcome("failed", final=True)
         second.await_alerts()
     (mail,) = mails(lab)
     assert "attempt 2" in mail["Subject"]
@@ -103,7 +103,7 @@ def test_attempts_share_a_thread(lab: Lab) -> None:
     for number in (1, 2):
         with launch(lab, number, told=alerts(on="always"), is_last=True) as handle:
             handle.wait()
-            handle.outcome("failed", final=True)
+            handle.record_outcome("failed", final=True)
             handle.await_alerts()
     one, two = mails(lab)
     assert one["References"] == two["References"]
@@ -114,7 +114,7 @@ def test_retry_that_never_comes(lab: Lab) -> None:
     """When no attempt comes in time, the guardian sends what it held."""
     with launch(lab) as handle:
         handle.wait()
-        handle.outcome("up_for_retry", final=False, next_within_s=1.0)
+        handle.record_outcome("up_for_retry", final=False, next_within_s=1.0)
     until(lambda: states(handle.record) == {"mailbox": "sent"}, "the guardian to send it")
     assert "will be retried" in mails(lab)[0]["Subject"]
 
@@ -158,7 +158,7 @@ def test_guardian_is_killed(lab: Lab) -> None:
         until(lambda: handle.record.event("launched"), "the launch")
         os.kill(guardian(handle.record), signal.SIGKILL)
         assert handle.wait().exit_code is None
-        handle.outcome("failed", final=True)
+        handle.record_outcome("failed", final=True)
         told = handle.await_alerts()
     assert [fields["state"] for fields in told] == ["sent"]
     assert len(mails(lab)) == 1
@@ -168,7 +168,7 @@ def test_guardian_is_killed_while_it_holds(lab: Lab) -> None:
     """What a killed guardian held, the next run on the machine sends when its time has come."""
     with launch(lab) as handle:
         handle.wait()
-        handle.outcome("up_for_retry", final=False, next_within_s=5.0)
+        handle.record_outcome("up_for_retry", final=False, next_within_s=5.0)
         assert [fields["state"] for fields in handle.await_alerts()] == ["held"]
     os.kill(guardian(handle.record), signal.SIGTERM)
     until(lambda: not handle.record.is_locked(".watch"), "the guardian to be gone")
@@ -184,7 +184,7 @@ def test_task_that_passes_a_failed_training(lab: Lab, state: str) -> None:
     """What the task makes of a training decides: a status that skips it is no failure."""
     with launch(lab, is_last=True) as handle:
         handle.wait()
-        handle.outcome(state, final=True)
+        handle.record_outcome(state, final=True)
         assert handle.await_alerts() == []
 
 
@@ -195,7 +195,7 @@ def test_silent_channel(lab: Lab) -> None:
     channel = {"name": "slow", "kind": "command", "settings": {"command": ["sh", "-c", line]}}
     with launch(lab, is_last=True, told=alerts(channel, deadline_s=3.0)) as handle:
         handle.wait()
-        handle.outcome("failed", final=True)
+        handle.record_outcome("failed", final=True)
         assert [fields["state"] for fields in handle.await_alerts()] == ["pending"]
     flag.touch()
     until(lambda: states(handle.record) == {"slow": "sent"}, "the sender to go on")
@@ -213,9 +213,9 @@ def test_callback_without_the_secret(lab: Lab) -> None:
     )
     with RunHandle.launch(spec, attempt()) as handle:
         handle.wait()
-        handle.outcome("up_for_retry", final=False, next_within_s=4.0)
+        handle.record_outcome("up_for_retry", final=False, next_within_s=4.0)
         handle.await_alerts()
-    send(handle.record, others=[alerts()["channels"][0]], now=True)
+    send(handle.record, extra_channels=[alerts()["channels"][0]], send_now=True)
     assert states(handle.record) == {"given": "held", "mailbox": "sent"}
     until(lambda: states(handle.record)["given"] == "sent", "the guardian to send its own")
 
@@ -242,7 +242,7 @@ def test_secret_passes_through_the_guardian(lab: Lab) -> None:
     )
     with RunHandle.launch(spec, attempt(is_last=True)) as handle:
         handle.wait()
-        handle.outcome("failed", final=True)
+        handle.record_outcome("failed", final=True)
         assert [fields["state"] for fields in handle.await_alerts()] == ["sent"]
     assert seen.read_text() == "hunter2-hunter2"
     for path in Path(lab.state).rglob("*"):

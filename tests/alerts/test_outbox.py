@@ -13,8 +13,8 @@ import pytest
 from gpualert_common.notify import channel_config
 from gpualert_common.notify.delivery import GIVE_UP_S
 from gpualert_common.notify.outbox import Outbox
+from gpualert_common.notify.reconciliation import reconcile
 from gpualert_common.notify.record_delivery import deliver
-from gpualert_common.notify.schedule import bring_up_to_date
 from gpualert_common.record import Record
 from gpualert_common.spec import message_id
 from tests.alerts.alerting import (
@@ -111,7 +111,7 @@ def test_transient_fault(lab: Lab) -> None:
 def test_given_up_after_days(lab: Lab) -> None:
     """An alert that nobody took for days is given up, and says so."""
     record = ended_run(lab, alerts=alerts(command("never", "exit 75")))
-    (entry,) = bring_up_to_date(record)[1]
+    (entry,) = reconcile(record)[1]
     entry.save(queued_at=entry.fields["queued_at"] - GIVE_UP_S)
     deliver(record, patience_s=0.0)
     assert states(record) == {"never": "failed"}
@@ -165,8 +165,8 @@ def test_asked_for_while_held(lab: Lab) -> None:
     record = ended_run(lab, custody=CUSTODY)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
     send(record)
-    send(record, now=True)
-    send(record, now=True)
+    send(record, send_now=True)
+    send(record, send_now=True)
     assert states(record) == {"mailbox": "sent"}
     assert len(mails(lab)) == 1
 
@@ -175,7 +175,7 @@ def test_another_channel(lab: Lab) -> None:
     """A channel that a callback brings gets the alert, and those before it nothing twice."""
     record = ended_run(lab)
     send(record)
-    send(record, others=[command("callback", "cat > /dev/null")])
+    send(record, extra_channels=[command("callback", "cat > /dev/null")])
     assert states(record) == {"mailbox": "sent", "callback": "sent"}
     assert len(mails(lab)) == 1
 

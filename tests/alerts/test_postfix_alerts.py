@@ -89,11 +89,11 @@ def test_attempts_and_callbacks_add_nothing(lab: Lab) -> None:
             )
             with RunHandle.launch(spec, attempt) as handle:
                 handle.wait()
-                handle.outcome("failed" if last else "up_for_retry", final=last)
+                handle.record_outcome("failed" if last else "up_for_retry", final=last)
                 handle.await_alerts()
             if last:
-                send(handle.record, now=True)
-                send(handle.record, others=[channel(server)], now=True)
+                send(handle.record, send_now=True)
+                send(handle.record, extra_channels=[channel(server)], send_now=True)
             assert states(handle.record) == {"mail": "sent" if last else "held"}
         (mail,) = server.mails()
         assert "attempt 2" in mail["Subject"]
@@ -118,7 +118,7 @@ def test_server_that_takes_little(lab: Lab, size: int) -> None:
         )
         with RunHandle.launch(spec, Attempt(("task",), is_last=True)) as handle:
             handle.wait()
-            handle.outcome("failed", final=True)
+            handle.record_outcome("failed", final=True)
             handle.await_alerts()
         (mail,) = server.mails()
     text = body(mail)

@@ -1,4 +1,4 @@
-"""When the end of a run is told, case by case."""
+"""The schedule of the alert about a run's end, case by case."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.notify.decide import (
-    HOLD,
+from gpualert_common.notify.schedule import (
     NEXT_ATTEMPT_SLACK_S,
     OUTCOME_S,
-    SEND,
-    SKIP,
-    WAIT,
+    AlertAction,
     AlertDecision,
+    AlertFacts,
+    Schedule,
     decide,
+    schedule,
 )
+
+SKIP, WAIT, HOLD, SEND = AlertAction
 
 ENDED = 1000.0
 LAST = {"is_last": True, "adopt_within_s": 0.0}
@@ -24,99 +26,135 @@ FAILED_FOR_GOOD = {"state": "failed", "final": True}
 TO_BE_RETRIED = {"state": "up_for_retry", "final": False, "next_within_s": 100.0}
 
 
-def step(after_s: float = 0.0, **facts: Any) -> AlertDecision:
-    """The step for a failed run that is nobody's task, but for what ``facts`` say."""
+def decision(after_s: float = 0.0, **facts: Any) -> AlertDecision:
+    """Return the decision for a failed run without an engine, changed by ``facts``."""
     usual: dict[str, Any] = {
         "wanted": "failure",
         "ended_at": ENDED,
-        "well": False,
-        "custody": None,
-        "outcome": None,
-        "succeeded": False,
     }
-    return decide(ENDED + after_s, **{**usual, **facts})
+    return decide(AlertFacts(**{**usual, **facts}), ENDED + after_s)
 
 
 @pytest.mark.parametrize(
-    ("facts", "kind"),
+    ("facts", "action"),
     [
         pytest.param({}, SEND, id="failed"),
-        pytest.param({"well": True}, SKIP, id="well"),
-        pytest.param({"well": True, "wanted": "always"}, SEND, id="well-and-always"),
+        pytest.param({"is_well": True}, SKIP, id="well"),
+        pytest.param({"is_well": True, "wanted": "always"}, SEND, id="well-and-always"),
         pytest.param({"wanted": "never"}, SKIP, id="never"),
         pytest.param({"wanted": None}, SKIP, id="no-channel"),
     ],
 )
-def test_without_engine(facts: dict[str, Any], kind: str) -> None:
+def test_without_engine(facts: dict[str, Any], action: str) -> None:
     """The end of a run that is nobody's task is told at once, if it is one of those wanted."""
-    assert step(**facts).kind == kind
+    assert decision(**facts).action == action
 
 
-@pytest.mark.parametrize("custody", [LAST, NOT_LAST], ids=["last", "not-last"])
-@pytest.mark.parametrize("well", [False, True], ids=["failed", "well"])
-def test_outcome_is_waited_for(custody: dict[str, Any], *, well: bool) -> None:
+@pytest.mark.parametrize("ownership", [LAST, NOT_LAST], ids=["last", "not-last"])
+@pytest.mark.parametrize("is_well", [False, True], ids=["failed", "well"])
+def test_outcome_is_waited_for(ownership: dict[str, Any], *, is_well: bool) -> None:
     """For ten seconds a task may still say what became of it, whatever the training says."""
-    found = step(OUTCOME_S - 0.1, custody=custody, well=well)
-    assert (found.kind, found.until) == (WAIT, ENDED + OUTCOME_S)
+    found = decision(OUTCOME_S - 0.1, ownership=ownership, is_well=is_well)
+    assert (found.action, found.until) == (WAIT, ENDED + OUTCOME_S)
 
 
 def test_silence_of_a_last_attempt() -> None:
     """Without an outcome the last attempt's failure is told once it was waited for."""
-    assert step(OUTCOME_S, custody=LAST).kind == SEND
+    assert decision(OUTCOME_S, ownership=LAST).action == SEND
 
 
 def test_silence_of_an_earlier_attempt() -> None:
     """Without an outcome an earlier attempt's failure is held for as long as it may be adopted."""
-    found = step(OUTCOME_S, custody=NOT_LAST)
-    assert (found.kind, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
+    found = decision(OUTCOME_S, ownership=NOT_LAST)
+    assert (found.action, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
 
 
 def test_silence_after_a_good_end() -> None:
     """A good end that nobody came for is not told as a failure."""
-    assert step(OUTCOME_S, custody=LAST, well=True).kind == SKIP
+    assert decision(OUTCOME_S, ownership=LAST, is_well=True).action == SKIP
 
 
 def test_final_failure() -> None:
     """A failure that is final is told at once."""
-    assert step(custody=NOT_LAST, outcome=FAILED_FOR_GOOD).kind == SEND
+    assert decision(ownership=NOT_LAST, outcome=FAILED_FOR_GOOD).action == SEND
 
 
 def test_retry_is_awaited() -> None:
     """A failure that is retried is held for as long as the face said that takes."""
-    found = step(99.0, custody=NOT_LAST, outcome=TO_BE_RETRIED)
-    assert (found.kind, found.until) == (HOLD, ENDED + 100.0)
+    found = decision(99.0, ownership=NOT_LAST, outcome=TO_BE_RETRIED)
+    assert (found.action, found.until) == (HOLD, ENDED + 100.0)
 
 
 def test_retry_that_never_came() -> None:
     """It is told when no attempt came in time."""
-    assert step(100.0, custody=NOT_LAST, outcome=TO_BE_RETRIED).kind == SEND
+    assert decision(100.0, ownership=NOT_LAST, outcome=TO_BE_RETRIED).action == SEND
 
 
 @pytest.mark.parametrize("outcome", [None, TO_BE_RETRIED], ids=["no-outcome", "to-be-retried"])
 def test_successor(outcome: dict[str, Any] | None) -> None:
     """Once a later attempt has begun, it tells, and this one does not."""
-    assert step(5.0, custody=NOT_LAST, outcome=outcome, succeeded=True).kind == SKIP
+    assert decision(5.0, ownership=NOT_LAST, outcome=outcome, has_successor=True).action == SKIP
 
 
 def test_successor_after_a_final_failure() -> None:
     """A task that was cleared by hand still had failed for good: that alert is not taken back."""
-    assert step(custody=LAST, outcome=FAILED_FOR_GOOD, succeeded=True).kind == SEND
+    assert decision(ownership=LAST, outcome=FAILED_FOR_GOOD, has_successor=True).action == SEND
 
 
 @pytest.mark.parametrize("state", ["success", "skipped"])
 def test_task_that_passed(state: str) -> None:
     """A task that passed, whatever status its training had, is no failure."""
-    assert step(custody=LAST, outcome={"state": state, "final": True}).kind == SKIP
+    assert decision(ownership=LAST, outcome={"state": state, "final": True}).action == SKIP
 
 
 def test_task_that_failed_after_a_good_training() -> None:
     """A task that failed although its training ended well is told."""
-    assert step(custody=LAST, outcome=FAILED_FOR_GOOD, well=True).kind == SEND
+    assert decision(ownership=LAST, outcome=FAILED_FOR_GOOD, is_well=True).action == SEND
 
 
 @pytest.mark.parametrize("within", [None, "soon", True], ids=str)
 def test_next_attempt_without_a_time(within: object) -> None:
     """A face that does not say when the next attempt comes gets the time of an adoption."""
     outcome = {**TO_BE_RETRIED, "next_within_s": within}
-    found = step(50.0, custody=NOT_LAST, outcome=outcome)
-    assert (found.kind, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
+    found = decision(50.0, ownership=NOT_LAST, outcome=outcome)
+    assert (found.action, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
+
+
+CHANNELS = [{"name": "ops", "kind": "mailbox", "settings": {}}]
+EXTRA = [{"name": "chat", "kind": "mailbox", "settings": {}}]
+
+
+@pytest.mark.parametrize(
+    ("facts", "send_now", "state", "names"),
+    [
+        pytest.param({}, False, "pending", ["ops", "chat"], id="due"),
+        pytest.param({"ended_at": None}, True, "held", [], id="not-ended"),
+        pytest.param({"is_well": True}, False, "held", [], id="nothing-to-send"),
+        pytest.param({"is_well": True}, True, "pending", ["chat"], id="only-asked-for"),
+        pytest.param(
+            {"ownership": NOT_LAST, "outcome": TO_BE_RETRIED},
+            False,
+            "held",
+            ["ops", "chat"],
+            id="held",
+        ),
+    ],
+)
+def test_entries(facts: dict[str, Any], send_now: bool, state: str, names: list[str]) -> None:
+    """The run's own channels get an entry when its end is notified, others when asked for."""
+    usual: dict[str, Any] = {"wanted": "failure", "ended_at": ENDED, "channels": CHANNELS}
+    plan = schedule(AlertFacts(**{**usual, **facts}), ENDED, EXTRA, send_now=send_now)
+    assert (plan.state, [channel["name"] for channel in plan.channels]) == (state, names)
+
+
+def test_held_entry() -> None:
+    """A held entry is released, retired or moved by the decision, and else left as it is."""
+    for action, changes in (
+        (SEND, {"state": "pending", "due": 0.0}),
+        (SKIP, {"state": "superseded", "because": "why"}),
+        (HOLD, {"due": 5.0}),
+        (WAIT, {}),
+    ):
+        plan = Schedule(AlertDecision(action, "why", 5.0), [])
+        assert plan.change_of_held(4.0) == changes
+    assert Schedule(AlertDecision(HOLD, "why", 5.0), []).change_of_held(5.0) == {}

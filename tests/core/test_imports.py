@@ -26,6 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
     frozenset({"run_evidence"}),
     frozenset({"classifier", "notify"}),
+    frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),
     frozenset({"guardian"}),
     frozenset({"cli"}),

@@ -57,7 +57,7 @@ def main(asked: dict[str, Any]) -> None:
     say(ready=True)
     signal.setitimer(signal.ITIMER_REAL, asked["interrupt_after_s"])
     try:
-        handles.append(RunHandle.launch(spec, attempt, tell=lambda text: say(told=text)))
+        handles.append(RunHandle.launch(spec, attempt, log=lambda text: say(told=text)))
         (handle,) = handles
         say(origin=handle.origin, run=handle.record.path)
         for lines in handle.follow():

@@ -122,7 +122,7 @@ def test_killed_with_its_attempt(lab: Lab) -> None:
     assert record.state == "lost"
     assert trainings(lab.mark)
     second = attempt(lab, SAVES, number=2)
-    assert "ending what lives of it" in second.says("told")
+    assert "ending its live processes" in second.says("told")
     second.sees("started")
     assert second.says("origin") == "launched"
     assert "saved" in log_of(record)

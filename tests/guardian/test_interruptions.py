@@ -90,7 +90,8 @@ def interrupt_at(line):
                 raise Interrupted(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
         return step
     def call(frame, _event, _argument):
-        own = ("/guardian/handle.py", "/guardian/launch.py", "/guardian/keys.py")
+        names = ("handle", "launcher", "run_follower", "launch", "keys")
+        own = tuple(f"/guardian/{name}.py" for name in names)
         return step if frame.f_code.co_filename.endswith(own) else None
     return call
 

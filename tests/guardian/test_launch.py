@@ -301,7 +301,7 @@ def test_live_run_that_is_not_the_same(lab: Lab, other: str) -> None:
         logs(first.record, "started")
         for folder in (lab.home, lab.home / "else"):
             (folder / "go").unlink(missing_ok=True)
-        with RunHandle.launch(variant, attempt(2), tell=said.append) as second:
+        with RunHandle.launch(variant, attempt(2), log=said.append) as second:
             assert second.origin == "launched"
             (lab.home / "go").touch()
             (lab.home / "else" / "go").touch()
@@ -318,7 +318,7 @@ def test_attempt_that_may_not_take_over(lab: Lab) -> None:
     with RunHandle.launch(spec(lab), attempt(2)) as handle:
         said: list[str] = []
         with pytest.raises(GuardianError, match="is followed by attempt 2"):
-            RunHandle.launch(spec(lab), attempt(1), tell=said.append)
+            RunHandle.launch(spec(lab), attempt(1), log=said.append)
         assert any("waiting" in text for text in said)
         (lab.home / "go").touch()
         assert handle.wait().exit_code == 3
@@ -351,7 +351,7 @@ def test_outcome(lab: Lab) -> None:
     with RunHandle.launch(spec(lab, DEAF), attempt()) as handle:
         (lab.home / "go").touch()
         handle.wait()
-        handle.outcome("success", final=True)
+        handle.record_outcome("success", final=True)
     outcome = handle.record.read_json("outcome.json")
     assert outcome is not None
     assert (outcome["state"], outcome["final"], outcome["number"]) == ("success", True, 1)

@@ -71,11 +71,11 @@ def test_every_line_is_shown_or_counted(
         for burst in bursts:
             append(log, b"".join(b"line %d\n" % (written + n) for n in range(burst)))
             written += burst
-            seen += found.look()
+            seen += found.take_lines()
         if not ends_whole:
             append(log, b"line %d" % written)
             written += 1
-        seen += found.look(last=True)
+        seen += found.take_lines(last=True)
     shown, left_out, left_out_bytes = told_of(seen)
     numbers = [int(line.removeprefix("line ")) for line in shown]
     assert numbers == sorted(set(numbers))
@@ -95,11 +95,11 @@ def test_however_it_is_cut(tmp_path_factory: pytest.TempPathFactory, data: st.Da
     with viewing(log) as found:
         for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
             append(log, whole[begin:end])
-            seen += found.look()
-        seen += found.look(last=True)
+            seen += found.take_lines()
+        seen += found.take_lines(last=True)
     with viewing(log) as found:
         append(log, whole)
-        at_once = found.look(last=True)
+        at_once = found.take_lines(last=True)
     assert told_of(seen) == told_of(at_once)
     assert len(told_of(seen)[0]) + told_of(seen)[1] == len(whole.split(b"\n")) - whole.endswith(
         b"\n"
@@ -110,10 +110,10 @@ def test_lines_without_pause(log: Path) -> None:
     """A flood is cut to what a person can follow; what is left out stands where it was."""
     with viewing(log) as found:
         append(log, b"".join(b"%d\n" % n for n in range(10_000)))
-        first = found.look()
+        first = found.take_lines()
         assert first == [str(n) for n in range(log_view.BURST_LINES)]
-        assert found.look() == []
-        last = found.look(last=True)
+        assert found.take_lines() == []
+        last = found.take_lines(last=True)
     assert last[0].startswith("[gpualert: 9,750 lines left out here; the whole log is ")
     assert str(log) in last[0]
     assert last[1:] == [str(n) for n in range(9_950, 10_000)]
@@ -126,9 +126,9 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
     lines[20_000] = b"RuntimeError: CUDA error: an illegal memory access was encountered"
     lines[20_001] = b"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."
     with viewing(log) as found:
-        found._telling = lambda text: find_notable_lines(text, None)
+        found._find_notable = lambda text: find_notable_lines(text, None)
         append(log, b"\n".join(lines) + b"\n")
-        seen = found.look() + found.look(last=True)
+        seen = found.take_lines() + found.take_lines(last=True)
     shown, left_out, _bytes = told_of(seen)
     assert len(shown) + left_out == len(lines)
     assert [lines.index(line.encode()) for line in shown] == [
@@ -139,12 +139,12 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
 def test_telling_lines_are_bounded(log: Path) -> None:
     """A program that warns in every step is cut like any other."""
     with viewing(log) as found:
-        found._telling = lambda text: find_notable_lines(text, None)
+        found._find_notable = lambda text: find_notable_lines(text, None)
         append(log, b"WARNING: again\n" * 20_000)
-        seen = found.look() + found.look(last=True)
+        seen = found.take_lines() + found.take_lines(last=True)
     shown, left_out, _bytes = told_of(seen)
     assert len(shown) + left_out == 20_000
-    assert len(shown) == log_view.BURST_LINES + log_view.TELLING_BURST_LINES + LAST_LINES
+    assert len(shown) == log_view.BURST_LINES + log_view.NOTABLE_BURST_LINES + LAST_LINES
 
 
 def test_a_jump_is_counted(log: Path) -> None:
@@ -152,10 +152,10 @@ def test_a_jump_is_counted(log: Path) -> None:
     line = b"x" * 99 + b"\n"
     with viewing(log) as found:
         append(log, b"first\n")
-        assert found.look() == ["first"]
+        assert found.take_lines() == ["first"]
         append(log, line * 300_000)
         append(log, b"last\n")
-        seen = found.look() + found.look(last=True)
+        seen = found.take_lines() + found.take_lines(last=True)
     shown, left_out, left_out_bytes = told_of(seen)
     size = log.stat().st_size - len(b"first\n")
     told = left_out_bytes + left_out * 100 + sum(len(one) + 1 for one in shown)
@@ -167,12 +167,12 @@ def test_giant_line(log: Path) -> None:
     """300 MB without an end are one cut line; neither memory nor time goes with their size."""
     with viewing(log) as found:
         append(log, b"before\n")
-        assert found.look() == ["before"]
+        assert found.take_lines() == ["before"]
         os.truncate(log, 300 << 20)
         tracemalloc.start()
-        found.look()
+        found.take_lines()
         append(log, b"\nafter\n")
-        seen = found.look(last=True)
+        seen = found.take_lines(last=True)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert told_of(seen)[0][-1] == "after"
@@ -186,10 +186,10 @@ def test_short_lines_take_little_memory(log: Path) -> None:
     with viewing(log) as found:
         append(log, b"ab\n" * 500_000)
         tracemalloc.start()
-        found.look()
+        found.take_lines()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        found.look(last=True)
+        found.take_lines(last=True)
     assert peak < 16 << 20
 
 
@@ -197,7 +197,7 @@ def test_long_line_is_cut(log: Path) -> None:
     """A line longer than a screen is cut and says so; one that just fits is whole."""
     with viewing(log) as found:
         append(log, b"a" * MOST_LINE_BYTES + b"\n" + b"b" * (MOST_LINE_BYTES + 1) + b"\n")
-        fits, cut = found.look()
+        fits, cut = found.take_lines()
     assert fits == "a" * MOST_LINE_BYTES
     assert cut == "b" * MOST_LINE_BYTES + " [cut]"
 
@@ -206,7 +206,7 @@ def test_bytes_that_are_no_text(log: Path) -> None:
     """Whatever bytes come, a line is shown for each."""
     with viewing(log) as found:
         append(log, b"\xff\xfe\nna\xc3\xafve\n\0\n\x1b[31mred\x1b[0m\n\xc3")
-        seen = found.look() + found.look(last=True)
+        seen = found.take_lines() + found.take_lines(last=True)
     assert seen == ["\\xff\\xfe", "na\u00efve", "\0", "\x1b[31mred\x1b[0m", "\\xc3"]
 
 
@@ -214,7 +214,7 @@ def test_windows_ends_of_lines(log: Path) -> None:
     """A carriage return before the end of a line is part of the end."""
     with viewing(log) as found:
         append(log, b"one\r\ntwo\r\n\r\n")
-        assert found.look() == ["one", "two", ""]
+        assert found.take_lines() == ["one", "two", ""]
 
 
 @pytest.mark.parametrize("redraw", [b"\rstep %d of 9000", b"step %d of 9000\r"])
@@ -222,9 +222,9 @@ def test_progress_bar(log: Path, redraw: bytes) -> None:
     """Of a line that redraws itself the last drawing counts."""
     with viewing(log) as found:
         append(log, b"".join(redraw % n for n in range(9001)))
-        assert found.look() == []
+        assert found.take_lines() == []
         append(log, b"\ndone\n")
-        assert found.look(last=True) == ["step 9000 of 9000", "done"]
+        assert found.take_lines(last=True) == ["step 9000 of 9000", "done"]
 
 
 @pytest.mark.parametrize("redraws", [10, 10_000], ids=["calm", "busy"])
@@ -237,7 +237,7 @@ def test_progress_bar_that_never_ends(
     with viewing(log) as found:
         for look in range(3):
             append(log, b"".join(redraw % (look * redraws + n) for n in range(redraws)))
-            (shown,) = found.look()
+            (shown,) = found.take_lines()
             assert re.fullmatch(rf"step {look}?\d+", shown)
 
 
@@ -245,10 +245,10 @@ def test_truncated(log: Path) -> None:
     """A log that was cut short is read on from its new start."""
     with viewing(log) as found:
         append(log, b"one\ntwo\n")
-        assert found.look() == ["one", "two"]
+        assert found.take_lines() == ["one", "two"]
         os.truncate(log, 0)
         append(log, b"new\n")
-        assert found.look(last=True) == ["new"]
+        assert found.take_lines(last=True) == ["new"]
 
 
 def test_removed(log: Path) -> None:
@@ -256,7 +256,7 @@ def test_removed(log: Path) -> None:
     with viewing(log) as found:
         append(log, b"one\n")
         log.unlink()
-        assert found.look(last=True) == ["one"]
+        assert found.take_lines(last=True) == ["one"]
 
 
 def test_rate_over_time(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ def test_rate_over_time(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for second in range(20_000):
             clock[0] += 1
             append(log, b"".join(b"%d.%d\n" % (second, n) for n in range(3)))
-            shown.append(len(found.look()))
+            shown.append(len(found.take_lines()))
             if second == 100:
                 assert sum(shown) == 303
         total = sum(shown)

@@ -139,7 +139,7 @@ def test_handed_over(lab: Lab) -> None:
     logs(handle.record, "started")
     lease = handle.record.leases()
     until(lambda: handle.record.leases() != lease, "a renewal")
-    handle.handover(NEXT_S)
+    handle.hand_over(NEXT_S)
     told(handle.record, "orphaned")
     second = attempt(lab, number=2)
     second.sees("started")

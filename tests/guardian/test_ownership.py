@@ -1,4 +1,4 @@
-"""What a guardian and an attempt decide, case by case; how the cases meet is test_protocol.py's."""
+"""The decisions of a guardian and of an attempt, case by case; test_protocol.py combines them."""
 
 from __future__ import annotations
 
@@ -11,132 +11,139 @@ from gpualert_common.guardian.attempt import (
     Attempt,
     Predecessor,
     TakeoverAction,
-    decide,
+    choose_action,
     fingerprint,
 )
-from gpualert_common.guardian.ownership import MOST_GAP_S, Ownership, OwnershipTerms
+from gpualert_common.guardian.ownership import (
+    MOST_GAP_S,
+    TRANSITIONS,
+    Ownership,
+    OwnershipEvent,
+    OwnershipState,
+    OwnershipTerms,
+)
 
 LEASE_S = 6.0
 
 
-def custody(adopt_within_s: float = 60.0, *, across_hosts: bool = False) -> Ownership:
-    """Custody of a run that attempt 1 follows, at time 0."""
+def owned(adopt_within_s: float = 60.0, *, across_hosts: bool = False) -> Ownership:
+    """Return the ownership of a run that attempt 1 follows, at time 0."""
     return Ownership(OwnershipTerms(LEASE_S, adopt_within_s, across_hosts), "one", 1, "print", 0.0)
 
 
 def request(kind: str, **fields: Any) -> dict[str, Any]:
-    """A request of attempt 2 that has nothing wrong with it but what ``fields`` say."""
+    """Return a request of attempt 2, valid but for ``fields``."""
     terms = {"adopt_within_s": 60.0, "lease_s": LEASE_S}
     return {"kind": kind, "owner": "two", "number": 2, "fingerprint": "print", **terms, **fields}
 
 
 def look_until(kept: Ownership, until_s: float, *, every_s: float = 1.0) -> float:
-    """Look at a record in which nothing is renewed; the time of the first event, or infinity."""
-    kept.looked({"one": 5}, 0.0)
+    """Observe a record in which no lease is renewed; return the time of the first event."""
+    kept.observe_leases({"one": 5}, 0.0)
     now = 0.0
     while now < until_s:
         now += every_s
-        if kept.looked({"one": 5}, now):
+        if kept.observe_leases({"one": 5}, now):
             return now
     return float("inf")
 
 
 def test_lease_runs_out() -> None:
     """A run is orphaned when its lease was not renewed for longer than agreed."""
-    assert LEASE_S < look_until(custody(), 20.0) <= LEASE_S + 1.0
+    assert LEASE_S < look_until(owned(), 20.0) <= LEASE_S + 1.0
 
 
 def test_lease_is_renewed_by_any_change() -> None:
-    """A renewal is another number, a lower one too: no clock of anybody is read."""
-    kept = custody()
+    """Any change of the number is a renewal, also to a lower one: no clock is compared."""
+    kept = owned()
     for now in range(1, 100):
-        assert kept.looked({"one": -now}, float(now)) == []
+        assert kept.observe_leases({"one": -now}, float(now)) == []
     assert kept.owner == "one"
 
 
 def test_pauses_count_little() -> None:
-    """While the record could not be read, no lease runs out: a pause is a look's length at most."""
-    kept = custody()
+    """While the record cannot be read no lease runs out: a long pause counts as a short one."""
+    kept = owned()
     pauses = int(LEASE_S / MOST_GAP_S)
     assert look_until(kept, 1000.0 * (pauses + 2), every_s=1000.0) >= 1000.0 * pauses
 
 
 def test_pauses_count_where_others_count_them() -> None:
-    """Across hosts a guardian that was blind for a lease ends the run: its fence is relied upon."""
-    kept = custody(across_hosts=True)
-    kept.time_passed(LEASE_S)
-    assert kept.ends_because is None
-    kept.time_passed(LEASE_S + 0.1)
-    assert kept.ends_because is not None
+    """Across hosts a guardian that was blind for a lease ends the run: others rely on its fence."""
+    kept = owned(across_hosts=True)
+    kept.observe_time(LEASE_S)
+    assert kept.end_reason is None
+    kept.observe_time(LEASE_S + 0.1)
+    assert kept.end_reason is not None
 
 
 def test_owner_comes_back() -> None:
-    """An orphan goes on with its last owner as if nothing had been when that one renews."""
-    kept = custody()
+    """The last owner of an orphaned run resumes it with its next renewal."""
+    kept = owned()
     look_until(kept, 20.0)
     assert kept.owner is None
-    assert kept.looked({"one": 7}, 21.0) == [("resumed", {"owner": "one", "number": 1})]
+    assert kept.observe_leases({"one": 7}, 21.0) == [("resumed", {"owner": "one", "number": 1})]
     assert kept.owner == "one"
 
 
 def test_nobody_comes() -> None:
-    """An orphan is ended when nobody adopted it in the time agreed."""
-    kept = custody(adopt_within_s=3.0)
-    kept.follower_died("one")
-    assert kept.ends_because is None
+    """An orphaned run is ended when nobody adopts it in the time agreed."""
+    kept = owned(adopt_within_s=3.0)
+    kept.observe_follower_exit("one")
+    assert kept.end_reason is None
     for now in (1.0, 2.0, 2.9):
-        kept.looked({}, now)
-    assert kept.ends_because is None
-    kept.looked({}, 3.0)
-    assert kept.ends_because == "its follower died, and nobody adopted it within 3 s"
+        kept.observe_leases({}, now)
+    assert kept.end_reason is None
+    kept.observe_leases({}, 3.0)
+    assert kept.end_reason == "its follower died, and nobody adopted it within 3 s"
 
 
 @pytest.mark.parametrize("adopt_within_s", [0.0, 3.0])
 def test_silent_but_alive(adopt_within_s: float) -> None:
-    """A follower that is frozen beyond its lease costs no training its life; its death does."""
-    kept = custody(adopt_within_s)
+    """A follower that is frozen beyond its lease does not end the run; its death does."""
+    kept = owned(adopt_within_s)
     for now in range(1, 100):
-        kept.looked({"one": 5}, float(now), alive=True)
-    assert (kept.owner, kept.ends_because) == (None, None)
-    kept.follower_died("one")
-    kept.looked({"one": 5}, 100.0)
+        kept.observe_leases({"one": 5}, float(now), alive=True)
+    assert (kept.owner, kept.end_reason) == (None, None)
+    kept.observe_follower_exit("one")
+    kept.observe_leases({"one": 5}, 100.0)
     for now in range(101, 110):
-        kept.looked({"one": 5}, float(now))
-    assert kept.ends_because is not None
+        kept.observe_leases({"one": 5}, float(now))
+    assert kept.end_reason is not None
 
 
 def test_silent_but_alive_far_away() -> None:
-    """Where another host relies on the fence, silence is enough."""
-    kept = custody(0.0, across_hosts=True)
+    """Where another host relies on the fence, silence alone ends the run."""
+    kept = owned(0.0, across_hosts=True)
     for now in range(1, 10):
-        kept.looked({"one": 5}, float(now), alive=True)
-    assert kept.ends_because is not None
+        kept.observe_leases({"one": 5}, float(now), alive=True)
+    assert kept.end_reason is not None
 
 
 @pytest.mark.parametrize("alive", [True, False])
 def test_follower_lets_go(alive: bool) -> None:
-    """A follower that ends its lease leaves an orphan at once, also while its process lives."""
-    kept = custody(0.0)
-    kept.looked({"one": 5}, 1.0, alive=alive)
-    ((event, fields),) = kept.looked({}, 1.25, alive=alive)
+    """A follower that ends its lease orphans the run at once, also while its process lives."""
+    kept = owned(0.0)
+    kept.observe_leases({"one": 5}, 1.0, alive=alive)
+    ((event, fields),) = kept.observe_leases({}, 1.25, alive=alive)
     assert (event, fields["because"]) == ("orphaned", "its follower let go of it")
-    kept.looked({}, 1.5, alive=alive)
-    assert kept.ends_because is not None
+    kept.observe_leases({}, 1.5, alive=alive)
+    assert kept.end_reason is not None
 
 
 def test_last_attempt_dies() -> None:
     """Where no attempt will come, the follower's death ends the run at once."""
-    kept = custody(adopt_within_s=0.0)
-    kept.follower_died("one")
-    assert kept.ends_because is not None
+    kept = owned(adopt_within_s=0.0)
+    kept.observe_follower_exit("one")
+    assert kept.end_reason is not None
 
 
 def test_adoption_brings_its_own_terms() -> None:
-    """Once adopted by the last attempt, a run is not left to a next one."""
-    kept = custody()
-    assert kept.asked(request("adopt", adopt_within_s=0.0))[0][0] == "adopted"
-    kept.follower_died("two")
-    assert kept.ends_because is not None
+    """A run that the last attempt adopted does not wait for a next one."""
+    kept = owned()
+    assert kept.answer(request("adopt", adopt_within_s=0.0))[0][0] == "adopted"
+    kept.observe_follower_exit("two")
+    assert kept.end_reason is not None
 
 
 @pytest.mark.parametrize(
@@ -162,62 +169,81 @@ def test_adoption_brings_its_own_terms() -> None:
 )
 def test_refusals(wrong: dict[str, Any]) -> None:
     """A request that is wrong in any field is refused with a reason, and changes nothing."""
-    kept = custody()
-    ((event, fields),) = kept.asked({**request("adopt"), **wrong})
+    kept = owned()
+    ((event, fields),) = kept.answer({**request("adopt"), **wrong})
     assert event == "request_refused"
     assert fields["because"]
-    assert (kept.owner, kept.number, kept.ends_because) == ("one", 1, None)
+    assert (kept.owner, kept.number, kept.end_reason) == ("one", 1, None)
 
 
 def test_handover() -> None:
     """A run that its owner hands over waits for the next attempt as long as the owner said."""
-    kept = custody(adopt_within_s=0.0)
-    kept.looked({"one": 5}, 1.0)
-    kept.asked(request("handover", owner="one", within_s=2.0))
-    kept.looked({"one": 6}, 1.5, alive=True)  # a last renewal on its way
-    kept.looked({}, 2.0)
-    kept.follower_died("one")
-    assert (kept.owner, kept.ends_because) == (None, None)
-    assert kept.asked(request("adopt"))[0][0] == "adopted"
+    kept = owned(adopt_within_s=0.0)
+    kept.observe_leases({"one": 5}, 1.0)
+    kept.answer(request("handover", owner="one", within_s=2.0))
+    kept.observe_leases({"one": 6}, 1.5, alive=True)  # a last renewal on its way
+    kept.observe_leases({}, 2.0)
+    kept.observe_follower_exit("one")
+    assert (kept.owner, kept.end_reason) == (None, None)
+    assert kept.answer(request("adopt"))[0][0] == "adopted"
 
 
 def test_fence() -> None:
-    """Whoever leaves a fence trains anew elsewhere, so that the run here ends, whatever else."""
-    kept = custody(across_hosts=True)
-    kept.asked({"kind": "fence"})
-    assert kept.ends_because is not None
+    """A fence means that the task trains anew elsewhere: the run here ends in any case."""
+    kept = owned(across_hosts=True)
+    kept.answer({"kind": "fence"})
+    assert kept.end_reason is not None
+
+
+def test_closed_run() -> None:
+    """Once a stop has begun nothing changes the owner, and the run cannot be adopted."""
+    kept = owned(across_hosts=True)
+    kept.begin_stop()
+    for kind in ("adopt", "handover"):
+        ((event, _fields),) = kept.answer(request(kind, within_s=1.0))
+        assert event == "request_refused"
+    assert kept.observe_leases({}, 100.0) == kept.observe_follower_exit("one") == []
+    assert (kept.state, kept.end_reason) == (OwnershipState.STOPPING, None)
+
+
+def test_each_state_can_be_stopped() -> None:
+    """The table has every state; each leads to a stop, and a stop leads nowhere."""
+    assert set(TRANSITIONS) == set(OwnershipState)
+    for state, after in TRANSITIONS.items():
+        assert (OwnershipEvent.STOP in after) is (state is not OwnershipState.STOPPING)
+    assert TRANSITIONS[OwnershipState.STOPPING] == {}
 
 
 DECISIONS: list[tuple[Predecessor, TakeoverAction]] = [
     (Predecessor("ended"), TakeoverAction.CLAIM),
-    (Predecessor("ended", claimed=True), TakeoverAction.LAUNCH),
-    (Predecessor("ended", stopped=True), TakeoverAction.LAUNCH),
-    (Predecessor("ended", known=False), TakeoverAction.LAUNCH),
-    (Predecessor("ended", same=False), TakeoverAction.LAUNCH),
+    (Predecessor("ended", is_claimed=True), TakeoverAction.LAUNCH),
+    (Predecessor("ended", is_stopped=True), TakeoverAction.LAUNCH),
+    (Predecessor("ended", has_status=False), TakeoverAction.LAUNCH),
+    (Predecessor("ended", is_same=False), TakeoverAction.LAUNCH),
     (Predecessor("orphaned", number=1), TakeoverAction.ADOPT),
     (Predecessor("orphaned", number=9), TakeoverAction.ADOPT),
-    (Predecessor("orphaned", same=False), TakeoverAction.STOP),
+    (Predecessor("orphaned", is_same=False), TakeoverAction.STOP),
     (Predecessor("running", number=1), TakeoverAction.ADOPT),
     (Predecessor("running", number=2), TakeoverAction.WAIT),
     (Predecessor("running", number=3), TakeoverAction.WAIT),
-    (Predecessor("running", number=1, same=False), TakeoverAction.STOP),
-    (Predecessor("running", number=2, same=False), TakeoverAction.WAIT),
+    (Predecessor("running", number=1, is_same=False), TakeoverAction.STOP),
+    (Predecessor("running", number=2, is_same=False), TakeoverAction.WAIT),
     (Predecessor("starting"), TakeoverAction.WAIT),
     (Predecessor("stopping", number=1), TakeoverAction.WAIT),
-    (Predecessor("stopping", same=False), TakeoverAction.WAIT),
+    (Predecessor("stopping", is_same=False), TakeoverAction.WAIT),
     (Predecessor("lost"), TakeoverAction.LAUNCH),
-    (Predecessor("lost", remains=True), TakeoverAction.END_REMAINS),
-    (Predecessor("running", number=1, far=True, silent=True), TakeoverAction.FENCE),
-    (Predecessor("stopping", far=True, silent=True), TakeoverAction.FENCE),
-    (Predecessor("running", number=1, far=True), TakeoverAction.ADOPT),
-    (Predecessor("ended", far=True, silent=True), TakeoverAction.CLAIM),
+    (Predecessor("lost", has_remains=True), TakeoverAction.END_REMAINS),
+    (Predecessor("running", number=1, is_far=True, is_silent=True), TakeoverAction.FENCE),
+    (Predecessor("stopping", is_far=True, is_silent=True), TakeoverAction.FENCE),
+    (Predecessor("running", number=1, is_far=True), TakeoverAction.ADOPT),
+    (Predecessor("ended", is_far=True, is_silent=True), TakeoverAction.CLAIM),
 ]
 
 
 @pytest.mark.parametrize(("before", "step"), DECISIONS, ids=str)
 def test_decisions(before: Predecessor, step: TakeoverAction) -> None:
-    """What attempt 2 does next about the run before it."""
-    assert decide(before, 2) is step
+    """The next step of attempt 2 about the run before it."""
+    assert choose_action(before, 2) is step
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Every interleaving of a small world: attempts, guardians and a child, with faults anywhere.
 
-The decisions are the real ones (:class:`Custody`, :func:`decide`); what stands in for processes and
-files here is as small as can be: an action is what one party does between two looks at the disk.
-Nobody is ever made to act, so a party that is frozen, slow or cut off for a while is among them.
+The decisions are the real ones (:class:`Ownership`, :func:`choose_action`).  Processes and files
+are modelled as small as possible: an action is all that one party does between two looks at the
+disk.  No party has to act, so the model includes parties that are frozen, slow or cut off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import attempt
-from gpualert_common.guardian.attempt import Predecessor, TakeoverAction, decide
+from gpualert_common.guardian.attempt import Predecessor, TakeoverAction, choose_action
 from gpualert_common.guardian.ownership import MOST_GAP_S, Ownership, OwnershipTerms
 
 LEASE_S = 3.0
@@ -28,7 +28,7 @@ FINGERPRINT = "same"
 class Run:
     """One run: guardian "up" or "dead", and what its record says."""
 
-    custody: Ownership
+    ownership: Ownership
     number: int
     guardian: str = "up"
     child: bool = False
@@ -48,7 +48,7 @@ class Run:
     def copy(self) -> Run:
         """Another run that is the same so far."""
         run = copy.copy(self)
-        run.custody = copy.copy(self.custody)
+        run.ownership = copy.copy(self.ownership)
         run.requests, run.leases = list(self.requests), dict(self.leases)
         run.adopted_by, run.refused = list(self.adopted_by), list(self.refused)
         return run
@@ -106,17 +106,17 @@ def _state(run: Run, now: float) -> tuple[Any, ...]:
     common += (run.claimed_by, run.claimed_after_stop)
     common += (run.stopping, tuple(run.adopted_by), tuple(run.refused))
     if run.guardian == "dead" or run.ended:
-        return common  # its custody decides nothing any more
-    custody = run.custody
-    since = custody._orphaned_at if custody.owner is None else custody._renewed_at
-    last = custody._last_owner
+        return common  # its ownership does not matter any more
+    owned = run.ownership
+    since = owned._orphaned_at if owned.owner is None else owned._renewed_at
+    last = owned._last_owner
     return (
-        *(*common, tuple(run.requests), custody.owner, custody.number, last),
-        *(custody.ends_because is None, custody.stopping),
-        run.leases.get(last, 0) == custody._renewal,
+        *(*common, tuple(run.requests), owned.number, last),
+        owned.state,
+        run.leases.get(last, 0) == owned._renewal,
         last in run.leases,
-        min(now - custody._looked_at, MOST_GAP_S),
-        min(custody._clock - since, 2 * LEASE_S),
+        min(now - owned._looked_at, MOST_GAP_S),
+        min(owned._clock - since, 2 * LEASE_S),
         tuple(sorted(run.leases)),
     )
 
@@ -159,7 +159,7 @@ def _actions_of_face(world: World, index: int, face: Face) -> Iterator[Action]:
     elif face.doing == "awaits an answer":
         yield f"{index} looks for an answer", lambda w: _look_for_answer(w, index)
     elif face.doing == "follows":
-        if world.runs[face.run].custody._last_owner == str(index):
+        if world.runs[face.run].ownership._last_owner == str(index):
             yield f"{index} renews", lambda w: _renew(w.runs[w.faces[index].run], index)
         yield f"{index} looks", lambda w: _follow(w, index)
         if world.stops:
@@ -196,14 +196,14 @@ def _predecessor(run: Run) -> Predecessor:
     elif run.stopping:
         state = "stopping"
     else:
-        state = "running" if run.custody.owner is not None else "orphaned"
+        state = "running" if run.ownership.owner is not None else "orphaned"
     return Predecessor(
         state,
         number=run.adopted_by[-1] + 1 if run.adopted_by else run.number,
-        known=run.ended == "known",
-        claimed=run.claimed_by is not None,
-        stopped=run.stopping,
-        remains=state == "lost" and run.child,
+        has_status=run.ended == "known",
+        is_claimed=run.claimed_by is not None,
+        is_stopped=run.stopping,
+        has_remains=state == "lost" and run.child,
     )
 
 
@@ -214,7 +214,7 @@ def _decide(world: World, index: int) -> None:
         return
     run = world.runs[-1]
     face.run = len(world.runs) - 1
-    match decide(_predecessor(run), face.number):
+    match choose_action(_predecessor(run), face.number):
         case TakeoverAction.LAUNCH:
             if run.guardian == "dead":
                 run.ended = run.ended or "unknown"
@@ -240,8 +240,8 @@ def _decide(world: World, index: int) -> None:
 def _launch(world: World, index: int) -> None:
     face = world.faces[index]
     terms = OwnershipTerms(LEASE_S, world.adopt_within_s, across_hosts=False)
-    custody = Ownership(terms, str(index), face.number, FINGERPRINT, world.now)
-    world.runs.append(Run(custody, face.number))
+    ownership = Ownership(terms, str(index), face.number, FINGERPRINT, world.now)
+    world.runs.append(Run(ownership, face.number))
     face.run = len(world.runs) - 1
     _renew(world.runs[-1], index)
     face.doing = "says go"
@@ -310,7 +310,7 @@ def _actions_of_guardian(world: World, index: int, run: Run) -> Iterator[Action]
     if not run.child:
         yield f"guardian {index} records the end", lambda w: _set(w.runs[index], ended="known")
     yield f"guardian {index} looks", lambda w: _guardian_looks(w, w.runs[index])
-    if world.faces[int(run.custody._last_owner)].doing == "dead":
+    if world.faces[int(run.ownership._last_owner)].doing == "dead":
         yield f"guardian {index} sees a death", lambda w: _sees_death(w.runs[index])
 
 
@@ -326,38 +326,39 @@ def _kill_guardian(world: World, run: Run) -> None:
 def _guardian_looks(world: World, run: Run) -> None:
     for kind, index in run.requests:
         if kind == "stop":
-            rightful = run.custody.owner or run.custody._last_owner
-            if run.custody.may_stop({"owner": str(index)}):
+            rightful = run.ownership.owner or run.ownership._last_owner
+            if run.ownership.may_stop({"owner": str(index)}):
                 run.stopped_by_stranger |= str(index) != rightful
                 _begin_stop(run)
         else:
             number = world.faces[index].number
             request = {"kind": "adopt", "owner": str(index), "number": number}
             terms = {"adopt_within_s": world.adopt_within_s, "lease_s": LEASE_S}
-            told = run.custody.asked({**request, **terms, "fingerprint": FINGERPRINT})
+            told = run.ownership.answer({**request, **terms, "fingerprint": FINGERPRINT})
             if told[0][0] == "adopted":
                 run.adopted_by.append(index)
                 run.adopted_while_stopping |= run.stopping
             else:
                 run.refused.append(index)
     run.requests = []
-    last = world.faces[int(run.custody._last_owner)]
-    run.custody.looked(run.leases, world.now, alive=last.doing != "dead")
+    last = world.faces[int(run.ownership._last_owner)]
+    run.ownership.observe_leases(run.leases, world.now, alive=last.doing != "dead")
     _end_if_due(run)
 
 
 def _sees_death(run: Run) -> None:
-    run.custody.follower_died(run.custody._last_owner)
+    run.ownership.observe_follower_exit(run.ownership._last_owner)
     _end_if_due(run)
 
 
 def _end_if_due(run: Run) -> None:
-    if run.custody.ends_because is not None:
+    if run.ownership.end_reason is not None:
         _begin_stop(run)
 
 
 def _begin_stop(run: Run) -> None:
-    run.stopping = run.custody.stopping = True
+    run.stopping = True
+    run.ownership.begin_stop()
 
 
 # -- what must hold ------------------------------------------------------------------------
@@ -438,7 +439,7 @@ def test_three_attempts(faults: int, stops: int, adopt_within_s: float) -> None:
 
 def _broken(state: str, step: TakeoverAction) -> Callable[[Predecessor, int], TakeoverAction]:
     def broken(before: Predecessor, number: int) -> TakeoverAction:
-        return step if before.state == state else attempt.decide(before, number)
+        return step if before.state == state else attempt.choose_action(before, number)
 
     return broken
 
@@ -446,7 +447,7 @@ def _broken(state: str, step: TakeoverAction) -> Callable[[Predecessor, int], Ta
 @pytest.mark.parametrize("state", ["starting", "running", "orphaned", "stopping", "lost"])
 def test_a_hasty_launch_is_found(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An attempt that launches beside a run in that state breaks a promise, and is seen to."""
-    monkeypatch.setitem(globals(), "decide", _broken(state, TakeoverAction.LAUNCH))
+    monkeypatch.setitem(globals(), "choose_action", _broken(state, TakeoverAction.LAUNCH))
     faces = [Face(number=1), Face(number=2)]
     with pytest.raises(AssertionError, match=r"two trainings|goes on"):
         explore(World(faces, 4.0, faults=1, stops=1))
@@ -455,9 +456,9 @@ def test_a_hasty_launch_is_found(state: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("rule", "broken", "promise"),
     [
-        ("may_stop", lambda _custody, _request: True, "superseded attempt stopped"),
-        ("_may_not_adopt", lambda _custody, _request: "", "stopping was adopted"),
-        ("_orphan", lambda _custody, _because, _within_s: [], "goes on"),
+        ("may_stop", lambda _ownership, _request: True, "superseded attempt stopped"),
+        ("begin_stop", lambda _ownership: None, "stopping was adopted"),
+        ("_orphan", lambda _ownership, _event, _because, _within_s: [], "goes on"),
     ],
 )
 def test_a_careless_guardian_is_found(

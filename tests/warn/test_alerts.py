@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.classifier import RunClassifier
-from gpualert_common.notify.schedule import bring_warnings_up_to_date
+from gpualert_common.notify.reconciliation import queue_warnings
 from gpualert_common.record import SPEC, Record, describe
 from gpualert_common.spec import RunSpec, message_id
 from gpualert_common.telemetry.source import SourceEvent
@@ -153,13 +153,13 @@ def test_fault_and_silence(lab: Lab) -> None:
     os.utime(log, (began + 700, began + 700))
     record.append_event("launched", began, pid=watched.PID, start_ticks=1)
     dead_gpu(record)
-    events = RunClassifier(record.spec, record).look()
+    events = RunClassifier(record.spec, record).update()
     for event in events:
         record.append_event(**event)
     by_kind = {event["kind"]: event["part_of"] for event in events}
     assert by_kind == {"xid": None, "gpu_idle": "xid", "log_silent": "xid"}
-    assert [entry.about for entry in bring_warnings_up_to_date(record)] == ["early_xid"]
-    assert not RunClassifier(record.spec, record).look()
+    assert [entry.about for entry in queue_warnings(record)] == ["early_xid"]
+    assert not RunClassifier(record.spec, record).update()
 
 
 @pytest.mark.e2e

@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import DeliveryError, GPUAlertError
 from gpualert_common.notify.channel_config import channel_of, class_of
-from gpualert_common.notify.channel_secrets import resolve
+from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.channels import apprise, smtp
 from gpualert_common.redact import Redactor
 from gpualert_provider import alerts, connection_form
@@ -69,7 +69,7 @@ class GPUAlertHook(BaseHook):
         try:
             found = self.get_conn()
             channel = channel_of(_with_recipients(found), {})
-            settings, secrets = resolve(channel, {})
+            settings, secrets = resolve_secrets(channel, {})
             secrets += [
                 settings[key] for key in class_of(channel["kind"]).SECRET if key in settings
             ]

@@ -81,7 +81,7 @@ class GPUAlertNotifier(BaseNotifier):
         return dispatch(
             record.path,
             secrets=secrets,
-            others=wanted["channels"],
-            now=True,
+            extra_channels=wanted["channels"],
+            send_now=True,
             deadline_s=deadline_s,
         )

@@ -256,7 +256,7 @@ class GPUAlertOperator(DeferrableOperator):
         try:
             if self._killed:
                 raise _never_began()
-            return RunHandle.launch(spec, attempt, tell=self.log.info, made=self._made)
+            return RunHandle.launch(spec, attempt, log=self.log.info, on_handle=self._made)
         finally:
             self._launching = False
 
@@ -350,7 +350,7 @@ class GPUAlertOperator(DeferrableOperator):
         """Write down what became of the task, and wait for the alerts that are then due."""
         if self._handle is None:
             return
-        self._handle.outcome(state, final=final, next_within_s=within_s)
+        self._handle.record_outcome(state, final=final, next_within_s=within_s)
         alerts.settle(self._handle, self.alert_secrets, self.log)
         self._remember()
         if self.do_xcom_push and self._context is not None:

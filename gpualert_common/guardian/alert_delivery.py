@@ -1,0 +1,64 @@
+"""Delivers the alerts of a run in its guardian, once the run has ended."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.reconciliation import ALERTS_LOCK, reconcile
+from gpualert_common.notify.schedule import AlertAction
+from gpualert_common.notify.sender_launch import become_sender, dispatch
+from gpualert_common.notify.undelivered import has_undelivered
+from gpualert_common.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SOON_S = 2.0
+_SOON_POLL_S = 0.03
+"""A task that lives writes its outcome within moments, and then waits for us."""
+_LATER_POLL_S = 0.5
+_RECORDED_S = 60.0
+"""A recorder that was stopped, or a frozen disk, may record the end that late."""
+
+
+def lock_alerts(record: Record) -> int:
+    """Return a descriptor that, until it is closed, says that a guardian delivers the alerts.
+
+    -1 where it cannot be locked: the task that follows the run then sends them.
+    """
+    try:
+        return record.try_lock(ALERTS_LOCK)
+    except OSError:
+        return -1
+
+
+def deliver_after_run(
+    record: Record, secrets: Mapping[str, Mapping[str, str]] | None, alerts_fd: int
+) -> None:
+    """Send the alerts of a run that has ended, once they are known to be due.
+
+    Waits for the outcome of the task that follows the run, and for the next attempt where one may
+    come.  Meanwhile a signal ends the guardian, and later runs deliver what is held.  Returns when
+    there is nothing to send; otherwise this process becomes the sender.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    began = time.monotonic()
+    try:
+        if record.removed:  # the last files of the run created it anew
+            record = Record.open(record.path)
+        while (action := reconcile(record)[0].action) in (AlertAction.WAIT, AlertAction.HOLD):
+            waited_s = time.monotonic() - began
+            if waited_s > _RECORDED_S and record.ending is None:
+                return  # the disk does not take the end of the run; a later run delivers
+            time.sleep(_SOON_POLL_S if waited_s < _SOON_S else _LATER_POLL_S)
+        if action is AlertAction.SEND:
+            become_sender(record.path, secrets, keep=alerts_fd)
+        if has_undelivered(record.path):
+            dispatch(record.path, own=False, deadline_s=0.0)
+    except (GPUAlertError, OSError) as error:
+        print(f"alerts: {error}", flush=True)  # noqa: T201 - the guardian's log

@@ -1,0 +1,69 @@
+"""Gives an attempt its run: newly launched, or taken over from an earlier attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpualert_common.guardian import launch
+from gpualert_common.guardian.attempt import Attempt
+from gpualert_common.guardian.keys import Key
+from gpualert_common.guardian.lease import LeaseRenewer
+from gpualert_common.guardian.takeover import Takeover
+from gpualert_common.record import Record
+from gpualert_common.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class ObtainedRun:
+    """A run of an attempt; ``tried`` are the places that had no room for its record."""
+
+    record: Record
+    origin: str
+    lease: LeaseRenewer | None = None
+    tried: tuple[tuple[str, str], ...] = ()
+
+
+def obtain_run(
+    spec: RunSpec,
+    attempt: Attempt | None,
+    on_run: Callable[[ObtainedRun], None],
+    *,
+    log: Callable[[str], None],
+    check: Callable[[], None],
+) -> None:
+    """Launch the run, or take over the run that an earlier attempt of the same key left.
+
+    ``on_run`` gets the run before its child is launched.  Without an ``attempt`` the run belongs to
+    nobody.  Raises as :meth:`~.handle.RunHandle.launch` does.
+    """
+    if attempt is None:
+        _launch(spec, None, None, on_run)
+        return
+    key = Key(attempt.key, spec.state_dir)
+    try:
+        key.take(check)
+        record, origin, lease = Takeover(key, spec, attempt, log, check).take_over()
+        if record is None:
+            _launch(spec, attempt, key, on_run)
+        else:
+            on_run(ObtainedRun(record, origin, lease))
+    finally:
+        key.release()
+
+
+def _launch(
+    spec: RunSpec,
+    attempt: Attempt | None,
+    key: Key | None,
+    on_run: Callable[[ObtainedRun], None],
+) -> None:
+    launched = launch.start(spec, attempt, key)
+    try:
+        lease = None
+        if attempt is not None:
+            lease = LeaseRenewer(launched.record, attempt, launched.guardian_pid)
+        on_run(ObtainedRun(launched.record, "launched", lease, tuple(launched.tried)))
+        launched.go()
+    finally:
+        launched.close()

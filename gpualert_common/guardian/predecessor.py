@@ -1,0 +1,81 @@
+"""The run before an attempt, read from its record."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from gpualert_common import recover as recovery
+from gpualert_common.guardian.attempt import Predecessor
+from gpualert_common.guardian.run_location import fence_s
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.record import EXIT, SPEC, Record
+
+if TYPE_CHECKING:
+    from gpualert_common.spec import Ending
+
+
+class PredecessorReader:
+    """Reads the same run again and again; ``fingerprint`` is that of the reading attempt."""
+
+    def __init__(self, fingerprint: str) -> None:
+        self._fingerprint = fingerprint
+        self._beat = (-1, time.monotonic())
+
+    def read(self, record: Record) -> Predecessor:
+        """Return the run as its record describes it now.  Raises RecordError."""
+        spec = record.read_json(SPEC)
+        if spec is None:  # its guardian died, or has yet to begin
+            return Predecessor("starting" if record.held else "lost")
+        agreed = spec.get("custody") or {}
+        is_far = bool(recovery.elsewhere(record))
+        state = record.state
+        ending = record.ending  # after the state: an end that comes between is then known, too
+        events = list(record.events())
+        if is_far and state == "lost":
+            state = record.told_state  # its lock cannot be seen from here
+        numbers = [event["number"] for event in events if event.get("event") == "adopted"]
+        return Predecessor(
+            state,
+            number=numbers[-1] if numbers else agreed.get("number", 0),
+            is_same=agreed.get("fingerprint") == self._fingerprint,
+            has_status=ending is not None and ending.exit_code is not None,
+            is_claimed=record.claimed_by is not None,
+            is_stopped=_was_stopped(ending, events),
+            has_remains=not is_far and _has_remains(record, state),
+            is_far=is_far,
+            is_silent=is_far and self._is_silent(record),
+        )
+
+    def _is_silent(self, record: Record) -> bool:
+        """True when no beat was seen for as long as the fence, by our own clock."""
+        agreed = record.spec.get("custody") or {}
+        beat, since = self._beat
+        if record.last_beat() != beat:
+            self._beat = (record.last_beat(), time.monotonic())
+            return False
+        limit_s = fence_s(agreed.get("lease_s", 0.0), record.spec.get("grace_s"))
+        return bool(time.monotonic() - since > limit_s)
+
+
+def has_live_processes(run_id: str) -> bool:
+    """True while a process with the run's mark lives on this host."""
+    members = ProcessTree(None, run_marker(run_id)).members()
+    for process in members:
+        process.close()
+    return bool(members)
+
+
+def _was_stopped(ending: Ending | None, events: list[dict[str, Any]]) -> bool:
+    """Both count: a full disk may lack the event, and before the end there is no ending."""
+    is_stopped = ending is not None and (ending.signal is not None or ending.limit is not None)
+    return is_stopped or any(event.get("event") == "stopping" for event in events)
+
+
+def _has_remains(record: Record, state: str) -> bool:
+    """True when processes live that nobody ends; those that outlive a normal end may live."""
+    if state == "ended":
+        survivors = (record.read_json(EXIT) or {}).get("survivors")
+        return bool(survivors) and record.told_state == "stopping" and recovery.is_alive(record)
+    return state == "lost" and recovery.is_alive(record)

@@ -1,0 +1,94 @@
+"""Facts of a record that decide about its alerts, read as far as the record is readable."""
+
+from __future__ import annotations
+
+from gpualert_common.errors import RecordError
+from gpualert_common.notify.channel_config import is_channel
+from gpualert_common.notify.schedule import AlertFacts
+from gpualert_common.record import OUTCOME, SUCCESSOR, Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gpualert_common.model import Verdict
+
+WARNING = "warning_raised"
+"""Event of the record: a warning about the live run was raised."""
+
+
+def alerts_in(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a launch record says of alerts, as far as it is valid; empty for no alerts."""
+    alerts = spec.get("alerts")
+    if not isinstance(alerts, dict) or not isinstance(alerts.get("channels"), list):
+        return {}
+    return {**alerts, "channels": [one for one in alerts["channels"] if is_channel(one)]}
+
+
+def read_facts(record: Record) -> AlertFacts:
+    """Return the facts about a run's alert.
+
+    A damaged verdict or outcome counts as unknown.  Raises RecordError when launch record or end
+    cannot be read.
+    """
+    spec = record.spec
+    alerts = alerts_in(spec)
+    wanted = alerts.get("on")
+    if wanted == "failure" and warnings_of(record):
+        wanted = "always"  # people who were warned have to learn how the run ended
+    ending = record.ending
+    verdict = None if ending is None else read_verdict(record)
+    if verdict is not None:  # a log without a failure is no good end where nobody knows the status
+        is_well = verdict.cause == "none" and verdict.disposition != "unknown"
+    else:  # the classifier failed: only the status counts
+        is_well = ending is not None and ending.exit_code == 0 and ending.signal is None
+    agreed = spec.get("custody")
+    return AlertFacts(
+        wanted=wanted if isinstance(wanted, str) else None,
+        ended_at=None if ending is None else ending.ended_at or ending.started_at,
+        is_well=is_well,
+        ownership=agreed if isinstance(agreed, dict) else None,
+        outcome=read_lenient(record, OUTCOME),
+        has_successor=read_lenient(record, SUCCESSOR) is not None,
+        channels=alerts.get("channels", []),
+    )
+
+
+def warnings_of(record: Record) -> list[dict[str, Any]]:
+    """Return the warnings that people get while the run goes on, each kind once.
+
+    None where the run does not want them, or nobody can read them.
+    """
+    if not alerts_in(record.spec).get("warn"):
+        return []
+    try:
+        events = list(record.events())
+    except (OSError, RecordError):
+        return []
+    news = [event for event in events if event.get("event") == WARNING and event.get("news")]
+    return list({str(event.get("kind")): event for event in reversed(news)}.values())[::-1]
+
+
+def has_ended(record: Record) -> bool:
+    """True for a run whose end is recorded, or cannot be read."""
+    try:
+        return record.ending is not None
+    except RecordError:
+        return True
+
+
+def read_verdict(record: Record) -> Verdict | None:
+    """Return the verdict of a record; None where there is none, or it is unreadable."""
+    try:
+        return record.verdict
+    except RecordError:
+        return None
+
+
+def read_lenient(record: Record, name: str) -> dict[str, Any] | None:
+    """Return the object in a file of the record; None where there is none, or it is unreadable."""
+    try:
+        return record.read_json(name)
+    except RecordError:
+        return None

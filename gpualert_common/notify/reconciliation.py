@@ -1,0 +1,105 @@
+"""The outbox of a record, brought in line with the schedule of its alerts."""
+
+from __future__ import annotations
+
+import time
+
+from gpualert_common.errors import RecordError
+from gpualert_common.notify.alert_facts import alerts_in, has_ended, read_facts, warnings_of
+from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT
+from gpualert_common.notify.outbox import Outbox
+from gpualert_common.notify.schedule import AlertAction, AlertDecision, Schedule, schedule
+from gpualert_common.spec import EARLY, ENDED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from gpualert_common.notify.entry import OutboxEntry
+    from gpualert_common.record import Record
+
+TOO_LATE = "the run has ended"
+ALERTS_LOCK = ".watch"
+"""Locked while a guardian takes care of the alerts, also once it has become their sender."""
+
+
+def preview(
+    record: Record,
+    extra_channels: Sequence[Mapping[str, Any]] = (),
+    *,
+    send_now: bool = False,
+) -> tuple[AlertDecision, list[OutboxEntry]]:
+    """Return the decision about a run's end, and its entries with those that would be queued.
+
+    Writes nothing.  Arguments as for :func:`~.schedule.schedule`.  Raises RecordError.
+    """
+    plan, entries = _preview(record, Outbox(record), extra_channels, send_now)
+    return plan.decision, entries
+
+
+def _preview(
+    record: Record,
+    outbox: Outbox,
+    extra_channels: Sequence[Mapping[str, Any]],
+    send_now: bool,
+) -> tuple[Schedule, list[OutboxEntry]]:
+    plan = schedule(read_facts(record), time.time(), extra_channels, send_now=send_now)
+    found = {entry.name: entry for entry in outbox.entries() if entry.about == ENDED}
+    for channel in plan.channels:
+        try:
+            entry = outbox.draft(channel, plan.state, plan.decision.until)
+        except RecordError:
+            continue  # a newer release wrote it, or the disk does not answer
+        found.setdefault(entry.name, entry)
+    return plan, list(found.values())
+
+
+def reconcile(
+    record: Record,
+    extra_channels: Sequence[Mapping[str, Any]] = (),
+    *,
+    send_now: bool = False,
+    secrets: Mapping[str, Mapping[str, str]] | None = None,
+) -> tuple[AlertDecision, list[OutboxEntry]]:
+    """Queue the alerts that are due at a run's end, and release or retire those that were held.
+
+    Returns the decision and every entry about the end.  Warnings that were not sent before the end
+    are retired.  Arguments as for :func:`preview`; an entry whose secrets only the guardian has,
+    and that are not among ``secrets``, is left to the guardian.  Raises RecordError.
+    """
+    outbox = Outbox(record)
+    plan, drafts = _preview(record, outbox, extra_channels, send_now)
+    entries = [outbox.add(entry) for entry in drafts]
+    replaced = {channel["name"]: dict(channel) for channel in extra_channels}
+    leaves_to_guardian = send_now and record.is_locked(ALERTS_LOCK)
+    for entry in entries:
+        channel = replaced.get(entry.channel)
+        if channel is not None and entry.fields["channel"] != channel:
+            entry.change(UNSENT, channel=channel)
+        if entry.state == HELD and (
+            not leaves_to_guardian or entry.can_be_sent_with(secrets or {})
+        ):
+            change = plan.change_of_held(entry.due)
+            if change:
+                entry.change((HELD,), **change)
+    outbox.mark(entries)
+    if plan.decision.action is not AlertAction.WAIT:
+        for warning in outbox.warnings():
+            warning.change((PENDING,), state=SUPERSEDED, because=TOO_LATE)
+    return plan.decision, entries
+
+
+def queue_warnings(record: Record) -> list[OutboxEntry]:
+    """Queue the warnings about a live run; return every entry for one.  Raises RecordError."""
+    outbox = Outbox(record)
+    warnings = [] if has_ended(record) else warnings_of(record)
+    for warning in warnings:
+        about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
+        for channel in alerts_in(record.spec).get("channels", []):
+            outbox.add(outbox.draft(channel, PENDING, about=about, warning=warning))
+    return outbox.warnings()
+
+
+def _is_plain(char: str) -> bool:
+    return char.isalnum() or char == "_"

@@ -1,0 +1,108 @@
+"""Classifier, helper processes and alerts of a supervised run, as the recorder needs them.
+
+The same for ``run()``, the program and the guardian.  Nothing heavy is imported before the recorder
+asks for it.
+"""
+
+from __future__ import annotations
+
+from gpualert_common.notify.undelivered import has_undelivered
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.program import start_program
+from gpualert_common.spec import EARLY
+from gpualert_common.supervise.terminal_output import TerminalOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import Popen
+    from typing import Any
+
+    from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.model import Verdict
+    from gpualert_common.spec import RunSpec
+    from gpualert_common.supervise.live_classifier import LogClassifier
+
+OWN, LEFT = "own", "left"
+"""Which alerts a sender has to send: those of this run, or only those that other runs left."""
+
+
+class RunHooks:
+    """The recorder's hooks of one run; without a ``terminal`` nothing is shown."""
+
+    def __init__(
+        self, spec: RunSpec, prepared: PreparedRun, terminal: TerminalOutput | None = None
+    ) -> None:
+        self._spec = spec
+        self._prepared = prepared
+        self._record = prepared.record
+        self.terminal = TerminalOutput() if terminal is None else terminal
+
+    def make_classifier(self) -> LogClassifier:
+        """Return the classifier of the run's logs, imported now."""
+        from gpualert_common.classifier import RunClassifier
+
+        return RunClassifier(self._prepared.launch_record, self._record)
+
+    def helper_processes(self) -> dict[str, Callable[[], Popen[bytes]]]:
+        """Return a function that starts each helper process.
+
+        One surveys the working directory, where an alert could carry a file; one samples the
+        machine.
+        """
+        launch_record, record = self._prepared.launch_record, self._record
+        found: dict[str, Callable[[], Popen[bytes]]] = {}
+        if launch_record["alerts"] is not None:
+            found["survey"] = lambda: start_program(
+                "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
+            )
+        if launch_record["observe"]:
+            found["observer"] = lambda: start_program(
+                "gpualert_common.telemetry.sampler",
+                record.path,
+                run_marker(record.run_id),
+                helper_of=record.run_id,
+            )
+        return found
+
+    def needed_sender(self, verdict: Verdict | None) -> str:
+        """Return which alerts a sender has to send at this end: OWN, LEFT, or empty for none."""
+        alerts = self._spec.alerts
+        if alerts is not None:
+            is_well = verdict is not None and verdict.cause == "none"
+            if not is_well or alerts["on"] == "always" or self._has_warned(verdict):
+                return OWN
+        return LEFT if has_undelivered(self._record.path) else ""
+
+    def _has_warned(self, verdict: Verdict | None) -> bool:
+        """True where people got a warning, and must learn how the run ended."""
+        if self._spec.alerts is None or not self._spec.alerts.get("warn") or verdict is None:
+            return False
+        return any(one.kind.startswith(EARLY) for one in verdict.warnings)
+
+    def send_alerts_detached(self) -> None:
+        """Send the run's alerts without waiting for them."""
+        if self._spec.alerts is not None:
+            from gpualert_common.notify.sender_launch import dispatch
+
+            dispatch(self._record.path, secrets=self._spec.secrets, deadline_s=0.0)
+
+    def send_warnings(self) -> None:
+        """Send the warnings raised so far, where the run wants them; returns at once."""
+        if self._spec.alerts is not None and self._spec.alerts.get("warn"):
+            from gpualert_common.notify.sender_launch import send_warnings
+
+            send_warnings(self._record.path, self._spec.secrets)
+
+
+def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
+    """Send the alerts of a run that has ended; return the fields of each within their deadline.
+
+    ``sender`` is as :meth:`RunHooks.needed_sender` returned it.  Nobody waits for the alerts that
+    other runs left behind.
+    """
+    from gpualert_common.notify.sender_launch import dispatch
+
+    if sender != OWN or spec.alerts is None:
+        return dispatch(record_path, own=False, deadline_s=0.0)
+    return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])

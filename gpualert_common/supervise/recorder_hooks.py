@@ -1,0 +1,42 @@
+"""Interface through which the recorder reaches everything that is not the record."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from subprocess import Popen
+    from typing import Protocol
+
+    from gpualert_common.model import Verdict
+    from gpualert_common.supervise.live_classifier import LogClassifier
+    from gpualert_common.supervise.terminal_output import TerminalOutput
+
+    class RecorderHooks(Protocol):
+        """Classifier, helper processes, terminal and alerts of one run.
+
+        The recorder calls them after the launch.  Each may raise or hang: that costs what it would
+        have done, and never the exit status.
+        """
+
+        @property
+        def terminal(self) -> TerminalOutput:
+            """The run's output on our own descriptors."""
+
+        def make_classifier(self) -> LogClassifier:
+            """Return the classifier of the run's logs; may import heavy modules."""
+
+        def helper_processes(self) -> Mapping[str, Callable[[], Popen[bytes]]]:
+            """Return a function that starts each helper process, by the helper's purpose.
+
+            The recorder starts them once the run has lasted a moment, and ends them with the run.
+            """
+
+        def needed_sender(self, verdict: Verdict | None) -> str:
+            """Return which alerts a sender has to send after this verdict; empty for none."""
+
+        def send_alerts_detached(self) -> None:
+            """Send the alerts without waiting for them: the supervisor has already exited."""
+
+        def send_warnings(self) -> None:
+            """Send the warnings that were raised so far; returns at once."""
