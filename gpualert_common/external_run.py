@@ -13,13 +13,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpualert_common import config, record_locations
+from gpualert_common import record_locations
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.model import Verdict
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record, make_directory, refuse_strangers
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, Ending
 
 LOG = "output.log"
@@ -64,7 +65,7 @@ def record_run(
 def own_rules() -> str | None:
     """The user's own rules, as configured; none where the configuration cannot be read."""
     try:
-        found: str | None = config.load({})["rules"].value
+        found: str | None = load_settings()["rules"].value
     except ConfigError:
         return None
     return found

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.cli.progress import content_of
+from gpualert_common.cli.records import content_of
 from gpualert_common.diagnose.warned import Warned
 from gpualert_common.progress import Point, Progress, ProgressReader, merge, read_index, timed
 from gpualert_common.record import INDEX, Record

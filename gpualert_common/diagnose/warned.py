@@ -55,7 +55,7 @@ class Warned:
 
     def advice(self) -> list[str]:
         """For each that is up, but for what follows from another: what it is, and what to do."""
-        kinds = early.every()
+        kinds = early.load_kinds()
         up = [kind for kind, state in self._states.items() if state.is_up and kind in kinds]
         first = [kind for kind in up if self._states[kind].part_of not in up]
         return [f"{self._states[kind].says}: {'; '.join(kinds[kind].DO)}" for kind in first]
@@ -67,7 +67,7 @@ class Warned:
 
         A kind is news once, unless it follows from another one that is up.
         """
-        kinds = early.every()
+        kinds = early.load_kinds()
         first = sorted(signs, key=lambda kind: (len(kinds[kind].FOLLOWS), signs[kind].since))
         return [event for kind in first for event in self._see(kind, signs[kind], now)]
 
@@ -81,7 +81,7 @@ class Warned:
             yield _event(RECOVERED if sign is FINE else RAISED, kind, state, now)
 
     def _raise(self, kind: str, sign: Sign, now: float) -> dict[str, Any]:
-        found = early.every()[kind]
+        found = early.load_kinds()[kind]
         since = sign.since or now
         above = next((one for one in sorted(found.FOLLOWS) if self._led_to(one, since)), None)
         part_of = None if above is None else self._states[above].part_of or above
@@ -141,7 +141,7 @@ def _event(event: str, kind: str, state: _State, now: float) -> dict[str, Any]:
 
 
 def _text(kind: str, state: _State, verdict: Verdict) -> str:
-    found = early.every().get(kind)
+    found = early.load_kinds().get(kind)
     foretold = found is not None and verdict.cause in found.FORETELLS
     since = moment(state.since)
     if state.recovered_at is None:

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 from prefect.client.schemas.objects import FlowRun, State, TaskRun
 from prefect.logging.loggers import flow_run_logger, task_run_logger
 
-from gpualert_common import config
 from gpualert_common.errors import ConfigError, GPUAlertError
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.notify.channel_config import alerts_of_each
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
+from gpualert_common.settings import OPTIONS, load_settings
 from prefect_gpualert import alerts, external_run, known_runs
 from prefect_gpualert.training import Logger
 
@@ -77,7 +77,7 @@ def gpualert_hook(
 
 def _seconds(deadline: float | str) -> float:
     try:
-        return float(config.KEYS["notify_deadline"].parse(deadline))
+        return float(OPTIONS["notify_deadline"].parse(deadline))
     except ValueError as error:
         raise ConfigError(f"gpualert_hook: deadline: {error}") from None
 
@@ -134,7 +134,7 @@ class _Alerting:
 
     def __init__(self, given: Mapping[str, Any], logger: Logger) -> None:
         self._logger = logger
-        settings = config.load(given, given_as="gpualert_hook")
+        settings = load_settings(given, given_as="gpualert_hook")
         self._deadline = time.monotonic() + settings["notify_deadline"].value
         self._state_dir = settings["state_dir"].value
         settings["artifact"].value = [os.path.abspath(one) for one in settings["artifact"].value]

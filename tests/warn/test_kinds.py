@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.causes import CAUSES
-from gpualert_common.diagnose.early import FINE, Sign, every
+from gpualert_common.diagnose.early import FINE, Sign, load_kinds
 from gpualert_common.diagnose.evidence import Printing
 from gpualert_common.progress import ProgressReader
 from gpualert_common.telemetry.source import SourceEvent
@@ -115,7 +115,7 @@ def test_gradients_not_finite_for_long(tmp_path: Path) -> None:
 def test_nothing_read_of_the_training(tmp_path: Path) -> None:
     """Without losses nobody can tell."""
     assert Watched(tmp_path).judged("nan") is None
-    assert every()["nan"].FORETELLS
+    assert load_kinds()["nan"].FORETELLS
 
 
 # -- throttling ------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ def test_memory_that_is_left(curves: Curves, tmp_path: Path) -> None:
     assert not says(Watched(tmp_path, curves).judged("memory_near_limit"))
 
 
-@pytest.mark.parametrize("kind", every())
+@pytest.mark.parametrize("kind", load_kinds())
 def test_full_gpu_memory(kind: str, tmp_path: Path) -> None:
     """Allocators keep what they had: a full GPU is no news of any kind."""
     curves = {**used_gpu(memory_used_bytes=79.5 * GIB), **memory(30.0, 64.0)}
@@ -337,16 +337,16 @@ def test_full_gpu_memory(kind: str, tmp_path: Path) -> None:
 # -- all -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", every())
+@pytest.mark.parametrize("kind", load_kinds())
 def test_kinds_are_told_how_to_help(kind: str) -> None:
     """Each kind says what to do, and names only kinds and causes that there are."""
-    found = every()[kind]
+    found = load_kinds()[kind]
     assert found.DO
-    assert set(every()) >= found.FOLLOWS
+    assert set(load_kinds()) >= found.FOLLOWS
     assert set(CAUSES) >= found.FORETELLS
 
 
-@pytest.mark.parametrize("kind", every())
+@pytest.mark.parametrize("kind", load_kinds())
 def test_nothing_seen(kind: str, tmp_path: Path) -> None:
     """Without any evidence no kind says anything."""
     assert not says(Watched(tmp_path, seconds=0.0).judged(kind))

@@ -128,4 +128,4 @@ class Watched:
             printing=self.printing,
         )
         resolution = resolve((), facts, load_rules(), running=True)
-        return early.every()[kind].judge(Evidence(resolution, facts, observed))
+        return early.load_kinds()[kind].judge(Evidence(resolution, facts, observed))

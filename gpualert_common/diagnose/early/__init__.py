@@ -13,16 +13,15 @@ FORETELLS    causes that it is a first sign of
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol
 
 from gpualert_common.diagnose.early._sign import FINE, Sign
 from gpualert_common.diagnose.evidence import Evidence
+from gpualert_common.plugins import load_plugins
 
-__all__ = ["FINE", "Kind", "Sign", "every", "judge"]
+__all__ = ["FINE", "Kind", "Sign", "judge", "load_kinds"]
 
 
 class Kind(Protocol):
@@ -38,16 +37,14 @@ class Kind(Protocol):
 
 
 @cache
-def every() -> dict[str, Kind]:
-    """Each kind by the name of its file."""
-    found = (name.removesuffix(".py") for name in os.listdir(os.path.dirname(__file__)))
-    names = sorted(name for name in found if not name.startswith("_"))
-    return {name: cast(Kind, import_module(f"{__name__}.{name}")) for name in names}
+def load_kinds() -> dict[str, Kind]:
+    """Return every kind of warning, by the name of its file."""
+    return load_plugins(__name__)
 
 
 def judge(evidence: Evidence) -> Iterator[tuple[str, Sign | Exception]]:
     """What is seen of each kind of which anything can be told, and what kept others from it."""
-    for name, kind in every().items():
+    for name, kind in load_kinds().items():
         try:
             sign = kind.judge(evidence)
         except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers

@@ -6,28 +6,25 @@ A file's docstring is its rule in words; its numbers stand in
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import import_module
 
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.plugins import load_plugins
 
 Judge = Callable[[Evidence], Iterable[Finding]]
 
 
 @cache
-def every() -> dict[str, Judge]:
-    """Each family's judgement, by the name of its file."""
-    found = (name.removesuffix(".py") for name in os.listdir(os.path.dirname(__file__)))
-    names = sorted(name for name in found if not name.startswith("_"))
-    return {name: import_module(f"{__name__}.{name}").judge for name in names}
+def load_families() -> dict[str, Judge]:
+    """Return the ``judge`` function of every family, by the name of its file."""
+    return {name: module.judge for name, module in load_plugins(__name__).items()}
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
     """What all families find; one that fails costs only what it would have found."""
-    for name, judge_one in every().items():
+    for name, judge_one in load_families().items():
         try:
             yield from list(judge_one(evidence))
         except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers

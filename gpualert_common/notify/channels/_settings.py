@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from gpualert_common.config import parse_size
+from gpualert_common.settings import parse_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

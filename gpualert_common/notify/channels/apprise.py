@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
     from gpualert_common.model import Attachment
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.message import Budget, Message
 
@@ -38,7 +39,7 @@ _LATER = {408, 425, 429}
 _TOO_LARGE = 413
 
 
-class Channel:
+class AppriseChannel:
     """One service of apprise."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -263,3 +264,6 @@ def _parts(url: str) -> Iterator[str]:
         for form in (part, unquote_plus(part)):
             if len(form) > 3:
                 yield form
+
+
+Channel: type[_Channel] = AppriseChannel

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, ClassVar
 
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.message import Budget, Message
 
@@ -48,7 +49,7 @@ def _words(value: Any) -> list[str]:
     return [os.path.abspath(program) if os.sep in program else program, *words[1:]]
 
 
-class Channel:
+class CommandChannel:
     """An external command."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -208,3 +209,6 @@ def _failure(program: str, status: int | None, output: str, timeout_s: float) ->
     return DeliveryError(
         f"{program} exited with {status}{known}{said}", transient=status == _EX_TEMPFAIL
     )
+
+
+Channel: type[_Channel] = CommandChannel

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, ClassVar
 
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.message import Budget, Message
 
@@ -25,7 +26,7 @@ _FILES_BYTES = 1_000_000
 _FOLDERS = ("tmp", "new", "cur")
 
 
-class Channel:
+class MailboxChannel:
     """A Maildir.  Each message has the name that follows from its id, and is there once."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -149,3 +150,6 @@ def _remove(path: str) -> None:
         os.unlink(path)
     except OSError:  # renamed, or never made; the fault that matters is on its way
         pass
+
+
+Channel: type[_Channel] = MailboxChannel

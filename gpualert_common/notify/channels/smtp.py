@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, ClassVar
 
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.channels._smtp_session import Server, Session
     from gpualert_common.notify.message import Budget, Message
@@ -32,7 +33,7 @@ _HTML_BYTES = 90_000
 """Gmail clips what is past some 102 KB."""
 
 
-class Channel:
+class SmtpChannel:
     """Mail.  See :mod:`gpualert_common.notify.channels._interface` for what the names mean."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -195,3 +196,6 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+Channel: type[_Channel] = SmtpChannel

@@ -88,7 +88,7 @@ class Environment(Source):
         return ()
 
 
-SOURCE = Environment
+SOURCE: type[Source] = Environment
 
 
 def _told(given: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``gpualert runs``: the runs on this machine, how they ended, and what they cost."""
+"""List the runs on this machine."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpualert_common import record_locations
+from gpualert_common.cli.arguments import add_json, add_state_dir
 from gpualert_common.cli.records import printable, state_dir, summarize, time_of
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.history import History, PastRun, rebuild
@@ -27,7 +28,13 @@ _SHORT_ID = len("20261120-101010")
 _LEAST_NAME = 4
 
 
-def runs(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the state directory and the form of the output."""
+    add_json(parser)
+    add_state_dir(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
     """List the runs, oldest first."""
     rows = []
     for record in record_locations.records(state_dir(options)):

@@ -1,4 +1,4 @@
-"""``gpualert outbox``: the state of every alert; send it again, or never."""
+"""List alerts, and send them again or drop them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpualert_common import config, record_locations
+from gpualert_common import record_locations
+from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.notify.channel_config import alerts_of
@@ -19,13 +20,37 @@ from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
 from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 
 _RETRY_S = 90.0
 """For somebody who waits at a terminal: an attempt is given up after a minute."""
 
 
-def outbox(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``list``, ``retry`` and ``drop``."""
+    actions = parser.add_subparsers(dest="outbox_action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list alerts that are not delivered")
+    listing.add_argument("--all", action="store_true", help="list delivered and dropped ones, too")
+    retry = actions.add_parser(
+        "retry",
+        help="send alerts that are not delivered",
+        description="Send the alerts that are not delivered: of one run, also those held back for "
+        "another attempt at its task; without RUN, of all runs. Exit status 1 when an alert is "
+        "still not delivered.",
+    )
+    retry.add_argument(
+        "run", nargs="?", default=None, metavar="RUN", help=f"{RUN_HELP}; default: all"
+    )
+    add_options(retry, "notify")
+    drop = actions.add_parser("drop", help="never send the alerts of a run")
+    drop.add_argument("run", metavar="RUN", help=RUN_HELP)
+    for action in (listing, retry, drop):
+        add_json(action)
+        add_state_dir(action)
+
+
+def execute(options: argparse.Namespace) -> int:
     """List, retry or drop; 1 when an alert that should have been sent is not."""
     actions = {"list": _list, "retry": _retry, "drop": _drop}
     return actions[options.outbox_action](options)
@@ -103,7 +128,7 @@ def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str,
     """Return the channels given for this call, and the secrets among their settings."""
     if not notify:
         return [], {}
-    settings = config.load({"notify": notify})
+    settings = load_settings({"notify": notify})
     settings["notify_on"].value = "always"
     alerts, secrets = alerts_of(settings)
     return ([] if alerts is None else alerts["channels"]), secrets

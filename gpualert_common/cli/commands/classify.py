@@ -1,4 +1,4 @@
-"""``gpualert classify``: the verdict of an old log."""
+"""Explain why a run failed, from its log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import os
 import sys
 from dataclasses import replace
 
-from gpualert_common import config
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
+from gpualert_common.cli.arguments import add_options, add_output_forms
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Verdict
@@ -18,16 +18,33 @@ from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.verdict_view import view_verdict
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import Ending
 
 
-def classify(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the logs, the exit status, and how to print the verdict."""
+    parser.description = (
+        "Explain why a run failed, from its log or logs (all log files of one run)."
+    )
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="a log file, or - for stdin")
+    parser.add_argument(
+        "--exit-code",
+        type=int,
+        metavar="N",
+        help="exit status of the run: 0 to 255, or -n for signal n",
+    )
+    add_options(parser, "rules")
+    add_output_forms(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
     """Print the verdict of one run from all its log files."""
     ending = Ending(0.0)
     ending.code = options.exit_code
     if ending.code is not None and not -64 <= ending.code <= 255:
         raise UsageError(f"--exit-code {ending.code}: a status is 0 to 255, or -n for signal n")
-    own = config.load({"rules": options.rules})["rules"].value
+    own = load_settings({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
     judge = RunClassifier({"rules": own})

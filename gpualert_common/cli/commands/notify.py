@@ -1,4 +1,4 @@
-"""``gpualert notify``: try the channels for real, or see what a message would look like."""
+"""Send a test alert, or print the message about a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import tempfile
 import time
 from typing import Any
 
-from gpualert_common import config, record_locations
+from gpualert_common import record_locations
+from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.external_run import record_run
@@ -19,6 +20,7 @@ from gpualert_common.notify.compose import compose
 from gpualert_common.notify.entry import PENDING
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, Ending
 
 _TEST_LOG = b"""\
@@ -27,8 +29,37 @@ Had one failed, the end of its log would stand here.
 """
 
 
-def notify(options: argparse.Namespace) -> int:
-    """Test or preview."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``test`` and ``preview``."""
+    actions = parser.add_subparsers(dest="notify_action", metavar="ACTION", required=True)
+    test = actions.add_parser(
+        "test",
+        help="send a test message",
+        description="Send a test message through every configured or named channel, once. Exit "
+        "status 0 when all of them accepted it, else 1.",
+    )
+    add_options(test, "notify")
+    add_json(test)
+    preview = actions.add_parser(
+        "preview",
+        help="print the message about a run",
+        description="Print the message about a run as a channel would get it, and send nothing.",
+    )
+    preview.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
+    preview.add_argument("--html", action="store_true", help="print the HTML part")
+    preview.add_argument(
+        "--channel",
+        dest="notify",
+        type=lambda channel: [channel],
+        metavar="CHANNEL",
+        help="as for run --notify; default: the first one configured",
+    )
+    for action in (test, preview):
+        add_state_dir(action)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Test the channels or preview a message."""
     return _test(options) if options.notify_action == "test" else _preview(options)
 
 
@@ -81,7 +112,7 @@ def _preview(options: argparse.Namespace) -> int:
 
 def _alerts(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
     given = options.notify or None
-    settings = config.load({"notify": given, "state_dir": options.state_dir})
+    settings = load_settings({"notify": given, "state_dir": options.state_dir})
     settings["notify_on"].value = "always"
     alerts, secrets = alerts_of(settings)
     if alerts is None:

@@ -1,4 +1,4 @@
-"""``gpualert show``: what is known of one run, on one page."""
+"""Show a run and its verdict."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 
 from gpualert_common import record_locations, recover
 from gpualert_common.cli import live
+from gpualert_common.cli.arguments import add_output_forms, add_run
 from gpualert_common.cli.records import state_dir, summarize
 from gpualert_common.errors import DamagedFileError
 from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record
@@ -19,7 +20,13 @@ from gpualert_common.report.text_sanitizer import Masks, NoMasks, TextSanitizer
 from gpualert_common.spec import SCHEMA
 
 
-def show(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run, and how to print its verdict."""
+    add_run(parser, "last", "last")
+    add_output_forms(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
     """Show one run: why it ended, what to do, on what evidence; of a live one, how it goes.
 
     ``--json`` gives the verdict as it was written down, null while there is none.

@@ -1,4 +1,4 @@
-"""``gpualert stop | recover``: acting on runs, through their records alone."""
+"""Stop a run gracefully."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import argparse
 import getpass
 import json
 import os
-import sys
 import time
-from typing import Any
 
-from gpualert_common import config, record_locations
+from gpualert_common import record_locations
 from gpualert_common import recover as recovery
+from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import state_dir
-from gpualert_common.errors import GPUAlertError, UsageError
-from gpualert_common.notify.sender_launch import dispatch
-from gpualert_common.notify.status_text import format_status
-from gpualert_common.notify.undelivered import is_undelivered
+from gpualert_common.errors import UsageError
 from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
 
@@ -25,12 +22,21 @@ _POLL_S = 0.1
 _STOP_MARGIN_S = 5.0
 
 
-def stop(options: argparse.Namespace) -> int:
-    """End a run gracefully and wait until it has ended; 1 when there was nothing to end."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run and the grace period."""
+    parser.add_argument(
+        "--grace", metavar="DURATION", help="time between the first signal and SIGKILL"
+    )
+    add_run(parser, None, "the only live one")
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Stop a run gracefully and wait for its end; 1 when there was nothing to stop."""
     record = _live_run(options)
     grace_s = record.spec.get("grace_s") or 0.0
     if options.grace is not None:
-        grace_s = config.load({"grace": options.grace})["grace"].value
+        grace_s = load_settings({"grace": options.grace})["grace"].value
     if record.state == "ended":
         return _answer(options, record, "already ended", 1)
     place = recovery.elsewhere(record)
@@ -45,43 +51,6 @@ def stop(options: argparse.Namespace) -> int:
         return _answer(options, record, "asked to stop, but still running", 1)
     by_itself = ending.signal is None and ending.limit is None
     return _answer(options, record, "ended by itself" if by_itself else "ended", 0)
-
-
-def recover(options: argparse.Namespace) -> int:
-    """Finish abandoned records: one, or all there are."""
-    rows: list[dict[str, Any]] = []
-    failed = False
-    deadline_s = config.load({})["notify_deadline"].value
-    found = (
-        record_locations.records(state_dir(options))
-        if options.run is None
-        else [record_locations.find(options.run, state_dir(options))]
-    )
-    for record in found:
-        try:
-            outcome = recovery.recover(record, force=options.force)
-        except (GPUAlertError, OSError) as error:
-            failed = True
-            outcome = f"failed: {error}"
-        alerts = []
-        if outcome == "recovered" or (outcome == "complete" and is_undelivered(record.path)):
-            alerts = [
-                format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
-            ]
-        if outcome != "complete" or options.run is not None or alerts:
-            rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
-    if options.json:
-        print(json.dumps({"schema": SCHEMA, "records": rows}))
-        return int(failed)
-    for row in rows:
-        print("\n".join([f"{row['run_id']}  {row['outcome']}", *_indented(row["alerts"])]))
-    if not rows:
-        print("nothing to recover", file=sys.stderr)
-    return int(failed)
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
 
 
 def _live_run(options: argparse.Namespace) -> Record:

@@ -1,25 +1,27 @@
-"""``gpualert run``: the command's own output and status, and at the end a few words of ours."""
+"""Run a command under supervision."""
 
 from __future__ import annotations
 
+import argparse
 import mmap
 import os
 
-from gpualert_common import config
 from gpualert_common.api import make_spec
+from gpualert_common.cli.arguments import add_options
 from gpualert_common.run_hooks import RunHooks, send_alerts
+from gpualert_common.settings import Face, given_options, load_settings, option_names
+from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.supervise import supervise
 from gpualert_common.supervise.forwarder import is_discard
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
+    from gpualert_common.cli.arguments import Parser
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending, RunSpec
-    from gpualert_common.supervise import Supervised
+    from gpualert_common.supervise import SupervisedRun
     from gpualert_common.supervise.terminal_output import ClosingText
 
 _STDOUT, _STDERR = 1, 2
@@ -28,10 +30,28 @@ _START_S = 2.0
 _START_POLL_S = 0.01
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command and exit with its status, whatever still hangs beside us."""
-    given = {name: value for name, value in vars(options).items() if name in config.KEYS}
-    settings = config.load(given)
+def add_arguments(parser: Parser) -> None:
+    """Add the options, and the command with its arguments."""
+    parser.usage = "gpualert run [options] -- CMD..."
+    parser.usage_status = EXIT_NOT_PREPARED
+    parser.description = (
+        "Run CMD with its log on disk before it starts, exit with its exit status, and explain "
+        "why it failed. stdout and stderr are those of CMD; gpualert's own messages go to stderr."
+    )
+    add_options(parser, *option_names(Face.CLI))
+    parser.add_argument("--cwd", metavar="DIR", help="working directory of the command")
+    parser.add_argument("--name", metavar="NAME", help="human-readable run name")
+    parser.add_argument(
+        "--detach",
+        action="store_true",
+        help="leave the run to a guardian that survives this shell, and print the run id",
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD", help=argparse.SUPPRESS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command and exit with its status, even when a helper process still hangs."""
+    settings = load_settings(given_options(vars(options)))
     if settings["streams"].value == "auto":
         settings["streams"].value = "merged" if options.detach else _streams()
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
@@ -56,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     os._exit(supervised.ending.shell_code)
 
 
-def _alert(spec: RunSpec, supervised: Supervised, *, quiet: bool) -> None:
+def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
     """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
     try:
         alerts = send_alerts(spec, supervised.record.path, supervised.sender)

@@ -1,4 +1,4 @@
-"""``gpualert progress``: how far a training came, and how well it did, by its log."""
+"""Show how far a training came, and how its loss developed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import BinaryIO
 
 from gpualert_common import record_locations
 from gpualert_common.classify import CHUNK_BYTES
-from gpualert_common.cli.records import state_dir
+from gpualert_common.cli.arguments import add_json, add_state_dir
+from gpualert_common.cli.records import content_of, state_dir
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
@@ -26,7 +27,18 @@ from gpualert_common.progress import (
 from gpualert_common.record import INDEX, Record
 
 
-def progress(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the log or run, and the form of the output."""
+    parser.description = (
+        "Show how far a training came, by its log: steps, losses, checkpoints, and whether it "
+        "started from the beginning or resumed."
+    )
+    add_state_dir(parser)
+    parser.add_argument("log", metavar="LOG", help="a log file, - for stdin, or a run")
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
     """Print what a log, or the logs of a run, say of the training's progress."""
     found = _read(options)
     if options.json:
@@ -77,15 +89,6 @@ def _of_record(record: Record) -> Progress:
     if not parts:
         raise UsageError(f"{record.path}: its launch record names no log")
     return merge(parts)
-
-
-def content_of(record: Record, name: str) -> bytes:
-    """What is in a file of the record; nothing where it is not there."""
-    try:
-        with open(record.open_log(name), "rb") as file:
-            return file.read()
-    except OSError:
-        return b""  # a short run, or one of an early release, has no index
 
 
 def _of_stream(stream: BinaryIO, name: str) -> Progress:

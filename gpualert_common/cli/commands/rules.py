@@ -1,4 +1,4 @@
-"""``gpualert rules``: what causes are known, by which patterns, and whether they hold."""
+"""List, show or check the rules for causes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,38 @@ import argparse
 import json
 from typing import Any
 
-from gpualert_common import config
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
+from gpualert_common.cli.arguments import add_json, add_options
 from gpualert_common.errors import RuleError, UsageError
 from gpualert_common.redact.secret_checks import check_secrets
+from gpualert_common.settings import load_settings
 
 
-def rules(options: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``list``, ``show`` and ``check``."""
+    actions = parser.add_subparsers(dest="rules_action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the rules in their order")
+    show = actions.add_parser("show", help="show one rule")
+    show.add_argument("rule", metavar="ID", help="the cause that it names")
+    check = actions.add_parser(
+        "check",
+        help="check rule files and their samples",
+        description="Check your own rule files or, without any, the shipped ones. Each problem "
+        "names its file and key. Every pattern must match its samples, alone and behind the "
+        "prefixes of launchers, and no near miss.",
+    )
+    check.add_argument("files", nargs="*", metavar="FILE", help="a rule file, or a directory")
+    for action in (listing, show):
+        add_options(action, "rules")
+    for action in (listing, show, check):
+        add_json(action)
+
+
+def execute(options: argparse.Namespace) -> int:
     """List, show or check; 1 when a check found problems."""
     if options.rules_action == "check":
         return _check(options)
-    known = load_rules(own=config.load({"rules": options.rules})["rules"].value)
+    known = load_rules(own=load_settings({"rules": options.rules})["rules"].value)
     if options.rules_action == "list":
         return _list(options, known)
     found = [rule for rule in known if rule.id == options.rule]

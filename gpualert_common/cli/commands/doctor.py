@@ -1,4 +1,4 @@
-"""``gpualert doctor``: which evidence sources work on this machine, and what the others lack."""
+"""Show which evidence sources work here, and what the others lack."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 
+from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.spec import SCHEMA
 from gpualert_common.telemetry import source
@@ -27,9 +28,14 @@ class Finding:
     remedy: str = ""
 
 
-def doctor(options: argparse.Namespace) -> int:
-    """Try each source and print what came of it; always 0."""
-    findings = [_examine(name) for name in source.names()]
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the form of the output."""
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Try each source and print the result; the exit status is always 0."""
+    findings = [_examine(name) for name in source.source_names()]
     if options.json:
         print(json.dumps({"schema": SCHEMA, "sources": [asdict(one) for one in findings]}))
         return 0
@@ -45,7 +51,7 @@ def doctor(options: argparse.Namespace) -> int:
 def _examine(name: str) -> Finding:
     decides = ""
     try:
-        decides = source.class_of(name).decides
+        decides = source.source_class(name).decides
         isolated(lambda: _open(name), DEADLINE_S)
     except SourceUnavailableError as error:
         return Finding(name, False, decides, error.why, error.remedy)
@@ -59,4 +65,4 @@ def _examine(name: str) -> Finding:
 def _open(name: str) -> None:
     """In a process of its own, which ends with it.  What a driver prints goes to stderr."""
     os.dup2(2, 1)
-    source.class_of(name)(None)
+    source.source_class(name)(None)
