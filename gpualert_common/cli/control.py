@@ -14,13 +14,17 @@ from gpualert_common import config, record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.model import RecoveryOutcome
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
 from gpualert_common.notify.undelivered import is_undelivered
 from gpualert_common.record import Record
+from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
 
+_COMPLETE, _RECOVERED = RecoveryOutcome.COMPLETE, RecoveryOutcome.RECOVERED
+_ELSEWHERE = RecoveryOutcome.ELSEWHERE
 _POLL_S = 0.1
 _STOP_MARGIN_S = 5.0
 
@@ -33,9 +37,8 @@ def stop(options: argparse.Namespace) -> int:
         grace_s = config.load({"grace": options.grace})["grace"].value
     if record.state == "ended":
         return _answer(options, record, "already ended", 1)
-    place = recovery.elsewhere(record)
-    if place:
-        raise UsageError(f"{record.run_id} runs on {place}; stop it there")
+    if recovery.is_far(record):
+        raise UsageError(f"{record.run_id} runs on {_place(record)}; stop it there")
     if record.state != "lost":
         _ask_to_stop(record, grace_s)
     if record.state == "lost":
@@ -50,25 +53,27 @@ def stop(options: argparse.Namespace) -> int:
 def recover(options: argparse.Namespace) -> int:
     """Finish abandoned records: one, or all there are."""
     rows: list[dict[str, Any]] = []
+    found: RecoveryOutcome | None
     failed = False
     deadline_s = config.load({})["notify_deadline"].value
-    found = (
+    records = (
         record_locations.records(state_dir(options))
         if options.run is None
         else [record_locations.find(options.run, state_dir(options))]
     )
-    for record in found:
+    for record in records:
         try:
-            outcome = recovery.recover(record, force=options.force)
+            found = recovery.recover(record, force=options.force)
+            outcome = f"{found}: on {_place(record)}" if found is _ELSEWHERE else str(found)
         except (GPUAlertError, OSError) as error:
-            failed = True
+            failed, found = True, None
             outcome = f"failed: {error}"
         alerts = []
-        if outcome == "recovered" or (outcome == "complete" and is_undelivered(record.path)):
+        if found is _RECOVERED or (found is _COMPLETE and is_undelivered(record.path)):
             alerts = [
                 format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
             ]
-        if outcome != "complete" or options.run is not None or alerts:
+        if found is not _COMPLETE or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
     if options.json:
         print(json.dumps({"schema": SCHEMA, "records": rows}))
@@ -78,6 +83,11 @@ def recover(options: argparse.Namespace) -> int:
     if not rows:
         print("nothing to recover", file=sys.stderr)
     return int(failed)
+
+
+def _place(record: Record) -> str:
+    """Return the place of a run that cannot be seen from here, in words."""
+    return describe_place(recovery.locate(record.spec), record.spec.get("host"))
 
 
 def _indented(lines: list[str]) -> list[str]:
@@ -91,7 +101,7 @@ def _live_run(options: argparse.Namespace) -> Record:
     live = [
         record.run_id
         for record in record_locations.records(state_dir(options))
-        if recovery.is_live(record)
+        if recovery.is_in_progress(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
@@ -108,7 +118,7 @@ def _ask_to_stop(record: Record, grace_s: float) -> None:
 
 
 def _stop_unsupervised(options: argparse.Namespace, record: Record, grace_s: float) -> int:
-    if not recovery.is_alive(record):
+    if not recovery.has_processes(record):
         return _answer(options, record, "not running; its supervisor died", 1)
     left = recovery.stop_unsupervised(record, grace_s)
     if left:

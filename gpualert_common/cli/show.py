@@ -16,6 +16,7 @@ from gpualert_common.report import markdown, terminal
 from gpualert_common.report.run_facts import Fact, list_facts
 from gpualert_common.report.run_view import view_run
 from gpualert_common.report.text_sanitizer import Masks, NoMasks, TextSanitizer
+from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import SCHEMA
 
 
@@ -54,13 +55,13 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
     except DamagedFileError as error:
         verdict, now = None, [("Verdict", f"damaged, and made of the log again: {error}")]
     if verdict is None:
-        alive = ending is None and recover.is_live(record)
+        alive = ending is None and recover.is_in_progress(record)
         now += _state(record, alive=alive)
         if alive:
             now += live.facts_of(record)
         elif ending is None:
-            ending = recover.last_known(record)
-        verdict = recover.judge(record, None if alive else ending)
+            ending = recover.reconstruct_ending(record)
+        verdict = recover.classify_logs(record, None if alive else ending)
     outcome = record.read_json(OUTCOME)
     view = view_run(record, verdict, masks=masks, outcome=outcome)
     lasted_s = view.duration_s
@@ -80,9 +81,9 @@ def _state(record: Record, *, alive: bool) -> list[Fact]:
     """What is to be known of a run that has no verdict yet."""
     state = record.state
     if state == "lost":
-        elsewhere = recover.elsewhere(record)
-        if elsewhere:
-            return [("State", f"its supervisor is not seen from here: it ran on {elsewhere}")]
+        if recover.is_far(record):
+            place = describe_place(recover.locate(record.spec), record.spec.get("host"))
+            return [("State", f"its supervisor is not seen from here: it ran on {place}")]
         finish = f"gpualert recover {record.run_id}"
         if not alive:
             said = "its supervisor died, so nobody saw how the run ended"
