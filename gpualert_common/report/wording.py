@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpualert_common.model import RunPlace
+
 _OUTCOMES = {
     "completed": "completed",
     "failed": "failed",
@@ -78,6 +80,19 @@ def describe_retry(retry: str) -> str:
 def describe_family(family: str) -> str:
     """Return a family of failures in words."""
     return _FAMILIES.get(family, family)
+
+
+def describe_place(place: RunPlace, host: object) -> str:
+    """Return the words that complete "it runs on ..."; ``host`` is that of the launch record."""
+    match place:
+        case RunPlace.HERE:
+            return "this host"
+        case RunPlace.OTHER_HOST:
+            return f"host {host}"
+        case RunPlace.OTHER_BOOT:
+            return f"another host called {host}, or an earlier boot of this one"
+        case RunPlace.OTHER_CONTAINER:
+            return "another container of this host"
 
 
 def tone_of(disposition: str, *, is_healthy: bool) -> str:

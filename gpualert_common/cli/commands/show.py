@@ -9,7 +9,7 @@ import time
 from gpualert_common import record_locations, recover
 from gpualert_common.cli import live
 from gpualert_common.cli.arguments import add_output_forms, add_run
-from gpualert_common.cli.records import state_dir, summarize
+from gpualert_common.cli.records import format_place, state_dir, summarize
 from gpualert_common.errors import DamagedFileError
 from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
@@ -61,13 +61,13 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
     except DamagedFileError as error:
         verdict, now = None, [("Verdict", f"damaged, and made of the log again: {error}")]
     if verdict is None:
-        alive = ending is None and recover.is_live(record)
+        alive = ending is None and recover.is_in_progress(record)
         now += _state(record, alive=alive)
         if alive:
             now += live.facts_of(record)
         elif ending is None:
-            ending = recover.last_known(record)
-        verdict = recover.judge(record, None if alive else ending)
+            ending = recover.reconstruct_ending(record)
+        verdict = recover.classify_logs(record, None if alive else ending)
     outcome = record.read_json(OUTCOME)
     view = view_run(record, verdict, masks=masks, outcome=outcome)
     lasted_s = view.duration_s
@@ -87,9 +87,9 @@ def _state(record: Record, *, alive: bool) -> list[Fact]:
     """What is to be known of a run that has no verdict yet."""
     state = record.state
     if state == "lost":
-        elsewhere = recover.elsewhere(record)
-        if elsewhere:
-            return [("State", f"its supervisor is not seen from here: it ran on {elsewhere}")]
+        if recover.is_far(record):
+            place = format_place(record)
+            return [("State", f"its supervisor is not seen from here: it ran on {place}")]
         finish = f"gpualert recover {record.run_id}"
         if not alive:
             said = "its supervisor died, so nobody saw how the run ended"
