@@ -24,9 +24,10 @@ from typing import Any
 
 from corpus.entries import CORPUS
 from corpus.evaluation.tables import format_kept_summary, format_kept_tables
-from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.classify.rules import Rule, RulePattern, RuleText
 from gpualert_common.cli.arguments import build_parser
-from gpualert_common.diagnose import compared, early, families, thresholds
+from gpualert_common.diagnose import phenomena, regression, thresholds
 from gpualert_common.notify.channel_config import channel_class, channel_kinds
 from gpualert_common.redact.samples import expand
 from gpualert_common.redact.secret_kinds import SecretKind, load_secrets
@@ -151,8 +152,8 @@ touches the disk: only the process that sends holds it.
 EVIDENCE_HEAD = """\
 # What a verdict is drawn from beside the log
 
-Made from `gpualert_common/telemetry/sources/*.py`, `gpualert_common/diagnose/families/*.py` and
-`gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
+Made from `gpualert_common/telemetry/sources/*.py`, `gpualert_common/diagnose/phenomena/*/*.py`
+and `gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
 
 A run that lasts for more than a second has a process beside it (`--no-observe`: none) that looks
 at the machine every five seconds and once more when the run has ended. What it sees stands in
@@ -168,8 +169,8 @@ less than 20 MB after 30. `make bench` measures that (rows `observe` and `teleme
 WARNINGS_HEAD = """\
 # Warnings while a run goes on
 
-Made from `gpualert_common/diagnose/early/*.py` and `gpualert_common/diagnose/thresholds.py` by
-`make docs`; do not edit.
+Made from `gpualert_common/diagnose/phenomena/*/*_warning.py` and
+`gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
 
 ```sh
 gpualert run --warn -- python train.py     # or warn = true in a file, or GPUALERT_WARN=true
@@ -310,14 +311,14 @@ def facts_of(rule: Rule) -> str:
     return f"{family}; fault of: {rule.attribution}; retry: {rule.retry}."
 
 
-def case_section(case: Words) -> str:
+def case_section(case: RuleText) -> str:
     """Return what is told in a special case of a cause."""
     when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
     told = [*case.headline[-1:], *case.implies[-1:], *case.do]
     return f"When {when}:\n\n" + "\n".join(f"- {text}" for text in told)
 
 
-def pattern_section(rule: Rule, pattern: Pattern) -> str:
+def pattern_section(rule: Rule, pattern: RulePattern) -> str:
     """Return the lines that a pattern sees, and those that look alike and are not meant."""
     samples = rule.samples[pattern.name]
     only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""
@@ -392,9 +393,9 @@ def evidence_page() -> str:
     for name in source.source_names():
         found = source.source_class(name)
         parts += [f"### {name}", told_by(found.__module__), f"Decides: {found.decides}."]
-    parts += ["## Earlier runs", told_by(compared.__name__)]
+    parts += ["## Earlier runs", told_by(regression.__name__)]
     parts += ["## Families", "What each looks for, beside the lines that the log has of it."]
-    for name, judge in families.load_families().items():
+    for name, judge in phenomena.families().items():
         parts += [f"### {name.replace('_', ' ')}", told_by(judge.__module__)]
     rows = "".join(
         f"| `{name}` | {value:g} {value.unit} | {value.reason} | {value.source} |\n"
@@ -409,8 +410,8 @@ def warnings_page() -> str:
     """Return the page of all kinds of warnings, each with its numbers."""
     known = thresholds.every()
     parts = []
-    for name, kind in early.load_kinds().items():
-        module = sys.modules[f"{early.__name__}.{name}"]
+    for name, kind in phenomena.warning_kinds().items():
+        module = sys.modules[kind.__name__]
         used = re.findall(r"thresholds\.([A-Z_]+)", inspect.getsource(module))
         rows = "".join(
             f"| `{one}` | {known[one]:g} {known[one].unit} | {known[one].reason} |\n"
@@ -423,7 +424,7 @@ def warnings_page() -> str:
     return WARNINGS_HEAD + "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def followed_by(kind: early.Kind) -> str:
+def followed_by(kind: phenomena.WarningKind) -> str:
     """Return what a kind of warning follows from, and foretells, in sentences."""
     after = " or ".join(f"`{name}`" for name in sorted(kind.FOLLOWS))
     causes = ", ".join(f"[{name}](causes/{name}.md)" for name in sorted(kind.FORETELLS))

@@ -6,11 +6,12 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.cli.arguments import add_options, add_output_forms
+from gpualert_common.cli.explanation import explanation_lines
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Verdict
@@ -34,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="exit status of the run: 0 to 255, or -n for signal n",
     )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also list the candidates for the cause and the rules that chose among them",
+    )
     add_options(parser, "rules")
     add_output_forms(parser)
 
@@ -47,13 +53,17 @@ def execute(options: argparse.Namespace) -> int:
     own = load_settings({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    judge = RunClassifier({"rules": own})
+    classifier = RunClassifier({"rules": own})
     for log in options.logs:
-        _read(judge, log)
-    verdict = judge.conclude(ending, {})
+        _read(classifier, log)
+    verdict = classifier.conclude(ending, {})
     verdict = replace(verdict, log_path=_log_of(verdict, options.logs))
+    explanation = classifier.explanation if options.explain else None
     if options.json:
-        print(json.dumps(encode(verdict), ensure_ascii=False))
+        fields = encode(verdict)
+        if explanation is not None:
+            fields["explanation"] = asdict(explanation)
+        print(json.dumps(fields, ensure_ascii=False))
         return 0
     text = TextSanitizer(Redactor() if options.markdown else NoMasks())
     view = view_verdict(verdict, text)
@@ -63,6 +73,9 @@ def execute(options: argparse.Namespace) -> int:
     else:
         layout = terminal.TerminalLayout.of_stdout(whole=options.full)
         print("\n".join(terminal.render_page(view, layout, facts=facts)))
+    if explanation is not None:
+        lines = list(explanation_lines(explanation, text.line))
+        print("", *(["```text", *lines, "```"] if options.markdown else lines), sep="\n")
     return 0
 
 
@@ -73,11 +86,11 @@ def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
-def _read(judge: RunClassifier, log: str) -> None:
+def _read(classifier: RunClassifier, log: str) -> None:
     if log == "-":
-        judge.feed_stream(sys.stdin.buffer, "stdin")
+        classifier.feed_stream(sys.stdin.buffer, "stdin")
         return
     try:
-        judge.feed_file(log, log)
+        classifier.feed_file(log, log)
     except OSError as error:
         raise UsageError(f"{log}: {error.strerror}") from None

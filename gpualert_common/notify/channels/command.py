@@ -72,7 +72,7 @@ class CommandChannel:
 
     @property
     def budget(self) -> Budget:
-        """What a mail of the given size has room for."""
+        """The budget of a mail of the given size."""
         from gpualert_common.notify.message import Budget
         from gpualert_common.notify.mime import within
 
@@ -156,7 +156,7 @@ def _run(
 
 
 def _last_output(running: subprocess.Popen[bytes], timeout_s: float) -> str:
-    """What it said last, read until it ends or its time is over.
+    """Return its last output, read until it ends or its time is over.
 
     What it left in the background may hold the pipe open for ever; nobody waits for that.
     """
@@ -183,7 +183,7 @@ def _last_output(running: subprocess.Popen[bytes], timeout_s: float) -> str:
 
 
 def _end(running: subprocess.Popen[bytes]) -> int | None:
-    """Its exit status; None if it had to be killed, with all of its process group."""
+    """Return its exit status; None if it was killed, with all of its process group."""
     import os
     import signal
 

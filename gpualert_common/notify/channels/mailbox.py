@@ -47,7 +47,7 @@ class MailboxChannel:
 
     @property
     def budget(self) -> Budget:
-        """What a mail may hold, with fewer files: they are on this machine anyway."""
+        """The budget of a mail, with fewer files: they are on this machine anyway."""
         from gpualert_common.notify.message import Budget
 
         return Budget(_TEXT_BYTES, _HTML_BYTES, self._files_bytes, self._files_bytes, 50)
@@ -58,7 +58,7 @@ class MailboxChannel:
         progress: Progress,
         timeout_s: float,  # noqa: ARG002 - no other side is waited for
     ) -> str:
-        """Put the message there, on the disk when this returns."""
+        """Store the message; it is on the disk when this returns."""
         from gpualert_common.notify.mime import as_mail, local_address
 
         if progress.has("mail"):
@@ -83,7 +83,7 @@ def _name(message_id: str) -> str:
 
 
 def _make(path: str) -> None:
-    """Make the Maildir where it is not there, for its owner alone."""
+    """Create the Maildir if it does not exist, for its owner alone."""
     folders = [os.path.join(path, folder) for folder in _FOLDERS]
     if all(map(os.path.isdir, folders)):
         return
