@@ -13,7 +13,7 @@ from gpualert_common.diagnose.evidence import Observed
 from gpualert_common.progress import Progress, read_index, stepped
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
-from gpualert_common.telemetry.series import Telemetry, look_once
+from gpualert_common.telemetry.series import Telemetry, sample_once
 from gpualert_common.telemetry.source import ObservedRun
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class RunEvidence:
         started_at = self._launch_record.get("created_at") or 0.0
         pid = (self.record.event("launched") or {}).get("pid") if ending is None else ending.pid
         if ending is not None:
-            self._look_once(ending, pid, started_at)
+            self._sample_once(ending, pid, started_at)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
@@ -84,13 +84,13 @@ class RunEvidence:
             earlier=() if recalled is None else recalled.runs,
         )
 
-    def _look_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
+    def _sample_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
         """At what can still be read of a run that was over before anybody looked."""
         if self.telemetry.sources or not self._launch_record.get("observe"):
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
-        self.telemetry.add(*look_once(left, subject))
+        self.telemetry.add(*sample_once(left, subject))
 
     def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
         """Steps and seconds by the clock, of a training whose lines do not tell."""

@@ -108,11 +108,11 @@ def test_its_end_changes_nothing(observed: Lab, number: int) -> None:
 LATE_TO_SAY = """
 import time
 from gpualert_common.supervise import watch
-note = watch.note
+message = watch.event_message
 def late(*words, **fields):
     time.sleep(0.5)
-    return note(*words, **fields)
-watch.note = late
+    return message(*words, **fields)
+watch.event_message = late
 """
 
 

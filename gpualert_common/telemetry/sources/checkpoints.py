@@ -62,7 +62,7 @@ class Checkpoints(Source):
         """What was there."""
         return self._facts
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """Nothing: what was there before does not change."""
         return ()
 
