@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 
 from gpualert_common.errors import RecordError, UsageError
 from gpualert_common.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RUNS = "runs"
 

@@ -14,8 +14,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpualert_common.causes import CAUSES
-from gpualert_common.config import parse_duration
 from gpualert_common.errors import UsageError
+from gpualert_common.settings import parse_duration
 
 if TYPE_CHECKING:
     from gpualert_common.model import Verdict

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -18,8 +17,8 @@ from gpualert_common.notify.targets import is_reference
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
 
-    from gpualert_common.config import Setting
     from gpualert_common.guardian import RunHandle
+    from gpualert_common.settings import Setting
 
     class Log(Protocol):
         """What is needed of a logger; Airflow's own is none of the standard library's."""
@@ -168,11 +167,6 @@ def _left_s() -> float | None:
         return None
     left_s = signal.getitimer(signal.ITIMER_REAL)[0]
     return max(0.0, left_s - TIME_LIMIT_MARGIN_S) if left_s else None
-
-
-def duration(given: timedelta | float | str | None) -> float | str | None:
-    """A duration as gpualert's configuration takes it."""
-    return given.total_seconds() if isinstance(given, timedelta) else given
 
 
 def secrets_of(task: object) -> Secrets:

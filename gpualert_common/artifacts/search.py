@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
 
 from gpualert_common.artifacts.globs import OutsideRootError, UsualResults, is_inside, read_glob
 from gpualert_common.artifacts.safe_open import refusal, resolve
 from gpualert_common.artifacts.walk import MOST_DEPTH, MOST_ENTRIES, Walk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-    from typing import Any
-
-    from gpualert_common.record import Record
+from gpualert_common.record import Record
 
 DEADLINE_S = 2.0
 """For one survey.  A local disk gives MOST_ENTRIES in that time; a network folder what it can."""

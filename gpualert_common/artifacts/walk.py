@@ -11,29 +11,12 @@ import os
 import stat
 import time
 from collections import deque
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Protocol
 
+from gpualert_common.artifacts.globs import State
 from gpualert_common.artifacts.safe_open import open_below, open_folder, refusal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
-    from typing import Protocol
-
-    from gpualert_common.artifacts.globs import State
-
-    class Names(Protocol):
-        """Which files are wanted, and which folders may hold some."""
-
-        def begin(self) -> State:
-            """The state at the root."""
-
-        def enter(self, state: State, name: str) -> State | None:
-            """The state below a folder; None: it is not entered."""
-
-        def takes(self, state: State, name: str) -> bool:
-            """True for a file that is wanted."""
-
 
 MOST_ENTRIES = 200_000
 """Names that one walk reads; about half a second where nothing else holds it up."""
@@ -42,6 +25,19 @@ SLICE = 10_000
 """Names read of one folder before others have their turn."""
 HEAVY = frozenset({"node_modules", "__pycache__", "site-packages"})
 _MARKS_OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+
+
+class Names(Protocol):
+    """Decides which files are wanted, and which folders may hold some."""
+
+    def begin(self) -> State:
+        """Return the state at the root."""
+
+    def enter(self, state: State, name: str) -> State | None:
+        """Return the state below a folder; None where it is not entered."""
+
+    def takes(self, state: State, name: str) -> bool:
+        """True for a wanted file."""
 
 
 class _Folder:

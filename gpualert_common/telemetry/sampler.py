@@ -76,7 +76,7 @@ class SourceWorker(threading.Thread):
     def run(self) -> None:
         """Until the process ends, or the source can be had no more."""
         try:
-            opened = source.class_of(self.source)(self._subject)
+            opened = source.source_class(self.source)(self._subject)
             self.told = {"available": True, "facts": dict(opened.facts)}
             while True:
                 self.idle.set()
@@ -122,7 +122,7 @@ def observe(record: Record, mark: str) -> None:
         cwd=record.spec.get("cwd"),
         logs=tuple(record.log_path(name) for name in record.logs),
     )
-    workers = [SourceWorker(name, subject) for name in source.names()]
+    workers = [SourceWorker(name, subject) for name in source.source_names()]
     for worker in workers:
         worker.start()
     writer = TelemetryWriter(record)

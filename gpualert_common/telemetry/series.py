@@ -15,7 +15,7 @@ from gpualert_common.telemetry.source import (
     ObservedRun,
     SourceEvent,
     SourceUnavailableError,
-    class_of,
+    source_class,
 )
 from gpualert_common.telemetry.storage import TELEMETRY, decode
 
@@ -185,7 +185,7 @@ class Telemetry:
 def sample_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
     """What a source has to tell of a run at this moment, its numbers left out."""
     try:
-        opened = class_of(name)(subject)
+        opened = source_class(name)(subject)
     except SourceUnavailableError as error:
         return SourceAvailability(name, available=False, why=error.why, remedy=error.remedy), []
     try:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.notify.channel_config import kinds
+from gpualert_common.notify.channel_config import channel_kinds
 
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"codec", "command_options", "regex", "toml_table"}),
+    frozenset({"codec", "command_options", "plugins", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes"}),
-    frozenset({"classify", "config", "record", "redact"}),
+    frozenset({"classify", "record", "redact", "settings"}),
     frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
@@ -79,10 +79,10 @@ def light_modules() -> list[str]:
     """Return the modules that are imported before the child is launched."""
     rooms = [path for room in ("launch", "supervise") for path in sources(CORE / room)]
     supervising = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in rooms]
-    names = ("errors", "spec", "record", "record_locations", "config")
+    names = ("errors", "spec", "record", "record_locations", "settings")
     plain = [f"gpualert_common.{name}" for name in names]
-    program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.run"]
-    channels = [f"gpualert_common.notify.channels.{kind}" for kind in kinds()]
+    program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.commands.run"]
+    channels = [f"gpualert_common.notify.channels.{kind}" for kind in channel_kinds()]
     plain += ["gpualert_common.api", "gpualert_common.notify.channel_config", *channels]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualert_common.telemetry.kmsg import KERNEL, KmsgReader, parse
-from gpualert_common.telemetry.source import Source, SourceUnavailableError, class_of
+from gpualert_common.telemetry.source import Source, SourceUnavailableError, source_class
 from gpualert_common.telemetry.sources import kernel_log
 from tests.observe import host
 from tests.observe.host import Seen, sample
@@ -235,7 +235,7 @@ def test_what_is_no_kernel_log_is_unavailable(
     """What a container has in its place, or nothing, is never "no fault"."""
     monkeypatch.setattr(kernel_log, "PATH", place(tmp_path))
     with pytest.raises(SourceUnavailableError) as caught:
-        class_of("kernel_log")(None)
+        source_class("kernel_log")(None)
     assert caught.value.why
     assert caught.value.remedy
 

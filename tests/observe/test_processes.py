@@ -450,7 +450,7 @@ def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
     code = (
         "import json, os\n"
         "from tests.observe import host\n"
-        "host.class_of('processes')\n"  # imported while files of root can still be read
+        "host.source_class('processes')\n"  # imported while files of root can still be read
         "os.setgroups([]); os.setgid(65534); os.setuid(65533)\n"
         f"print(json.dumps(host.sample(host.opened('processes', {run.pid})).samples['leader']))"
     )

@@ -21,12 +21,12 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.providers.standard.operators.bash import BashOperator
 
-from gpualert_common import config
 from gpualert_common.errors import GPUAlertError, RecordError, SupersededError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
 from gpualert_common.recover import elsewhere
+from gpualert_common.settings import load_settings
 from gpualert_provider import deferred_run
 from gpualert_provider.working_directory import WorkingDirectory
 
@@ -157,7 +157,7 @@ class DeferrableOperator(BashOperator):
     ) -> RunHandle:
         """The run that this attempt left, its lease kept from now on."""
         attempt = self._attempt("")
-        state_dir = config.load({}, given_as="argument")["state_dir"].value
+        state_dir = load_settings()["state_dir"].value
         try:
             left = deferred_run.find(event.get("record"), attempt.key, attempt.number, state_dir)
             problem = "no run of this attempt is known there"

@@ -18,11 +18,11 @@ from airflow.providers.common.compat.sdk import (
 from airflow.providers.standard.hooks.subprocess import SubprocessResult
 from airflow.providers.standard.operators.bash import BashOperator
 
-from gpualert_common import config
 from gpualert_common.api import make_spec
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
+from gpualert_common.settings import Face, load_settings, option_names
 from gpualert_provider import alerts, retries, stopping, task_state, xcom
 from gpualert_provider.environment import without_airflows
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
@@ -74,16 +74,19 @@ class GPUAlertOperator(DeferrableOperator):
         training is always ended.
     :param deferrable: free the worker while the training runs; a trigger watches it.  Needs a state
         directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
-    :param grace: time between the first signal of a stop and the end by force; timedelta, seconds
-        or text such as "2m".  None: from gpualert's configuration, or else 30 s.
-    :param notify: who is told how the training ended: a target or a list of them, each the name of
-        a channel, an address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  No
-        template: what is rendered is kept in Airflow's database, and may be a secret.
-    :param notify_on: which ends are told: "failure", "always" or "never".
+    :param grace: time between the first signal of a stop and SIGKILL; timedelta, seconds or text
+        such as "2m".
+    :param notify: where to send alerts: a target or a list of them, each the name of a channel, an
+        address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated: Airflow
+        keeps rendered values in its database, and a target may be a secret.
+    :param notify_on: when to send alerts: "failure", "always" or "never".
     :param notify_deadline: how long the task waits for its alerts; timedelta, seconds or text.
-    :param artifact: patterns of files that an alert shall carry.
+    :param warn: also alert while the training is in progress.
+    :param artifact: files that alerts carry, as glob patterns.
+    :param observe: sample GPUs, kernel log, memory and disks during the run.
+    :param rules: directory of your own rules for causes, used beside the shipped ones.
 
-    What is None of these comes from gpualert's configuration.
+    Of ``grace`` and the arguments below it, one that is None comes from gpualert's configuration.
     """
 
     template_fields = (*BashOperator.template_fields, "command")
@@ -106,7 +109,10 @@ class GPUAlertOperator(DeferrableOperator):
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
         notify_on: str | None = None,
         notify_deadline: timedelta | float | str | None = None,
+        warn: bool | None = None,
         artifact: str | Sequence[str] | None = None,
+        observe: bool | None = None,
+        rules: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         if (bash_command is None) == (command is None):
@@ -126,7 +132,10 @@ class GPUAlertOperator(DeferrableOperator):
         self.notify = notify
         self.notify_on = notify_on
         self.notify_deadline = notify_deadline
+        self.warn = warn
         self.artifact = artifact
+        self.observe = observe
+        self.rules = rules
         self._context: Context | None = None
         self._handle: RunHandle | None = None
         self.alert_secrets: alerts.Secrets = {}
@@ -264,15 +273,8 @@ class GPUAlertOperator(DeferrableOperator):
         self._handle = handle
 
     def _spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
-        given = {
-            "grace": alerts.duration(self.grace),
-            "streams": "merged",
-            "notify": self.notify,
-            "notify_on": self.notify_on,
-            "notify_deadline": alerts.duration(self.notify_deadline),
-            "artifact": self.artifact,
-        }
-        settings = config.load(given, given_as="argument")
+        given = {name: getattr(self, name) for name in option_names(Face.AIRFLOW)}
+        settings = load_settings({**given, "streams": "merged"}, given_as="argument")
         alerts.resolve(settings)
         name = f"{self.dag_id}.{self.task_id}"
         spec = make_spec(command, settings, cwd=cwd, env=env, name=name)

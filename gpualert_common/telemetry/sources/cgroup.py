@@ -123,7 +123,7 @@ class Cgroup(Source):
         return values
 
 
-SOURCE = Cgroup
+SOURCE: type[Source] = Cgroup
 
 
 def _is_live(pid: int) -> bool:

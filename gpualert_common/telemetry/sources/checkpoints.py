@@ -67,7 +67,7 @@ class Checkpoints(Source):
         return ()
 
 
-SOURCE = Checkpoints
+SOURCE: type[Source] = Checkpoints
 
 
 def survey(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Disk(Source):
             yield from place.sample()
 
 
-SOURCE = Disk
+SOURCE: type[Source] = Disk
 
 
 def _paths(subject: ObservedRun | None) -> dict[str, str]:

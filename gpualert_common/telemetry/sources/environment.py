@@ -88,7 +88,7 @@ class Environment(Source):
         return ()
 
 
-SOURCE = Environment
+SOURCE: type[Source] = Environment
 
 
 def _shown(given: Mapping[str, str]) -> dict[str, Any]:

@@ -144,7 +144,7 @@ class KernelLog(Source):
             yield SourceEvent(message.what, message.of, message.text, fields, at)
 
 
-SOURCE = KernelLog
+SOURCE: type[Source] = KernelLog
 
 
 def _open(path: str) -> int:

@@ -46,7 +46,7 @@ class MemoryLeft(Source):
             yield Sample("cgroup", {"memory_left_bytes": left[0], "memory_left_of_bytes": left[1]})
 
 
-SOURCE = MemoryLeft
+SOURCE: type[Source] = MemoryLeft
 
 
 def _left(group: CgroupPath) -> Iterator[tuple[int, int]]:

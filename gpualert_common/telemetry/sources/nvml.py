@@ -224,4 +224,4 @@ def _refused(index: int, error: Any) -> SourceEvent:
     return SourceEvent(what, f"gpu:{index}", f"GPU {index} cannot be opened: {error}", fields)
 
 
-SOURCE = Nvml
+SOURCE: type[Source] = Nvml

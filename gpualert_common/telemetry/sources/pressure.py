@@ -64,7 +64,7 @@ class Pressure(Source):
                 yield Sample(of, values)
 
 
-SOURCE = Pressure
+SOURCE: type[Source] = Pressure
 
 
 def _stalls(path: str) -> dict[str, float]:

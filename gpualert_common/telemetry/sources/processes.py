@@ -161,7 +161,7 @@ class Processes(Source):
                 )
 
 
-SOURCE = Processes
+SOURCE: type[Source] = Processes
 
 
 def _values(one: ProcessStat) -> dict[str, float]:
