@@ -2,11 +2,16 @@
 """Generate the pages, and parts of pages, whose source is the code, the rules or the corpus.
 
 ``generate.py`` writes them. ``generate.py --check`` lists the stale ones and exits with 1.
-Generated are the table of floors in CONTRIBUTING.md, docs/rules.md and docs/causes/, from rules/*.toml, docs/redaction.md, from
-rules/secrets/*.toml, docs/channels.md, docs/evidence.md and docs/warnings.md, from the code,
-docs/accuracy.md and the figures between ``<!-- accuracy -->`` and ``<!-- end -->`` of the README,
-from corpus/results.json and corpus/first_contact.jsonl, docs/configuration.md, from the
-declarations of the options, and docs/cli.md, from ``gpualert COMMAND --help``.
+
+| page | source |
+|---|---|
+| CONTRIBUTING.md, table of floors | tests/structure/floors.py, docstrings of the rooms |
+| docs/accuracy.md, its summary in README.md | corpus/results.json, first_contact.jsonl |
+| docs/rules.md, docs/causes/ | rules/*.toml |
+| docs/redaction.md | rules/secrets/*.toml |
+| docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
+| docs/configuration.md | the declarations of the options |
+| docs/cli.md | ``gpualert COMMAND --help`` |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The options of a command, also of the script that a shell in it is given."""
+"""Options of a supervised command, also of the script that it passes to a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a TOML table key by key, so that every mistake names its file and key."""
+"""TOML tables, read key by key; an error names the file and the key."""
 
 from __future__ import annotations
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.notify.channel_config import channel_kinds
 from tests.structure.floors import FLOOR_OF
 from tests.structure.source import ROOT
-
-from gpualert_common.notify.channel_config import channel_kinds
 
 CORE = ROOT / "gpualert_common"
 
