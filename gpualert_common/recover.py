@@ -1,4 +1,4 @@
-"""Runs whose supervisor died: whether they still run, how to stop them, and how they ended.
+"""Recovery of runs whose supervisor died.
 
 Everything follows from the record.  A status that nobody was there to take stays unknown and never
 becomes success; the log is whole, so that the verdict names what it shows.

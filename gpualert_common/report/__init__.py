@@ -1,4 +1,4 @@
-"""Verdicts and runs in words: for a terminal, for a page, for a message.
+"""Verdicts and records for people: one view, and renderers for the terminal, Markdown and messages.
 
 ====================  ============================================================
 verdict_view          a verdict prepared for display: the one view of all renderers
