@@ -1,4 +1,4 @@
-"""Evidence of a run other than the messages in its logs: telemetry, times, and earlier runs."""
+"""Evidence about a run beside its log: telemetry, clock, earlier runs."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _sample_all(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> Non
     with suppress(OSError):  # a full disk may have space again later
         for worker in workers:
             if worker.availability is not None:
-                writer.write_source(worker.source, **worker.availability)
+                writer.add_source(worker.source, **worker.availability)
                 worker.availability = None
         writer.add(at, [one for worker in workers for one in worker.take_output()])
 

@@ -65,7 +65,7 @@ class TelemetryWriter:
             self._events += "event" in line
         self._compact_at = DENSE_SAMPLES + _SLACK
 
-    def write_source(self, name: str, **fields: Any) -> None:
+    def add_source(self, name: str, **fields: Any) -> None:
         """Write that a source is available, or why it is not."""
         self._append({"source": {"name": name, **fields}})
 

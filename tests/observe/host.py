@@ -49,7 +49,7 @@ def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
     return load_source_class(name)(subject(pid, **changed))
 
 
-def look(source: Source) -> Seen:
+def sample(source: Source) -> Seen:
     """Look once."""
     seen = list(source.sample())
     samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}

@@ -75,7 +75,7 @@ class Watch:
         self.unavailable: list[str] = opened.get("unavailable", [])
         """Why it cannot be had, and what would help; empty where it can."""
 
-    def look(self) -> Seen:
+    def sample(self) -> Seen:
         """Have it look."""
         samples, events = {}, []
         for kind, *told in self._ask("look"):
