@@ -1,4 +1,4 @@
-"""GPUs that failed, were slowed down or lagged behind, and runs that only look so."""
+"""Runs on GPUs that fail, throttle or lag, and runs that only resemble them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_THE_PROGRAM = [number for number, xid in XIDS.items() if xid.owner is Owner.A
 
 
 def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:
-    """An Xid as the kernel's log or NVML tells it."""
+    """Return an Xid as the kernel's log or NVML reports it."""
     if by == "nvml":
         return SourceEvent("xid", f"gpu:{index}", f"Xid {number}", {"xid": number, "gpu": index})
     place = pci(index)
@@ -36,7 +36,7 @@ def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:
 
 
 def told(number: int, index: int, at: float) -> list[tuple[str, float, SourceEvent]]:
-    """The same as both sources tell it."""
+    """Return the same Xid from both sources."""
     return [(by, at, xid(number, index, by)) for by in ("kernel_log", "nvml")]
 
 
