@@ -157,7 +157,7 @@ class Walk:
                 if self._entries_left < 0 or time.monotonic() > self._until:
                     self.complete = False
                     return
-                status = self._look(folder, entry)
+                status = self._enter(folder, entry)
                 if status is not None:
                     yield "/".join((*folder.parts, entry.name)), status
             self._waiting.append(folder)
@@ -168,7 +168,7 @@ class Walk:
             if not keep:
                 folder.close()
 
-    def _look(self, folder: _Folder, entry: os.DirEntry[str]) -> os.stat_result | None:
+    def _enter(self, folder: _Folder, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a wanted file; a folder waits for its turn."""
         name = entry.name
         if entry.is_dir(follow_symlinks=False):
