@@ -54,7 +54,7 @@ class Completion:
         """
         completion = self
         for line in log.replace(b"\r", b"\n").split(b"\n"):
-            completion = completion._after(counts_in(line))  # noqa: SLF001 - another of this class
+            completion = completion._after(counts_in(line))
         return completion
 
     def _after(self, line: Completion) -> Completion:

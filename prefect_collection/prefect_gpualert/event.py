@@ -1,6 +1,6 @@
-"""The event ``gpualert.verdict``: what automations can match, and what they are told.
+"""The event ``gpualert.verdict`` for automations: its labels and its payload.
 
-Its names are for good, as the names of the causes are.
+Its names are stable, as the names of the causes are.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Any
 from gpualert_common.model import Verdict
 from gpualert_common.report import Alert, Masks
 from gpualert_common.report.words import one_line
-from prefect_gpualert.owner import Owner
 from prefect_gpualert.presentation import MOST_CELL, Row
+from prefect_gpualert.run_identity import RunIdentity
 
 NAME = "gpualert.verdict"
-_MOST_TOLD = 20
-"""Of anything that is a list; a Prefect server takes 1.5 MB, and nobody reads the half of it."""
+_MOST_ELEMENTS = 20
+"""The most elements of each list; a Prefect server takes events of up to 1.5 MB."""
 _FROM_VERDICT = ("family", "fault_class", "exit_code", "signal")
 
 
-def resource(alert: Alert, verdict: Verdict | None, owner: Owner) -> dict[str, str]:
-    """The task run, or flow run, with what became of its training as labels.
+def resource(alert: Alert, verdict: Verdict | None, identity: RunIdentity) -> dict[str, str]:
+    """Return the task run or flow run, with the outcome of its training as labels.
 
-    The flow run, its deployment and its tags are related resources, which Prefect adds.
+    Prefect adds the flow run, its deployment and its tags as related resources.
     """
     labels = {
-        "prefect.resource.id": owner.resource_id,
-        "prefect.resource.name": owner.name,
+        "prefect.resource.id": identity.resource_id,
+        "prefect.resource.name": identity.name,
         "gpualert.cause": alert.cause,
         "gpualert.family": verdict and verdict.family,
         "gpualert.disposition": alert.disposition,
@@ -43,7 +43,7 @@ def resource(alert: Alert, verdict: Verdict | None, owner: Owner) -> dict[str, s
 def payload(
     alert: Alert, verdict: Verdict | None, evidence: list[Row], masks: Masks
 ) -> dict[str, Any]:
-    """The verdict, redacted and bounded; its names are those of verdict.json."""
+    """Return the verdict, redacted and bounded, under the names of verdict.json."""
     told = {
         "schema": 1,
         "run_id": alert.run_id,
@@ -59,9 +59,9 @@ def payload(
         "retry": alert.retry,
         "headline": alert.headline,
         "implies": alert.implies,
-        "cannot_decide": list(alert.cannot_decide[:_MOST_TOLD]),
-        "do": list(alert.do[:_MOST_TOLD]),
-        "shows": evidence[:_MOST_TOLD],
+        "cannot_decide": list(alert.cannot_decide[:_MOST_ELEMENTS]),
+        "do": list(alert.do[:_MOST_ELEMENTS]),
+        "shows": evidence[:_MOST_ELEMENTS],
         "exit_status": alert.exit_status,
         "duration_s": alert.duration_s,
         "log_path": alert.log_path,
@@ -74,7 +74,7 @@ def payload(
 
 def _scalars(values: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, value in [*values.items()][:_MOST_TOLD]:
+    for name, value in [*values.items()][:_MOST_ELEMENTS]:
         if isinstance(value, str):
             found[name] = one_line(masks.text(value), MOST_CELL)
         elif value is None or isinstance(value, bool | int | float):
