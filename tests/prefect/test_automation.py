@@ -17,7 +17,7 @@ from prefect_gpualert import gpualert_run
 
 from tests.faults.prefect.deployment import ROOT, Place, deploy, worker
 from tests.faults.prefect.scene import START_S
-from tests.prefect import seen
+from tests.prefect import server_objects
 from tests.prefect.test_publishing import OOM
 from tests.supervised import until
 
@@ -62,7 +62,7 @@ def train(name: str, command: str, home: Path) -> str:
     wanted = f"prefect.flow-run.{run.id}"
 
     def told() -> str | None:
-        for event in seen.events():
+        for event in server_objects.events():
             if wanted in [one["prefect.resource.id"] for one in event["related"]]:
                 return str(event["resource"]["gpualert.cause"])
         return None
@@ -77,8 +77,8 @@ def test_automation_fires_on_its_cause(place: Place, tmp_path: Path) -> None:
     with worker(place.home, place.url):
         assert train("remote/remote", raising("ImportError", "no"), tmp_path) != "cuda_oom"
         time.sleep(QUIET_S)
-        assert not seen.events(TRIGGERED)
+        assert not server_objects.events(TRIGGERED)
         assert not is_paused("remote/remote")
         assert train("remote/remote", raising("RuntimeError", OOM), tmp_path) == "cuda_oom"
         until(lambda: is_paused("remote/remote"), "the deployment to be paused")
-        assert len(seen.events(TRIGGERED)) == 1
+        assert len(server_objects.events(TRIGGERED)) == 1

@@ -135,7 +135,7 @@ def test_hook(kind: str, server: int, home: Path) -> None:
 def test_operation(server: int, home: Path) -> None:
     """An operation keeps the block's name, also when it is stored itself, and asks for it then."""
     block = mail(server)
-    with pytest.raises(ValueError, match="has to be saved"):
+    with pytest.raises(ValueError, match="save the block"):
         TrainingOperation(commands=["exit 3"], notify=block)  # type: ignore[arg-type]
     block.save("stored", overwrite=True)
     operation = TrainingOperation(commands=["exit 3"], notify=[block, "mailbox"])  # type: ignore[list-item]

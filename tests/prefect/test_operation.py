@@ -636,7 +636,7 @@ def test_block_that_came_later(home: Path) -> None:
     """A channel's block that is given to an operation later is stored by its name, too."""
     mail: Any = MailChannel(host="mail.test", to=["you@mail.test"], password=SecretStr("hunter2"))
     operation: Any = TrainingOperation(commands=["true"])
-    with pytest.raises(ValueError, match="has to be saved"):
+    with pytest.raises(ValueError, match="save the block"):
         operation.notify = mail
     mail.save("later-mail")
     operation.notify = mail

@@ -16,7 +16,7 @@ from prefect import flow, task
 from prefect.context import FlowRunContext
 from prefect_gpualert import TrainingOperation, gpualert_run, publishing
 
-from tests.prefect import seen
+from tests.prefect import server_objects
 from tests.prefect.running import FACES, records
 from tests.supervised import until
 
@@ -75,14 +75,14 @@ def nightly(way: str, command: str, **arguments: Any) -> Ended:
 def test_failed_training(way: str, home: Path) -> None:
     """A page with the verdict, a table with the evidence, and links, all of the task run."""
     done = nightly(way, raising("RuntimeError", OOM))
-    found = seen.artifacts(done.task_run_id)
+    found = server_objects.artifacts(done.task_run_id)
     assert sorted(found) == [
         f"gpualert-{what}-nightly-gpualert-run" for what in ("evidence", "log", "record", "verdict")
     ]
     for artifact in found.values():
         assert artifact.flow_run_id == done.flow_run_id
         assert "failed: cuda_oom after" in str(artifact.description)
-    page = seen.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
     assert page.startswith("## CUDA out of memory: 91.6 GiB asked on a 79.2 GiB card\n")
     assert "exit status 1" in page
     assert "(`stderr.log:" in page
@@ -90,19 +90,21 @@ def test_failed_training(way: str, home: Path) -> None:
     (record,) = records(home)
     for path in (record.log_path("stdout.log"), record.log_path("stderr.log"), record.path):
         assert f"`{path}`" in page
-    rows = seen.rows_of(found["gpualert-evidence-nightly-gpualert-run"])
+    rows = server_objects.rows_of(found["gpualert-evidence-nightly-gpualert-run"])
     assert any(
         row["file"] == "stderr.log" and row["line"] and OOM in row["excerpt"] for row in rows
     )
-    links = seen.text_of(found["gpualert-log-nightly-gpualert-run"])
+    links = server_objects.text_of(found["gpualert-log-nightly-gpualert-run"])
     assert f"(file://{record.log_path('stderr.log')})" in links
-    assert f"(file://{record.path})" in seen.text_of(found["gpualert-record-nightly-gpualert-run"])
+    assert f"(file://{record.path})" in server_objects.text_of(
+        found["gpualert-record-nightly-gpualert-run"]
+    )
 
 
 def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
     """Nobody needs advice on a training that went well."""
-    found = seen.artifacts(nightly("called", "echo fine").task_run_id)
-    page = seen.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    found = server_objects.artifacts(nightly("called", "echo fine").task_run_id)
+    page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
     assert page.startswith("## Completed with exit status 0; no failure found\n")
     assert "### Do" not in page
     assert "At fault" not in page
@@ -111,7 +113,7 @@ def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
 def test_event(home: Path) -> None:
     """An event about the task run has the verdict in its labels, and all of it beside them."""
     done = nightly("called", raising("RuntimeError", OOM))
-    event = seen.event_of(done.task_run_id)
+    event = server_objects.event_of(done.task_run_id)
     labels = {
         name.removeprefix("gpualert."): value
         for name, value in event["resource"].items()
@@ -147,12 +149,12 @@ def test_attempts_are_told_apart(home: Path) -> None:
     resource = f"prefect.task-run.{id_}"
 
     def told() -> list[str]:
-        found = [one["resource"] for one in seen.events()]
+        found = [one["resource"] for one in server_objects.events()]
         return [one["gpualert.final"] for one in found if one["prefect.resource.id"] == resource]
 
     until(lambda: len(told()) == 2, "both events")
     assert sorted(told()) == ["false", "true"]
-    said = str(seen.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description)
+    said = str(server_objects.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description)
     assert "attempt 2" in said
 
 
@@ -166,7 +168,7 @@ def test_stopped_training(home: Path) -> None:
 
     done = short()
     assert done.name == "TimedOut"
-    found = seen.artifacts(done.task_run_id)
+    found = server_objects.artifacts(done.task_run_id)
     assert "ran out of time" in str(found["gpualert-verdict-short-gpualert-run"].description)
 
 
@@ -180,7 +182,9 @@ def test_mapped_trainings_share_a_key(home: Path) -> None:
         futures.wait()
         return [ended(future.state) for future in futures]
 
-    shown = [seen.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()]
+    shown = [
+        server_objects.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()
+    ]
     told = [str(one.description).partition(":")[0].partition(" after")[0] for one in shown]
     assert told == ["seed-exit 3 failed", "seed-true completed"]
 
@@ -190,7 +194,8 @@ def test_secrets_are_masked(home: Path) -> None:
     command = raising("RuntimeError", f"401 for token {TOKEN}")
     done = nightly("called", command, env={"HF_TOKEN": TOKEN})
     id_ = done.task_run_id
-    told = f"{[vars(one) for one in seen.artifacts(id_).values()]} {seen.event_of(id_)}"
+    artifacts = [vars(one) for one in server_objects.artifacts(id_).values()]
+    told = f"{artifacts} {server_objects.event_of(id_)}"
     assert "[redacted" in told
     assert TOKEN[:20] not in told
 
@@ -209,7 +214,7 @@ def test_in_a_flow_without_a_task(home: Path) -> None:
         assert context.flow_run is not None
         return context.flow_run.id
 
-    found = seen.artifacts(bare())
+    found = server_objects.artifacts(bare())
     assert "gpualert-verdict-uber-flow-7" in found
     assert all(artifact.task_run_id is None for artifact in found.values())
 
@@ -217,7 +222,7 @@ def test_in_a_flow_without_a_task(home: Path) -> None:
 def test_in_a_task_without_a_flow(home: Path) -> None:
     """Then only the task run has them."""
     done = ended(gpualert_run("true", return_state=True))
-    found = seen.artifacts(done.task_run_id)
+    found = server_objects.artifacts(done.task_run_id)
     assert "gpualert-verdict-gpualert-run" in found
     assert all(artifact.flow_run_id is None for artifact in found.values())
 
@@ -233,7 +238,7 @@ def test_in_a_task_of_ones_own(home: Path) -> None:
     def outer() -> Ended:
         return ended(mine(return_state=True))
 
-    keys = list(seen.artifacts(outer().task_run_id))
+    keys = list(server_objects.artifacts(outer().task_run_id))
     assert len(keys) == 4
     assert all(key.startswith("gpualert-") and key[-8:].isalnum() for key in keys)
 
@@ -261,7 +266,7 @@ def test_unpublished(way: str, home: Path) -> None:
         assert context.flow_run is not None
         return context.flow_run.id
 
-    assert not seen.artifacts(outer())
+    assert not server_objects.artifacts(outer())
 
 
 # -- while it runs ---------------------------------------------------------------------------
@@ -294,7 +299,7 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(Poster, "_set_progress", noting)
     done = nightly(way, stepping("step"))
-    artifact = seen.artifacts(done.task_run_id)["gpualert-progress-nightly-gpualert-run"]
+    artifact = server_objects.artifacts(done.task_run_id)["gpualert-progress-nightly-gpualert-run"]
     assert artifact.data == 100
     assert "completed" in str(artifact.description)
     assert shown == sorted(shown)
@@ -305,7 +310,7 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_no_progress_where_none_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is made up."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    found = seen.artifacts(nightly("called", stepping("thing")).task_run_id)
+    found = server_objects.artifacts(nightly("called", stepping("thing")).task_run_id)
     assert not [key for key in found if "progress" in key]
 
 
@@ -313,14 +318,14 @@ def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPa
     """Whoever has to end the flow does not wait for the API."""
     from prefect_gpualert.api_posts import Poster
 
-    monkeypatch.setattr(Poster, "show_end", lambda *_args: time.sleep(30))
+    monkeypatch.setattr(Poster, "post_end", lambda *_args: time.sleep(30))
 
     @flow
     def outer() -> float:
         gpualert_run.fn("true")  # waits, for as long as it may
         (record,) = records(home)
         publication = publishing.begin(record, lambda _text, _level: None)
-        publication.end()
+        publication.publish_end()
 
         def check() -> None:
             raise KeyboardInterrupt
@@ -344,8 +349,8 @@ def test_what_is_missing_is_told_once(
         raise SystemExit(f"no more of {TOKEN}")
 
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    monkeypatch.setattr(Poster, "show_end", broken)
-    monkeypatch.setattr(Poster, "show_progress", broken)
+    monkeypatch.setattr(Poster, "post_end", broken)
+    monkeypatch.setattr(Poster, "post_progress", broken)
     assert nightly("called", stepping("step")).name == "Completed"
     told = [one for one in caplog.records if NOT_ALL in one.getMessage()]
     assert [one.levelno for one in told] == [logging.WARNING]
