@@ -1,4 +1,4 @@
-"""An automation of a real server that fires on the event of a training, as the README shows it."""
+"""Tests of the README's automation on a real server."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def raising(error: str, message: str) -> str:
 
 
 def is_paused(name: str) -> bool:
-    """Whether the deployment is paused."""
+    """Return whether the deployment is paused."""
     with get_client(sync_client=True) as client:
         return bool(client.read_deployment_by_name(name).paused)
 
 
 def train(name: str, command: str, home: Path) -> str:
-    """Have the worker run the deployment to its end; returns the cause that was told."""
+    """Run the deployment by the worker to its end; return the cause of the event."""
     parameters = {"command": command, "state_dir": str(home)}
     run: Any = run_deployment(name, parameters=parameters, timeout=START_S, as_subflow=False)
     assert isinstance(run, FlowRun)
@@ -71,7 +71,7 @@ def train(name: str, command: str, home: Path) -> str:
 
 
 def test_automation_fires_on_its_cause(place: Place, tmp_path: Path) -> None:
-    """A deployment whose training is out of memory is paused; another failure pauses nothing."""
+    """A training out of memory pauses its deployment; another failure pauses nothing."""
     deploy(Path(__file__), "remote")
     exec(compile(example(), str(README), "exec"), {})
     with worker(place.home, place.url):

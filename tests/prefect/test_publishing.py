@@ -1,4 +1,4 @@
-"""What a training leaves in Prefect for people and automations to see."""
+"""Tests of the artifacts and events of a training in Prefect."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def raising(error: str, message: str) -> str:
 
 
 class Ended(NamedTuple):
-    """How a task run ended, and which it was."""
+    """The state and the id of a task run."""
 
     name: str
     task_run_id: UUID
@@ -45,13 +45,13 @@ class Ended(NamedTuple):
 
 
 def ended(state: Any) -> Ended:
-    """What tests need of the state of a task run."""
+    """Return the parts of a task run's state that tests compare."""
     details = state.state_details
     return Ended(state.name, details.task_run_id, details.flow_run_id)
 
 
 def nightly(way: str, command: str, **arguments: Any) -> Ended:
-    """One training in a flow of that name, in one of the ways that users run it."""
+    """Run one training in a flow of that name, in one of the ways of users."""
 
     @flow(name="nightly")
     def called() -> Ended:
@@ -73,7 +73,7 @@ def nightly(way: str, command: str, **arguments: Any) -> Ended:
 
 @FACES
 def test_failed_training(way: str, home: Path) -> None:
-    """A page with the verdict, a table with the evidence, and links, all of the task run."""
+    """The task run has a page with the verdict, a table with the evidence, and links."""
     done = nightly(way, raising("RuntimeError", OOM))
     found = server_objects.artifacts(done.task_run_id)
     assert sorted(found) == [
@@ -102,7 +102,7 @@ def test_failed_training(way: str, home: Path) -> None:
 
 
 def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
-    """Nobody needs advice on a training that went well."""
+    """The page of a training that went well has no advice."""
     found = server_objects.artifacts(nightly("called", "echo fine").task_run_id)
     page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
     assert page.startswith("## Completed with exit status 0; no failure found\n")
@@ -111,7 +111,7 @@ def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
 
 
 def test_event(home: Path) -> None:
-    """An event about the task run has the verdict in its labels, and all of it beside them."""
+    """The event of the task run has the verdict in its labels and in its payload."""
     done = nightly("called", raising("RuntimeError", OOM))
     event = server_objects.event_of(done.task_run_id)
     labels = {
@@ -159,7 +159,7 @@ def test_attempts_are_told_apart(home: Path) -> None:
 
 
 def test_stopped_training(home: Path) -> None:
-    """One that ran out of its task's time is shown, too."""
+    """A training that its task's timeout stopped is published, too."""
 
     @flow(name="short")
     def short() -> Ended:
@@ -173,7 +173,7 @@ def test_stopped_training(home: Path) -> None:
 
 
 def test_mapped_trainings_share_a_key(home: Path) -> None:
-    """Their artifacts are versions of one, told apart by their descriptions."""
+    """Artifacts of mapped runs are versions of one; their descriptions differ."""
 
     @flow(name="sweep")
     def sweep() -> list[Ended]:
@@ -190,7 +190,7 @@ def test_mapped_trainings_share_a_key(home: Path) -> None:
 
 
 def test_secrets_are_masked(home: Path) -> None:
-    """No artifact and no event has what the log has."""
+    """No artifact and no event contains a secret of the log."""
     command = raising("RuntimeError", f"401 for token {TOKEN}")
     done = nightly("called", command, env={"HF_TOKEN": TOKEN})
     id_ = done.task_run_id
@@ -204,7 +204,7 @@ def test_secrets_are_masked(home: Path) -> None:
 
 
 def test_in_a_flow_without_a_task(home: Path) -> None:
-    """Then the flow run has the artifacts, and the event is about it."""
+    """A training without a task has its artifacts and its event at the flow run."""
 
     @flow(name="Über flow: 7")
     def bare() -> UUID:
@@ -220,7 +220,7 @@ def test_in_a_flow_without_a_task(home: Path) -> None:
 
 
 def test_in_a_task_without_a_flow(home: Path) -> None:
-    """Then only the task run has them."""
+    """A training with a task has them at the task run alone."""
     done = ended(gpualert_run("true", return_state=True))
     found = server_objects.artifacts(done.task_run_id)
     assert "gpualert-verdict-gpualert-run" in found
@@ -228,7 +228,7 @@ def test_in_a_task_without_a_flow(home: Path) -> None:
 
 
 def test_in_a_task_of_ones_own(home: Path) -> None:
-    """The task that calls the function has them, under its name."""
+    """A task that calls the function has the artifacts under its own name."""
 
     @task(name="训练")
     def mine() -> None:
@@ -253,7 +253,7 @@ def test_nothing_outside_of_runs(home: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("way", ["task", "operation"])
 def test_unpublished(way: str, home: Path) -> None:
-    """With ``publish=False`` nobody sees anything of it in Prefect but its task."""
+    """With ``publish=False`` a training has no artifacts and no events."""
 
     @flow(name="quiet")
     def outer() -> UUID:
@@ -280,13 +280,13 @@ for step in range(1, 9):
 
 
 def stepping(word: str) -> str:
-    """A command that counts for two seconds."""
+    """Return a command that counts for two seconds."""
     return shlex.join([sys.executable, "-c", STEPPING, word])
 
 
 @FACES
 def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One artifact, updated while the training runs, and whole when it has ended well."""
+    """One artifact is updated during the training, and has 100 percent after a success."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
     shown: list[float] = []
     from prefect_gpualert.api_posts import Poster
@@ -308,14 +308,14 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_progress_where_none_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is made up."""
+    """A log without progress has no artifact of it."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
     found = server_objects.artifacts(nightly("called", stepping("thing")).task_run_id)
     assert not [key for key in found if "progress" in key]
 
 
 def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has to end the flow does not wait for the API."""
+    """The end of the flow interrupts the wait for the API."""
     from prefect_gpualert.api_posts import Poster
 
     monkeypatch.setattr(Poster, "post_end", lambda *_args: time.sleep(30))
@@ -342,7 +342,7 @@ def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPa
 def test_what_is_missing_is_told_once(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever comes up in the threads, one warning says so, without secrets."""
+    """An error in the threads is logged once as a warning, without secrets."""
     from prefect_gpualert.api_posts import Poster
 
     def broken(self: Poster, *_args: object) -> None:
