@@ -298,7 +298,7 @@ def test_exception_in_the_block(home: Path) -> None:
         with pytest.raises(ValueError, match="mine"), operation:
             raise ValueError("mine")
     (record,) = records(home)
-    assert "ended by ValueError" in str(record.read_json("exit.json"))
+    assert "stopped by ValueError" in str(record.read_json("exit.json"))
     assert outcomes(home) == [("stopped", True)]
 
 

@@ -214,7 +214,7 @@ def test_wrong_wish_is_named() -> None:
         retry_by_cause(cuda_oon="stop")
     with pytest.raises(UsageError, match="neither stop, retry, default"):
         retry_by_cause(network="sotp")
-    with pytest.raises(UsageError, match="by their names"):
+    with pytest.raises(UsageError, match="name the causes"):
         retry_by_cause({"network": "stop"})  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="retry_delay_seconds"):
         retry_by_cause(network="10m")
