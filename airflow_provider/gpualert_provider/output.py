@@ -1,4 +1,4 @@
-"""Of a training's log the last line, which a BashOperator returns; and the log of a task."""
+"""The last line of a training's log, which BashOperator returns; and the log of a task."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from airflow.providers.common.compat.sdk import AirflowConfigException, conf
 
 _BLOCK_BYTES = 64 << 10
 _MOST_BYTES = 16 << 20
-"""A last line longer than this is cut to its end: what is returned goes into a database."""
+"""Of a longer last line only the end is returned, since the result goes into a database."""
 _MOST_TASK_LOG_BYTES = 1 << 20
 
 
 def last_line(path: str, encoding: str) -> str:
-    """The last line as BashOperator returns it: decoded, without white space at its end.
+    """Return the last line as BashOperator does: decoded, without white space at its end.
 
-    "" for an empty log and for one that ends in an empty line.  At most its last 16 MiB.
+    "" for an empty log and for one that ends in an empty line.  Of a line over 16 MiB only the end.
     """
     blocks: list[bytes] = []
     with open(path, "rb") as file:
@@ -37,9 +37,9 @@ def last_line(path: str, encoding: str) -> str:
 
 
 def task_log(ti: Any) -> bytes:
-    """What an attempt has logged, as far as it lies on this host: its end, without Airflow's words.
+    """Return the end of an attempt's log on this host, without Airflow's own fields.
 
-    b"" for a log that is elsewhere, or under a name that somebody configured.
+    b"" for a log on another host, or with a configured name.
     """
     try:
         folder = os.path.join(
@@ -55,11 +55,11 @@ def task_log(ti: Any) -> bytes:
             lines = file.read(_MOST_TASK_LOG_BYTES).split(b"\n")
     except (OSError, AttributeError, TypeError, ValueError, AirflowConfigException):
         return b""
-    return b"".join(map(_said, lines[1 if start else 0 :]))
+    return b"".join(map(_text_of, lines[1 if start else 0 :]))
 
 
-def _said(line: bytes) -> bytes:
-    """One line of a task log: of an event in JSON, what was logged."""
+def _text_of(line: bytes) -> bytes:
+    """Return the text of one line of a task log, which may be an event in JSON."""
     if not line.startswith(b"{"):
         return line + b"\n" if line else b""
     try:

@@ -37,7 +37,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Any:
 def resolved(target: str) -> dict[str, Any]:
     """The settings that are made of a target, checked as those of any channel are."""
     settings = config.load({"notify": [target]}, given_as="argument")
-    alerts.resolve(settings)
+    alerts.resolve_settings(settings)
     (found,) = settings["notify"].value
     assert alerts_of(settings)[0] is not None
     return dict(found)

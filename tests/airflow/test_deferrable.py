@@ -36,7 +36,7 @@ When = Callable[[Callable[[], object], Callable[[], None]], None]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks that follow each other soon."""
-    monkeypatch.setattr(triggers, "LOOK_S", 0.2)
+    monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 0.2)
 
 
 def said(lab: Lab) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def test_alert_waits_for_the_worker(
     trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, command: str, alerts: int
 ) -> None:
     """An end that a worker learns of late is told once, and only where the task has failed."""
-    monkeypatch.setattr(triggers, "LOOK_S", 13.0)
+    monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 13.0)
     trials.train(f"bash_command='sleep 2; {command}', notify='mailbox', deferrable=True")
     until(lab.is_empty, "the sender to be gone")
     assert len(mails(lab)) == alerts
@@ -307,11 +307,11 @@ def test_disk_that_hangs(lab: Lab) -> None:
     """What a thread waits for keeps neither the event loop nor the end of the program."""
     code = (
         "import asyncio, threading\n"
-        "from gpualert_provider.triggers.gpualert import in_thread\n"
+        "from gpualert_provider.daemon_thread import run_in_daemon_thread\n"
         "async def main():\n"
-        "    hanging = in_thread(threading.Event().wait)\n"
+        "    hanging = run_in_daemon_thread(threading.Event().wait)\n"
         "    await asyncio.wait([hanging], timeout=0.1)\n"
-        "    print(await in_thread(lambda: 'free'))\n"
+        "    print(await run_in_daemon_thread(lambda: 'free'))\n"
         "asyncio.run(main())\n"
     )
     done = lab.call((sys.executable, "-c", code))
@@ -323,12 +323,12 @@ import os
 import sys
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.spec import RunSpec
-from gpualert_provider import deferred
+from gpualert_provider import deferred_run
 key = ("airflow", sys.argv[1], sys.argv[2], "train", "-1")
 attempt = Attempt(key, number=0, fingerprint=sys.argv[3])
 spec = RunSpec(["sleep", "60"], state_dir=os.environ["GPUALERT_STATE_DIR"])
 with RunHandle.launch(spec, attempt) as handle:
-    assert deferred.leave(handle.record, attempt, 600.0)
+    assert deferred_run.leave(handle.record, attempt, 600.0)
 """
 
 

@@ -101,7 +101,7 @@ class Maps:
 @pytest.fixture
 def maps(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Maps:
     """DAGs of mapped tasks, in the place of this test."""
-    monkeypatch.setattr(triggers, "LOOK_S", 0.2)
+    monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 0.2)
     return Maps(trials, lab)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from gpualert_provider import retries
+from gpualert_provider import next_attempt
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
 
 from gpualert_common.errors import UsageError
@@ -75,7 +75,7 @@ def test_bad_wish(trials: Trials, wanted: str) -> None:
 
 def test_without_policies(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before Airflow 3.3 the error itself says that no further attempt shall follow."""
-    monkeypatch.setattr(retries, "HAS_POLICIES", False)
+    monkeypatch.setattr(next_attempt, "HAS_POLICIES", False)
     script = lab.script("train.py", ABSENT)
     done = trials.train(f"bash_command='python3 {script}', {AGAIN}")
     assert (done.state, len(lab.records())) == ("failed", 1)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gpualert_provider.environment import without_airflows
+from gpualert_provider.airflow_variables import drop_airflow_variables
 from gpualert_provider.exceptions import TrainingFailed
 from gpualert_provider.links import VerdictLink
 from gpualert_provider.operators.gpualert import GPUAlertOperator
-from gpualert_provider.xcom import MOST_BYTES, bounded
+from gpualert_provider.xcom import MOST_BYTES, cut
 
 from tests.airflow.conftest import Trials
 from tests.supervised import Lab
@@ -113,12 +113,12 @@ def test_xcom_has_no_secrets(trials: Trials, lab: Lab) -> None:
 def test_xcom_is_bounded() -> None:
     """Of a verdict's very long parts their beginning is kept, and what is left out is counted."""
     verdict = {"cause": "data", "headline": "h", "shows": [{"claim": "x" * 500}] * 400}
-    kept = bounded(verdict | {"sources": [{"name": "log"}] * 3})
+    kept = cut(verdict | {"sources": [{"name": "log"}] * 3})
     assert len(json.dumps(kept)) <= MOST_BYTES
     assert (kept["cause"], kept["headline"]) == ("data", "h")
     assert len(kept["shows"]) > 10
     assert kept["left_out"] == {"sources": 3, "shows": 400 - len(kept["shows"])}
-    assert bounded(kept) == kept
+    assert cut(kept) == kept
 
 
 # -- environment ---------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def test_scrubbed_environment(trials: Trials, lab: Lab, monkeypatch: pytest.Monk
 def test_which_variables_are_airflows() -> None:
     """By their names."""
     env = {"_AIRFLOW_X": "d", "__AIRFLOW_FD": "3", "AIRFLOW_VAR_KEY": "k", "MY_AIRFLOW_KEY": "m"}
-    assert without_airflows(env, {}) == {"MY_AIRFLOW_KEY": "m"}
-    assert without_airflows(env, {"AIRFLOW_VAR_KEY": "k"}).keys() == {
+    assert drop_airflow_variables(env, {}) == {"MY_AIRFLOW_KEY": "m"}
+    assert drop_airflow_variables(env, {"AIRFLOW_VAR_KEY": "k"}).keys() == {
         "AIRFLOW_VAR_KEY",
         "MY_AIRFLOW_KEY",
     }
