@@ -18,7 +18,7 @@ import msgspec
 
 from corpus.errors import CorpusError
 from gpualert_common.causes import CAUSES
-from gpualert_common.diagnose.paper import CLASSES, class_of_cause
+from gpualert_common.diagnose.paper_classes import CLASSES, class_of_cause
 
 CORPUS = Path(__file__).resolve().parent
 ENTRIES = "entries.jsonl"

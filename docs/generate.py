@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Make the parts of the papers that say what the code and the rules say.
+"""Generate the pages, and parts of pages, whose source is the code, the rules or the corpus.
 
-``generate.py`` writes them, ``generate.py --check`` only tells which are stale and exits with 1.
-Made are docs/rules.md and docs/causes/, from rules/*.toml, docs/redaction.md, from
-rules/secrets/*.toml, docs/channels.md, docs/evidence.md and docs/warnings.md, from the code,
-docs/accuracy.md and the figures between ``<!-- accuracy -->`` and ``<!-- end -->`` of the README,
-from corpus/results.json and corpus/first_contact.jsonl, and every block of the README between
-``<!-- help: COMMAND -->`` and ``<!-- end -->``, from ``gpualert COMMAND --help``.
+``generate.py`` writes them. ``generate.py --check`` lists the stale ones and exits with 1.
+
+| page | source |
+|---|---|
+| CONTRIBUTING.md, table of floors | tests/structure/floors.py, docstrings of the rooms |
+| docs/accuracy.md, its summary in README.md | corpus/results.json, first_contact.jsonl |
+| docs/rules.md, docs/causes/ | rules/*.toml |
+| docs/redaction.md | rules/secrets/*.toml |
+| docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
+| docs/configuration.md | the declarations of the options |
+| docs/cli.md | ``gpualert COMMAND --help`` |
 """
 
 from __future__ import annotations
@@ -15,32 +20,84 @@ import argparse
 import inspect
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from corpus.entries import CORPUS
 from corpus.evaluation.tables import format_kept_summary, format_kept_tables
-from gpualert_common.classify.rules import Pattern, Rule, Words, load_rules
-from gpualert_common.diagnose import compared, early, families, thresholds
-from gpualert_common.notify.channel_config import class_of, kinds
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.classify.rules import Rule, RulePattern, RuleText
+from gpualert_common.cli.arguments import build_parser
+from gpualert_common.diagnose import phenomena, regression, thresholds
+from gpualert_common.notify.channel_config import channel_class, channel_kinds
 from gpualert_common.redact.samples import expand
 from gpualert_common.redact.secret_kinds import SecretKind, load_secrets
+from gpualert_common.settings import OPTIONS, Face, Option
 from gpualert_common.telemetry import source
+from tests.structure.floors import format_floors
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 RULES_PAGE = ROOT / "docs" / "rules.md"
 CAUSES = ROOT / "docs" / "causes"
 REDACTION_PAGE = ROOT / "docs" / "redaction.md"
 CHANNELS_PAGE = ROOT / "docs" / "channels.md"
 EVIDENCE_PAGE = ROOT / "docs" / "evidence.md"
 WARNINGS_PAGE = ROOT / "docs" / "warnings.md"
+CLI_PAGE = ROOT / "docs" / "cli.md"
+CONFIGURATION_PAGE = ROOT / "docs" / "configuration.md"
 ACCURACY_PAGE = ROOT / "docs" / "accuracy.md"
+FLOORS_BLOCK = re.compile(r"<!-- floors -->\n.*?<!-- end -->", re.DOTALL)
 ACCURACY_BLOCK = re.compile(r"<!-- accuracy -->\n.*?<!-- end -->", re.DOTALL)
-HELP_BLOCK = re.compile(r"<!-- help:(?P<command>[a-z ]*)-->\n.*?<!-- end -->", re.DOTALL)
+
+CLI_HEAD = """\
+# The program
+
+Made from `gpualert COMMAND --help` by `make docs`; do not edit. The options of `gpualert run` and
+their defaults can also be set in files and in the environment: see
+[configuration](configuration.md).
+
+"""
+
+CONFIGURATION_HEAD = """\
+# Configuration
+
+Made from `gpualert_common/settings/options.py` by `make docs`; do not edit.
+
+The first of these that sets an option wins:
+
+1. a flag of `gpualert run`, or an argument in Python: of `gpualert_common.run()`, of Airflow's
+   `GPUAlertOperator` and `@task.gpualert`, or of Prefect's `gpualert_run` and `TrainingOperation`
+2. the environment variable
+3. `gpualert.toml` in the working directory
+4. `$XDG_CONFIG_HOME/gpualert/config.toml`, else `~/.config/gpualert/config.toml`
+5. the default
+
+An unknown key in a file is an error that names the file and the key. `gpualert config show` prints
+the value and the origin of every option. A duration is a number of seconds or text such as `30s`,
+`90m` or `12h`; a size is a number of bytes or text such as `500KB` or `1MiB`. In the environment a
+list is text with spaces between its entries.
+
+```toml
+# gpualert.toml
+grace = "2m"
+notify = ["mail"]
+warn = true
+
+[channels.mail]
+kind = "smtp"
+host = "mail.example.org"
+to = ["me@example.org"]
+```
+
+| key | flag | environment | default | argument of | meaning |
+|---|---|---|---|---|---|
+"""
 
 RULES_HEAD = """\
 # The causes that gpualert names
@@ -103,8 +160,8 @@ touches the disk: only the process that sends holds it.
 EVIDENCE_HEAD = """\
 # What a verdict is drawn from beside the log
 
-Made from `gpualert_common/telemetry/sources/*.py`, `gpualert_common/diagnose/families/*.py` and
-`gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
+Made from `gpualert_common/telemetry/sources/*.py`, `gpualert_common/diagnose/phenomena/*/*.py`
+and `gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
 
 A run that lasts for more than a second has a process beside it (`--no-observe`: none) that looks
 at the machine every five seconds and once more when the run has ended. What it sees stands in
@@ -120,8 +177,8 @@ less than 20 MB after 30. `make bench` measures that (rows `observe` and `teleme
 WARNINGS_HEAD = """\
 # Warnings while a run goes on
 
-Made from `gpualert_common/diagnose/early/*.py` and `gpualert_common/diagnose/thresholds.py` by
-`make docs`; do not edit.
+Made from `gpualert_common/diagnose/phenomena/*/*_warning.py` and
+`gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
 
 ```sh
 gpualert run --warn -- python train.py     # or warn = true in a file, or GPUALERT_WARN=true
@@ -178,28 +235,59 @@ against the baselines of the paper.
 
 def help_text(command: str) -> str:
     """Return what ``gpualert COMMAND --help`` prints at 80 columns."""
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "gpualert_common", *command.split(), "--help"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+    words = command.split()
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}
+    with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
+        build_parser(command.partition(" ")[0]).parse_args([*words, "--help"])
+    return printed.getvalue()
+
+
+def listed_in(text: str) -> list[str]:
+    """Return the commands, or the actions of a command, that a help text lists."""
+    return re.findall(r"^    ([a-z-]+)(?: |$)", text, re.MULTILINE) if "..." in text else []
+
+
+def help_sections(command: str) -> Iterator[str]:
+    """Yield the help of a command and of its actions, each as a section."""
+    text = help_text(command)
+    yield f"## {f'gpualert {command}'.strip()}\n\n```text\n{text.rstrip()}\n```\n"
+    for name in [] if command.startswith("run") else listed_in(text):
+        yield from help_sections(f"{command} {name}".strip())
+
+
+def cli_page() -> str:
+    """Return the page of all commands."""
+    return CLI_HEAD + "\n".join(help_sections(""))
+
+
+def configuration_page() -> str:
+    """Return the page of all options."""
+    rows = "".join(option_row(option) for option in OPTIONS.values())
+    return CONFIGURATION_HEAD + rows
+
+
+def option_row(option: Option) -> str:
+    """Return an option's row: where it may be given, its default and its meaning."""
+    places = [face for face in option.faces if face != Face.CLI]
+    flag = f"`{option.flag}`" if Face.CLI in option.faces else "-"
+    variable = f"`{option.variable}`" if option.faces else "-"
+    meaning = f"{option.sentence} {option.details}".strip()
+    return (
+        f"| `{option.name}` | {flag} | {variable} | `{option.default_text}` "
+        f"| {', '.join(places) or '-'} | {meaning} |\n"
     )
-    return done.stdout
+
+
+def contributing_page() -> str:
+    """Return CONTRIBUTING.md with its table of floors made anew."""
+    floors = f"<!-- floors -->\n{format_floors()}\n<!-- end -->"
+    return FLOORS_BLOCK.sub(lambda _: floors, CONTRIBUTING.read_text())
 
 
 def readme_page() -> str:
-    """Return the README with every help block made anew."""
-
-    def block(found: re.Match[str]) -> str:
-        text = help_text(found["command"]).rstrip()
-        return f"<!-- help:{found['command']}-->\n```text\n{text}\n```\n<!-- end -->"
-
+    """Return the README with its figures of accuracy made anew."""
     figures = f"<!-- accuracy -->\n{format_kept_summary(CORPUS)}\n<!-- end -->"
-    text = ACCURACY_BLOCK.sub(lambda _: figures, README.read_text())
-    return HELP_BLOCK.sub(block, text)
+    return ACCURACY_BLOCK.sub(lambda _: figures, README.read_text())
 
 
 def cause_page(rule: Rule) -> str:
@@ -237,14 +325,14 @@ def facts_of(rule: Rule) -> str:
     return f"{family}; fault of: {rule.attribution}; retry: {rule.retry}."
 
 
-def case_section(case: Words) -> str:
+def case_section(case: RuleText) -> str:
     """Return what is told in a special case of a cause."""
     when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
     told = [*case.headline[-1:], *case.implies[-1:], *case.do]
     return f"When {when}:\n\n" + "\n".join(f"- {text}" for text in told)
 
 
-def pattern_section(rule: Rule, pattern: Pattern) -> str:
+def pattern_section(rule: Rule, pattern: RulePattern) -> str:
     """Return the lines that a pattern sees, and those that look alike and are not meant."""
     samples = rule.samples[pattern.name]
     only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""
@@ -288,7 +376,7 @@ def redaction_page() -> str:
 
 def channel_section(kind: str) -> str:
     """Return the part of the page on one kind of channel, in the words of its own module."""
-    channel = class_of(kind)
+    channel = channel_class(kind)
     rows = "\n".join(
         f"| `{key}` | {channel_note(channel, key)} | {help_text} |"
         for key, (_parse, help_text) in channel.KEYS.items()
@@ -305,7 +393,7 @@ def channel_note(channel: Any, key: str) -> str:
 
 def channels_page() -> str:
     """Return the page of all kinds of channels."""
-    return CHANNELS_HEAD + "\n".join(channel_section(kind) for kind in kinds())
+    return CHANNELS_HEAD + "\n".join(channel_section(kind) for kind in channel_kinds())
 
 
 def told_by(module: str) -> str:
@@ -316,12 +404,12 @@ def told_by(module: str) -> str:
 def evidence_page() -> str:
     """Return the page of all sources, families and thresholds."""
     parts = ["## Sources"]
-    for name in source.names():
-        found = source.class_of(name)
+    for name in source.source_names():
+        found = source.source_class(name)
         parts += [f"### {name}", told_by(found.__module__), f"Decides: {found.decides}."]
-    parts += ["## Earlier runs", told_by(compared.__name__)]
+    parts += ["## Earlier runs", told_by(regression.__name__)]
     parts += ["## Families", "What each looks for, beside the lines that the log has of it."]
-    for name, judge in families.every().items():
+    for name, judge in phenomena.families().items():
         parts += [f"### {name.replace('_', ' ')}", told_by(judge.__module__)]
     rows = "".join(
         f"| `{name}` | {value:g} {value.unit} | {value.reason} | {value.source} |\n"
@@ -336,8 +424,8 @@ def warnings_page() -> str:
     """Return the page of all kinds of warnings, each with its numbers."""
     known = thresholds.every()
     parts = []
-    for name, kind in early.every().items():
-        module = sys.modules[f"{early.__name__}.{name}"]
+    for name, kind in phenomena.warning_kinds().items():
+        module = sys.modules[kind.__name__]
         used = re.findall(r"thresholds\.([A-Z_]+)", inspect.getsource(module))
         rows = "".join(
             f"| `{one}` | {known[one]:g} {known[one].unit} | {known[one].reason} |\n"
@@ -350,7 +438,7 @@ def warnings_page() -> str:
     return WARNINGS_HEAD + "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def followed_by(kind: early.Kind) -> str:
+def followed_by(kind: phenomena.WarningKind) -> str:
     """Return what a kind of warning follows from, and foretells, in sentences."""
     after = " or ".join(f"`{name}`" for name in sorted(kind.FOLLOWS))
     causes = ", ".join(f"[{name}](causes/{name}.md)" for name in sorted(kind.FORETELLS))
@@ -363,12 +451,15 @@ def pages() -> dict[Path, str]:
     rules = load_rules(ROOT / "rules", samples=True).rules
     return {
         README: readme_page(),
+        CONTRIBUTING: contributing_page(),
         RULES_PAGE: rules_page(rules),
         **{CAUSES / f"{rule.id}.md": cause_page(rule) for rule in rules},
         REDACTION_PAGE: redaction_page(),
         CHANNELS_PAGE: channels_page(),
         EVIDENCE_PAGE: evidence_page(),
         WARNINGS_PAGE: warnings_page(),
+        CLI_PAGE: cli_page(),
+        CONFIGURATION_PAGE: configuration_page(),
         ACCURACY_PAGE: ACCURACY_HEAD + format_kept_tables(CORPUS),
     }
 

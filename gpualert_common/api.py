@@ -1,13 +1,13 @@
-"""The Python interface: ``run(command)``, and the spec that it shares with the program."""
+"""Python API: run()."""
 
 from __future__ import annotations
 
 import os
 
-from gpualert_common import config
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.run_hooks import RunHooks, send_alerts
+from gpualert_common.settings import OPTIONS, given_options, load_settings
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import supervise
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
+    from gpualert_common.settings import Setting
     from gpualert_common.spec import Ending
 
 
@@ -68,42 +69,22 @@ def run(
 ) -> RunResult:
     """Run ``command`` under supervision and return when it has ended.
 
-    What is None comes from the configuration.  stdin is /dev/null; stdout and stderr go to the log
-    and nowhere else.  Durations are seconds or text such as "10m".  ``notify`` names channels, as
-    ``--notify`` does, or holds tables with their settings (``warn``: they hear of trouble while the
-    run goes on, too); it returns once the alerts are sent, or
-    ``notify_deadline`` after the end of the run, and no fault of theirs reaches the caller.
+    The options are those of docs/configuration.md; one that is None comes from the configuration.
+    Durations are seconds, a timedelta, or text such as "10m".  ``notify`` names channels, as
+    ``--notify`` does, or holds tables with their settings.  stdin is /dev/null; stdout and stderr
+    go to the log and nowhere else.  The call returns when the alerts are sent, or
+    ``notify_deadline`` after the end of the run; no error of an alert is raised.
 
-    Raises UsageError, ConfigError, RuleError (of ``rules``, the user's own) or NoDurableLogError
-    before launch, when nothing was started.
-    After launch only an exception of the caller's own (KeyboardInterrupt, a time-out that an engine
-    throws) gets out, once the child has been stopped.
+    Raises UsageError, ConfigError, RuleError (from ``rules``) or NoDurableLogError before launch,
+    when nothing was started.  After launch it raises only exceptions of the caller
+    (KeyboardInterrupt, a time-out that an engine throws), once the child has been stopped.
     """
+    given = given_options(locals())
     if isinstance(command, str | bytes):
         raise UsageError(
             'command is a list, as in ["python", "train.py"]; for a shell ["sh", "-c", ...]'
         )
-    settings = config.load(
-        {
-            "timeout": timeout,
-            "grace": grace,
-            "state_dir": None if state_dir is None else os.fspath(state_dir),
-            "streams": streams,
-            "log_full": log_full,
-            "log_reserve": log_reserve,
-            "end_survivors": end_survivors,
-            "sync": sync,
-            "observe": observe,
-            "warn": warn,
-            "notify": notify,
-            "notify_on": notify_on,
-            "notify_deadline": notify_deadline,
-            "artifact": artifact,
-            "templates": None if templates is None else os.fspath(templates),
-            "rules": None if rules is None else os.fspath(rules),
-        },
-        given_as="argument",
-    )
+    settings = load_settings(given, given_as="argument")
     if settings["streams"].value == "auto":
         settings["streams"].value = "merged"
     spec = make_spec(
@@ -117,41 +98,35 @@ def run(
 
 def make_spec(
     command: Sequence[str],
-    settings: Mapping[str, config.Setting],
+    settings: Mapping[str, Setting],
     *,
     cwd: str | None,
     name: str | None,
     env: Mapping[str, str] | None = None,
     inherit: bool = False,
 ) -> RunSpec:
-    """The spec that the settings describe.
+    """Return the spec that the settings describe.
 
-    Raises ConfigError for a channel that is none, RuleError for a rule of the user's own that is
-    wrong.
+    Raises ConfigError for an unknown channel, RuleError for an invalid rule of the user.
     """
     alerts, secrets = alerts_of(settings)
-    rules = settings["rules"].value
-    if rules is not None:
+    given = {
+        option.spec_field: settings[option.name].value
+        for option in OPTIONS.values()
+        if option.spec_field
+    }
+    if given["rules"] is not None:
         from gpualert_common.classify import require_sound
 
-        rules = os.path.abspath(rules)
-        require_sound(rules)
+        given["rules"] = os.path.abspath(given["rules"])
+        require_sound(given["rules"])
     return RunSpec(
         [os.fspath(part) if isinstance(part, os.PathLike) else part for part in command],
         cwd=cwd,
         env=env,
-        timeout_s=settings["timeout"].value,
-        grace_s=settings["grace"].value,
-        streams=settings["streams"].value,
-        log_full=settings["log_full"].value,
-        log_reserve_bytes=settings["log_reserve"].value,
-        end_survivors=settings["end_survivors"].value,
-        state_dir=settings["state_dir"].value,
-        sync=settings["sync"].value,
-        observe=settings["observe"].value,
         name=name,
         inherit=inherit,
         alerts=alerts,
         secrets=secrets,
-        rules=rules,
+        **given,
     )

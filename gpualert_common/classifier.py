@@ -1,4 +1,4 @@
-"""From logs and an ending to a verdict: the same way for a live run, a lost one, and an old log."""
+"""Classifier of a run: from logs and evidence to a verdict."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from gpualert_common.classify import (
     notable_lines,
     prepare,
 )
+from gpualert_common.classify.explanation import Explanation
 from gpualert_common.diagnose import conclude
-from gpualert_common.diagnose.evidence import Observed
-from gpualert_common.diagnose.lookout import Lookout
-from gpualert_common.diagnose.warned import Warned
+from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.warning_monitor import WarningMonitor
+from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
@@ -31,18 +32,18 @@ from gpualert_common.telemetry.series import Telemetry
 
 
 class RunClassifier:
-    """Reads the logs of one run piece by piece and concludes once, at the end.
+    """Classifier of one run: reads its logs piece by piece, and concludes once, at the end.
 
-    What else was seen of the run stands in its ``record``; of an old log alone there is none.
-    The user's own rules are those that the launch record names.  A rule file that is broken is
-    left out and named among the verdict's warnings.
+    All other evidence is in the ``record`` of the run; an old log alone has none.  The launch
+    record names the user's own rules.  A broken rule file is left out, with a warning in the
+    verdict.
     """
 
     def __init__(
         self, launch_record: dict[str, Any] | None = None, record: Record | None = None
     ) -> None:
         self._launch_record = launch_record or {}
-        self._seen = None if record is None else RunEvidence(self._launch_record, record)
+        self._evidence = None if record is None else RunEvidence(self._launch_record, record)
         own = self._launch_record.get("rules")
         self._rules, broken = _live_rules(own, _state_of(own))
         self._faults = [VerdictWarning("broken_rule", f"left out: {error}") for error in broken]
@@ -50,37 +51,41 @@ class RunClassifier:
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
         self._readings: list[LogReading] = []
-        self._lookout: Lookout | None = None
+        self._monitor: WarningMonitor | None = None
         self._is_blind = False
+        self.explanation: Explanation | None = None
+        """How the cause of the verdict was chosen; None before there is a verdict."""
 
     def prepare(self) -> None:
-        """Make the rules ready for matching, some 0.15 s of CPU, before there is a log to read, and
-        look up what ran before."""
+        """Compile the rules before there is a log to read, and look up the earlier runs.
+
+        Costs some 0.15 s of CPU.
+        """
         prepare(self._rules)
-        if self._seen is not None:
-            self._seen.recall()
+        if self._evidence is not None:
+            self._evidence.recall()
 
     def update(self) -> list[dict[str, Any]]:
-        """Read new telemetry of a live run; return the events to append to the record.
+        """Read new evidence of a run in progress other than its logs.
 
-        The events are warnings that were raised and withdrawn.
+        Returns the events to store in the record: warnings that are raised or withdrawn.
         """
-        if self._seen is None or self._is_blind:
+        if self._evidence is None or self._is_blind:
             return []
-        self._seen.read()
+        self._evidence.read()
         try:
-            if self._lookout is None:
-                self._lookout = _lookout(self._seen.record, self._launch_record, self._rules)
-            telemetry, printed_at = self._seen.telemetry, self._seen.printed_at
-            return self._lookout.look(telemetry, printed_at, self._training.so_far)
+            if self._monitor is None:
+                self._monitor = _monitor(self._evidence.record, self._launch_record, self._rules)
+            telemetry, printed_at = self._evidence.telemetry, self._evidence.printed_at
+            return self._monitor.check(telemetry, printed_at, self._training.so_far)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
 
     def feed(self, log: str, data: bytes, offset: int) -> None:
-        """Read ``data``, which stands at ``offset`` of that log.
+        """Read ``data``, which is at ``offset`` of that log.
 
-        An offset before what was read means that the log was truncated and begins anew.
+        An offset before the end of the data read so far means that the log was truncated.
         """
         if offset < self._next.get(log, 0):
             self._readings.append(self._scanners.pop(log).finish())
@@ -89,12 +94,12 @@ class RunClassifier:
             self._scanners[log] = Scanner(self._rules, log)
         self._scanners[log].feed(data, offset)
         self._training.feed(log, data, offset)
-        if self._lookout is not None:
-            self._lookout.notice(data)
+        if self._monitor is not None:
+            self._monitor.note_output(data)
         self._next[log] = offset + len(data)
 
     def feed_file(self, path: str, name: str, most_bytes: int | None = None) -> None:
-        """Read a file, cited as ``name``; of one with more than ``most_bytes`` begin and end.
+        """Read a file, cited as ``name``; of one larger than ``most_bytes`` its begin and end.
 
         Raises OSError.
         """
@@ -108,7 +113,7 @@ class RunClassifier:
                 self.feed_stream(file, name)
 
     def feed_stream(self, stream: BinaryIO, name: str, offset: int = 0) -> None:
-        """Read a stream, which stands at ``offset``, to its end, cited as ``name``.
+        """Read a stream from ``offset`` to its end, cited as ``name``.
 
         Raises OSError.
         """
@@ -121,7 +126,7 @@ class RunClassifier:
         """Return the verdict; without an ending, that of a run in progress."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
-        verdict = conclude(
+        conclusion = conclude(
             run_id=self._launch_record.get("run_id"),
             attempt=(self._launch_record.get("custody") or {}).get("number", 1),
             host=self._launch_record.get("host"),
@@ -130,47 +135,49 @@ class RunClassifier:
             facts=_exit_facts(Ending(0.0) if ending is None else ending, facts),
             rules=self._rules,
             running=ending is None,
-            observed=self._observed(ending),
+            observations=self._observations(ending),
         )
-        return replace(verdict, warnings=(*verdict.warnings, *self._faults, *self._warned(verdict)))
+        self.explanation, verdict = conclusion.explanation, conclusion.verdict
+        early = self._early_warnings(verdict)
+        return replace(verdict, warnings=(*verdict.warnings, *self._faults, *early))
 
-    def _warned(self, verdict: Verdict) -> list[VerdictWarning]:
-        """What was warned of while it went on, by what we saw, else by the record's events."""
-        if self._seen is None:
+    def _early_warnings(self, verdict: Verdict) -> list[VerdictWarning]:
+        """Return the early warnings, from the monitor or else from the events of the record."""
+        if self._evidence is None:
             return []
         try:
-            if self._lookout is not None:
-                return self._lookout.warned.told(verdict)
-            return Warned(self._seen.record.events()).told(verdict)
+            if self._monitor is not None:
+                return self._monitor.state.verdict_warnings(verdict)
+            return WarningState(self._evidence.record.events()).verdict_warnings(verdict)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
-            text = f"what was warned of is not known: {type(error).__name__}: {error}"
+            text = f"the early warnings are not known: {type(error).__name__}: {error}"
             return [VerdictWarning("warnings_lost", text)]
 
-    def _observed(self, ending: Ending | None) -> Observed:
-        """What was seen beside the words of the logs; a fault in it costs that, and no verdict."""
+    def _observations(self, ending: Ending | None) -> RunObservations:
+        """Return the evidence other than log messages; an error in it never costs the verdict."""
         progress = self._training.finish()
         if self._training.problem:
             self._faults.append(VerdictWarning("progress_unread", self._training.problem))
-        if self._seen is None:
-            return Observed(Telemetry(), progress=progress)
+        if self._evidence is None:
+            return RunObservations(Telemetry(), progress=progress)
         try:
-            return self._seen.observed(ending, progress)
+            return self._evidence.collect(ending, progress)
         except Exception as error:  # noqa: BLE001 - the boundary: the record may be damaged
             problem = f"{type(error).__name__}: {error}"
             self._faults.append(VerdictWarning("not_observed", problem))
-            return Observed(self._seen.telemetry, progress=progress)
+            return RunObservations(self._evidence.telemetry, progress=progress)
 
 
-def _lookout(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> Lookout:
-    """One that goes on where a recorder before us may have ended."""
+def _monitor(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> WarningMonitor:
+    """Return a monitor that continues from the events of an earlier recorder."""
     pid = (record.event("launched") or {}).get("pid")
-    return Lookout(launch_record, record.events(), pid, rules)
+    return WarningMonitor(launch_record, record.events(), pid, rules)
 
 
 def find_notable_lines(text: bytes, own: str | None) -> list[int]:
-    """Start of every line of *text* that people should see, by our rules and the user's *own*.
+    """Return the start of each notable line of *text*, by our rules and the user's *own*.
 
-    No line where the rules cannot be read.
+    Returns no line where the rules cannot be read.
     """
     try:
         return notable_lines.find_notable_lines(text, _live_rules(own, _state_of(own))[0])
@@ -179,7 +186,7 @@ def find_notable_lines(text: bytes, own: str | None) -> list[int]:
 
 
 def _state_of(own: str | None) -> object:
-    """What changes when a file of the user's own rules does."""
+    """Return a value that changes with each file of the user's own rules."""
     if own is None:
         return None
     place = Path(own)

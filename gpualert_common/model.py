@@ -1,4 +1,4 @@
-"""Plain data that the stages hand on.  Imports nothing of ours.
+"""Data that the stages pass on: verdict, claims, artifacts.
 
 What must exist before the child is launched stands in :mod:`gpualert_common.spec`; this module
 is imported after it, because importing :mod:`dataclasses` costs more than the whole launch.

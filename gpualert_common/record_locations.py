@@ -1,16 +1,13 @@
-"""Where run records live on this machine, and how one is found."""
+"""Locations of run records on this machine."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 
 from gpualert_common.errors import RecordError, UsageError
 from gpualert_common.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RUNS = "runs"
 

@@ -1,4 +1,4 @@
-"""Runs whose supervisor died: are they still running, can they be ended, how did they end?
+"""Recovery of runs whose supervisor died.
 
 All from the record alone.  A status nobody was there to take stays unknown and never becomes
 success; the log is whole, so the verdict says what it shows.

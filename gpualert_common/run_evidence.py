@@ -1,4 +1,4 @@
-"""What was seen of a run beside the words of its logs: by sources, a clock, and earlier runs."""
+"""Evidence about a run beside its log: telemetry, clock, earlier runs."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.diagnose.compared import as_source
-from gpualert_common.diagnose.evidence import Observed
+from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.regression import status_of_history
 from gpualert_common.progress import Progress, read_index, stepped
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
-from gpualert_common.telemetry.series import Telemetry, look_once
+from gpualert_common.telemetry.series import Telemetry, sample_once
 from gpualert_common.telemetry.source import ObservedRun
 
 if TYPE_CHECKING:
     from gpualert_common.history import EarlierRuns
 
 _LEAST_S = 1.0
-"""A shorter run trained nothing: it is compared with no other, and no other one with it."""
+"""A shorter run trained nothing, and is not compared with any other run."""
 _MOST_MOMENTS = 1000
-"""At which a log grew; then the time of a line is known to a thousandth of the run's."""
+"""Number of times at which a log grew; so a line's time is known to a thousandth of the run's."""
 
 
 class RunEvidence:
-    """What the record of one run holds besides its logs, read piece by piece."""
+    """The evidence in the record of one run except its logs, read piece by piece."""
 
     def __init__(self, launch_record: dict[str, Any], record: Record) -> None:
         self.record = record
@@ -35,7 +35,7 @@ class RunEvidence:
         self._recalled: EarlierRuns | None = None
 
     def recall(self) -> EarlierRuns:
-        """The earlier runs of the same command, looked up once.  Never raises."""
+        """Return the earlier runs of the same command, looked up once.  Never raises."""
         if self._recalled is None:
             from gpualert_common.history import EarlierRuns, recall  # a short run needs none
 
@@ -46,7 +46,7 @@ class RunEvidence:
         return self._recalled
 
     def read(self) -> None:
-        """Take in what the sources have written since the last time."""
+        """Read what the sources have written since the last call."""
         with suppress(OSError):  # a disk that fails costs what it held, and no verdict
             self.telemetry.read(self.record)
 
@@ -56,22 +56,22 @@ class RunEvidence:
         logs = self._launch_record.get("logs", ())
         return max(map(_written_at, map(self.record.log_path, logs)), default=0.0)
 
-    def observed(self, ending: Ending | None, progress: Progress | None) -> Observed:
-        """All of it; of a run that goes on when there is no ending.
+    def collect(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
+        """Return all of it; without an ending, that of a run in progress.
 
-        Raises what a damaged record makes of reading it.
+        Raises any error of reading a damaged record.
         """
         self.read()
         started_at = self._launch_record.get("created_at") or 0.0
         pid = (self.record.event("launched") or {}).get("pid") if ending is None else ending.pid
         if ending is not None:
-            self._look_once(ending, pid, started_at)
+            self._sample_once(ending, pid, started_at)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
             recalled = self.recall()
-            self.telemetry.add(as_source(recalled), ())
-        return Observed(
+            self.telemetry.add(status_of_history(recalled), ())
+        return RunObservations(
             self.telemetry,
             pid,
             started_at,
@@ -84,16 +84,16 @@ class RunEvidence:
             earlier=() if recalled is None else recalled.runs,
         )
 
-    def _look_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
-        """At what can still be read of a run that was over before anybody looked."""
+    def _sample_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
+        """Read what remains of a run that ended before the first sample."""
         if self.telemetry.sources or not self._launch_record.get("observe"):
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
-        self.telemetry.add(*look_once(left, subject))
+        self.telemetry.add(*sample_once(left, subject))
 
     def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
-        """Steps and seconds by the clock, of a training whose lines do not tell."""
+        """Return steps and seconds by the clock, of a training that reports no times."""
         points = () if progress is None else progress.points
         logs = list(self._launch_record.get("logs", ()))
         told = any(point.step_s or point.throughput for point in points)
@@ -111,7 +111,7 @@ class RunEvidence:
 
 
 def _written_at(path: str) -> float:
-    """When something was last written to a log; 0 of one that is gone, or empty."""
+    """Return when a log was last written; 0 for one that is missing or empty."""
     try:
         found = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Classifier, helper processes and alerts of a supervised run, as the recorder needs them.
+"""Classifier, helper processes and alerts of a supervised run.
 
 The same for ``run()``, the program and the guardian.  Nothing heavy is imported before the recorder
 asks for it.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from gpualert_common.notify.undelivered import has_undelivered
 from gpualert_common.processes.marker import run_marker
-from gpualert_common.processes.program import start_program
 from gpualert_common.spec import EARLY
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
+    from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.live_classifier import LogClassifier
 
@@ -51,18 +51,12 @@ class RunHooks:
         machine.
         """
         launch_record, record = self._prepared.launch_record, self._record
+        marker = run_marker(record.run_id)
         found: dict[str, Callable[[], Popen[bytes]]] = {}
         if launch_record["alerts"] is not None:
-            found["survey"] = lambda: start_program(
-                "gpualert_common.artifacts.snapshot_program", record.path, helper_of=record.run_id
-            )
+            found["survey"] = lambda: _start_helper("artifacts.snapshot_program", record)
         if launch_record["observe"]:
-            found["observer"] = lambda: start_program(
-                "gpualert_common.telemetry.sampler",
-                record.path,
-                run_marker(record.run_id),
-                helper_of=record.run_id,
-            )
+            found["observer"] = lambda: _start_helper("telemetry.sampler", record, marker)
         return found
 
     def needed_sender(self, verdict: Verdict | None) -> str:
@@ -106,3 +100,11 @@ def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, 
     if sender != OWN or spec.alerts is None:
         return dispatch(record_path, own=False, deadline_s=0.0)
     return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
+
+
+def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:
+    """Start a program beside the run; what starts it is imported only then."""
+    from gpualert_common.processes.program import start_program
+
+    module = f"gpualert_common.{program}"
+    return start_program(module, record.path, *arguments, helper_of=record.run_id)

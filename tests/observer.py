@@ -112,8 +112,17 @@ def task_of(pid: int) -> str | None:
 
 def left_of(task: str) -> dict[int, str]:
     """Every live process of a task, training or not, with its command line."""
-    found = {pid: command_of(pid) for pid in every_pid() if task_of(pid) == task}
-    return {pid: " ".join(command) for pid, command in found.items() if command}
+    return left_by_task().get(task, {})
+
+
+def left_by_task() -> dict[str, dict[int, str]]:
+    """Every live process of any task, by task, with its command line."""
+    found: dict[str, dict[int, str]] = {}
+    for pid in every_pid():
+        task = task_of(pid)
+        if task is not None and (command := command_of(pid)):
+            found.setdefault(task, {})[pid] = " ".join(command)
+    return found
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -18,8 +17,8 @@ from gpualert_common.notify.targets import is_reference
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
 
-    from gpualert_common.config import Setting
     from gpualert_common.guardian import RunHandle
+    from gpualert_common.settings import Setting
 
     class Log(Protocol):
         """The part of a logger that is used; Airflow's own is not of the standard library."""
@@ -170,11 +169,6 @@ def _left_s() -> float | None:
         return None
     left_s = signal.getitimer(signal.ITIMER_REAL)[0]
     return max(0.0, left_s - TIME_LIMIT_MARGIN_S) if left_s else None
-
-
-def to_duration(given: timedelta | float | str | None) -> float | str | None:
-    """Return a duration in a form that gpualert's configuration takes."""
-    return given.total_seconds() if isinstance(given, timedelta) else given
 
 
 def secrets_of(task: object) -> Secrets:

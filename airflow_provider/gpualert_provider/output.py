@@ -8,7 +8,8 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowConfigException, conf
 
-_BLOCK_BYTES = 64 << 10
+from gpualert_common.record.log_end import read_end, read_last_line
+
 _MOST_BYTES = 16 << 20
 """Of a longer last line only the end is returned, since the result goes into a database."""
 _MOST_TASK_LOG_BYTES = 1 << 20
@@ -19,21 +20,8 @@ def last_line(path: str, encoding: str) -> str:
 
     "" for an empty log and for one that ends in an empty line.  Of a line over 16 MiB only the end.
     """
-    blocks: list[bytes] = []
-    with open(path, "rb") as file:
-        start = file.seek(0, os.SEEK_END)
-        while start > 0 and len(blocks) * _BLOCK_BYTES < _MOST_BYTES:
-            size = min(_BLOCK_BYTES, start)
-            start -= size
-            file.seek(start)
-            block = file.read(size)
-            if not blocks:
-                block = block.removesuffix(b"\n")
-            _, newline, last = block.rpartition(b"\n")
-            blocks.append(last)
-            if newline:
-                break
-    return b"".join(reversed(blocks)).decode(encoding, errors="backslashreplace").rstrip()
+    line = read_last_line(path, _MOST_BYTES)
+    return line.decode(encoding, errors="backslashreplace").rstrip()
 
 
 def task_log(ti: Any) -> bytes:
@@ -49,12 +37,11 @@ def task_log(ti: Any) -> bytes:
             f"task_id={ti.task_id}",
             *([f"map_index={ti.map_index}"] if ti.map_index >= 0 else []),
         )
-        with open(os.path.join(folder, f"attempt={ti.try_number}.log"), "rb") as file:
-            start = max(0, file.seek(0, os.SEEK_END) - _MOST_TASK_LOG_BYTES)
-            file.seek(start)
-            lines = file.read(_MOST_TASK_LOG_BYTES).split(b"\n")
+        path = os.path.join(folder, f"attempt={ti.try_number}.log")
+        end, start = read_end(path, _MOST_TASK_LOG_BYTES)
     except (OSError, AttributeError, TypeError, ValueError, AirflowConfigException):
         return b""
+    lines = end.split(b"\n")
     return b"".join(map(_text_of, lines[1 if start else 0 :]))
 
 

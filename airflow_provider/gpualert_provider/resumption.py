@@ -13,12 +13,12 @@ from airflow.providers.common.compat.sdk import (
     AirflowTaskTimeout,
 )
 
-from gpualert_common import config
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
 from gpualert_common.recover import elsewhere
+from gpualert_common.settings import load_settings
 from gpualert_provider import deferred_run
 from gpualert_provider.deferral import RESUME
 from gpualert_provider.deferred_run import ResumeReason
@@ -61,7 +61,7 @@ class Resumption:
     def take_run(self, execution: TaskExecution, context: Context) -> RunHandle:
         """Return the run that this attempt left; from now on this process renews its lease."""
         attempt = execution.make_attempt("")
-        state_dir = config.load({}, given_as="argument")["state_dir"].value
+        state_dir = load_settings()["state_dir"].value
         try:
             path = self.event.get("record")
             left = deferred_run.find(path, attempt.key, attempt.number, state_dir)

@@ -21,7 +21,7 @@ from corpus.entries import (
     write_origin,
 )
 from corpus.errors import CorpusError
-from gpualert_common.diagnose.paper import class_of_cause
+from gpualert_common.diagnose.paper_classes import class_of_cause
 
 
 def run(options: argparse.Namespace) -> int:

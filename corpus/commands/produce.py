@@ -20,7 +20,7 @@ from corpus.entries import (
 )
 from corpus.produce.cases import Case, read_cases
 from corpus.produce.runner import ProgramResult, RequirementError, run_case, versions_of
-from gpualert_common.diagnose.paper import class_of_cause
+from gpualert_common.diagnose.paper_classes import class_of_cause
 
 _WRONG = "WRONG: "
 _TAIL_LINES = 12

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 
-from gpualert_common.classify.status import signal_name
+from gpualert_common.classify.exit_status import signal_name
 
 _BAR_CELLS = 20
 _OTHER_RANKS = range(1, 8)

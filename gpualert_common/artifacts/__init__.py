@@ -1,4 +1,4 @@
-"""What a message carries of a run: its artifacts, and the ends of its logs.  See docs/artifacts.md.
+"""Files that a message carries: search, manifest, ends of the logs.
 
 ``process`` looks at the working directory once after launch; :func:`bundle` looks again at the end
 and packs what the run made, each file with its row in the manifest.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from fnmatch import translate
 from typing import NamedTuple
 
 from gpualert_common.artifacts.file_kinds import is_usual
 from gpualert_common.artifacts.safe_open import resolve
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    State = frozenset[int]
+State = frozenset[int]
 
 _MAGIC = re.compile(r"[*?[]")
 

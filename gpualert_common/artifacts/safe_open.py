@@ -8,10 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _COMMON = os.O_CLOEXEC | os.O_NOFOLLOW
 _FILE = _COMMON | os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
 
 from gpualert_common.artifacts.globs import OutsideRootError, UsualResults, is_inside, read_glob
 from gpualert_common.artifacts.safe_open import refusal, resolve
 from gpualert_common.artifacts.walk import MOST_DEPTH, MOST_ENTRIES, Walk
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-    from typing import Any
-
-    from gpualert_common.record import Record
+from gpualert_common.record import Record
 
 DEADLINE_S = 2.0
 """For one survey.  A local disk gives MOST_ENTRIES in that time; a network folder what it can."""
@@ -83,10 +78,10 @@ def survey(
     """
     search = _Search(root, time.monotonic() + deadline_s, most, skip, keep)
     for text in globs[:_MOST_GLOBS]:
-        search.look_for(text)
+        search.search_for(text)
     if len(globs) > _MOST_GLOBS:
         search.notes.append(f"of {len(globs)} globs the first {_MOST_GLOBS} were looked for")
-    search.look_around()
+    search.search_around()
     return search.result()
 
 
@@ -121,7 +116,7 @@ class _Search:
         found = tuple(self._found.values())
         return SearchResult(found, missed, self._complete, self._beyond, notes)
 
-    def look_for(self, text: str) -> None:
+    def search_for(self, text: str) -> None:
         """Add what a GLOB names."""
         try:
             glob = read_glob(text, self._cwd)
@@ -143,12 +138,12 @@ class _Search:
             self._take_one(os.path.join(glob.root, path), limit)
         for path, why in walk.refused:
             self._miss(os.path.join(glob.root, path), why)
-        self._tell(walk, f"the search for {text}")
+        self._report(walk, f"the search for {text}")
         if walk.complete and not (hits or walk.links or walk.refused):
             why = f": {walk.problem}" if walk.problem else ""
             self.notes.append(f"nothing matched {text}{why}")
 
-    def look_around(self) -> None:
+    def search_around(self) -> None:
         """Add the usual results below the working directory."""
         if self._cwd is None:
             self.notes.append(
@@ -159,7 +154,7 @@ class _Search:
         self._take(self._cwd, walk.files(), asked=False)
         if walk.problem:
             self.notes.append(f"the run's working directory cannot be read: {walk.problem}")
-        self._tell(walk, "the search below the working directory")
+        self._report(walk, "the search below the working directory")
         others = len(walk.refused)
         if others:
             self.notes.append(f"{others} that belong to other users or are no files were passed by")
@@ -214,7 +209,7 @@ class _Search:
         elif path not in self._missed:
             self._beyond += 1
 
-    def _tell(self, walk: Walk, what: str) -> None:
+    def _report(self, walk: Walk, what: str) -> None:
         """Note what a walk did not see."""
         if not walk.complete:
             self._complete = False

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from gpualert_common.artifacts.search import SearchResult
 from gpualert_common.errors import RecordError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gpualert_common.artifacts.search import SearchResult
-    from gpualert_common.record import Record
+from gpualert_common.record import Record
 
 BASELINE = "baseline.json"
 MOST_FILES = 20_000

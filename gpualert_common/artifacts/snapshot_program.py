@@ -17,7 +17,7 @@ MOST_MEMORY_BYTES = 512 << 20
 GRACE_S = 2
 
 
-def look(path: str) -> None:
+def take_snapshot(path: str) -> None:
     """Survey the run of the record at ``path`` and write its baseline."""
     from gpualert_common.artifacts import search, snapshot
     from gpualert_common.record import Record
@@ -53,7 +53,7 @@ def main(record_path: str) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(nothing, fd)
-        look(record_path)
+        take_snapshot(record_path)
     except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
         os._exit(1)
     os._exit(0)

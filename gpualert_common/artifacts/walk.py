@@ -11,29 +11,12 @@ import os
 import stat
 import time
 from collections import deque
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Protocol
 
+from gpualert_common.artifacts.globs import State
 from gpualert_common.artifacts.safe_open import open_below, open_folder, refusal
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Set as AbstractSet
-    from typing import Protocol
-
-    from gpualert_common.artifacts.globs import State
-
-    class Names(Protocol):
-        """Which files are wanted, and which folders may hold some."""
-
-        def begin(self) -> State:
-            """The state at the root."""
-
-        def enter(self, state: State, name: str) -> State | None:
-            """The state below a folder; None: it is not entered."""
-
-        def takes(self, state: State, name: str) -> bool:
-            """True for a file that is wanted."""
-
 
 MOST_ENTRIES = 200_000
 """Names that one walk reads; about half a second where nothing else holds it up."""
@@ -42,6 +25,19 @@ SLICE = 10_000
 """Names read of one folder before others have their turn."""
 HEAVY = frozenset({"node_modules", "__pycache__", "site-packages"})
 _MARKS_OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+
+
+class Names(Protocol):
+    """Decides which files are wanted, and which folders may hold some."""
+
+    def begin(self) -> State:
+        """Return the state at the root."""
+
+    def enter(self, state: State, name: str) -> State | None:
+        """Return the state below a folder; None where it is not entered."""
+
+    def takes(self, state: State, name: str) -> bool:
+        """True for a wanted file."""
 
 
 class _Folder:
@@ -161,7 +157,7 @@ class Walk:
                 if self._entries_left < 0 or time.monotonic() > self._until:
                     self.complete = False
                     return
-                status = self._look(folder, entry)
+                status = self._enter(folder, entry)
                 if status is not None:
                     yield "/".join((*folder.parts, entry.name)), status
             self._waiting.append(folder)
@@ -172,7 +168,7 @@ class Walk:
             if not keep:
                 folder.close()
 
-    def _look(self, folder: _Folder, entry: os.DirEntry[str]) -> os.stat_result | None:
+    def _enter(self, folder: _Folder, entry: os.DirEntry[str]) -> os.stat_result | None:
         """The status of a wanted file; a folder waits for its turn."""
         name = entry.name
         if entry.is_dir(follow_symlinks=False):

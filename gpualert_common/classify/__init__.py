@@ -1,11 +1,12 @@
-"""Rules, matching and the first resolution: from a log and an exit status to a cause."""
+"""Rules and their matching: from a log and an exit status to a cause."""
 
 from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.compiled_rules import prepare
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.resolve import Resolution, resolve
-from gpualert_common.classify.rules import Pattern, Rule, RuleSet, load_rules
+from gpualert_common.classify.resolution import Resolution, resolve
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.classify.rules import Rule, RulePattern, RuleSet
 from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, scan_file
 from gpualert_common.classify.traceback_model import Frame, Traceback
 from gpualert_common.rule_files import rules_directory
@@ -15,9 +16,9 @@ __all__ = [
     "Frame",
     "LogReading",
     "Observation",
-    "Pattern",
     "Resolution",
     "Rule",
+    "RulePattern",
     "RuleSet",
     "Scanner",
     "Traceback",

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
-from gpualert_common.classify.rules import Pattern, Rule, RuleSet, Words, load_rules
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.classify.rules import Rule, RulePattern, RuleSet, RuleText
 from gpualert_common.classify.scanner import Scanner
 from gpualert_common.errors import RuleError
 from gpualert_common.regex import RegexError, compile_text
@@ -74,7 +75,7 @@ def _place_problems(rule: Rule) -> Iterator[RuleError]:
             yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
 
-def _expression_problems(pattern: Pattern, rule: Rule) -> Iterator[RuleError]:
+def _expression_problems(pattern: RulePattern, rule: Rule) -> Iterator[RuleError]:
     for name, expression in (("re", pattern.re), ("raised_in", pattern.raised_in or "")):
         try:
             compile_text(expression)
@@ -99,7 +100,7 @@ def _word_problems(rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
 
 
 def _template_problems(
-    file: str, key: str, words: Words, known: AbstractSet[str]
+    file: str, key: str, words: RuleText, known: AbstractSet[str]
 ) -> Iterator[RuleError]:
     for part in ("headline", "implies", "cannot_decide", "do"):
         for template in getattr(words, part):
@@ -114,7 +115,7 @@ def _template_problems(
         yield RuleError(file, f"{key}.headline", "the last alternative must need no placeholder")
 
 
-def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
+def _pattern_problems(pattern: RulePattern, rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
     key = f"patterns.{pattern.name}"
     wrong = list(_expression_problems(pattern, rule))
     yield from wrong
@@ -137,7 +138,7 @@ def _pattern_problems(pattern: Pattern, rule: Rule, rules: RuleSet) -> Iterator[
             yield RuleError(rule.file, f"samples.{pattern.name}.near_misses", f"hits: {sample!r}")
 
 
-def _seen_in(sample: str, rules: RuleSet, pattern: Pattern) -> set[str]:
+def _seen_in(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]:
     if pattern.raised_in is not None:  # a sample has no frames
         return {pattern.id} if compile_text(pattern.re).search(sample) else set()
     scanner = Scanner(rules, "sample")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpualert_common.classify.exception_names import is_exception_name
 from gpualert_common.classify.probes import Probe, ProbeFilter, probe_literals, probe_patterns
-from gpualert_common.classify.rules import Pattern, RaisedIn, RuleSet, Scope
+from gpualert_common.classify.rules import RaisedIn, RulePattern, RuleSet, Scope
 from gpualert_common.classify.traceback_lines import MARKER_EXPRESSIONS, MARKERS
 from gpualert_common.model import Role
 from gpualert_common.regex import RegexError, compile_text
@@ -23,7 +23,7 @@ _NEVER = r"[^\s\S]"
 class PatternMatch(NamedTuple):
     """A pattern and its match in a text."""
 
-    pattern: Pattern
+    pattern: RulePattern
     match: re.Match[str]
 
 
@@ -123,11 +123,11 @@ def _compile_place(cause: str, entry: RaisedIn) -> _PlaceRule:
     return _PlaceRule(cause, entry.exceptions, _compile_or_never(entry.file), source)
 
 
-def _counts_in_lines(pattern: Pattern) -> bool:
+def _counts_in_lines(pattern: RulePattern) -> bool:
     return pattern.where is Scope.ANYWHERE and pattern.raised_in is None
 
 
-def _is_raised_in(pattern: Pattern, locations: list[str]) -> bool:
+def _is_raised_in(pattern: RulePattern, locations: list[str]) -> bool:
     if pattern.raised_in is None:
         return True
     return any(map(_compile_or_never(pattern.raised_in).search, locations))

@@ -1,6 +1,6 @@
-"""Details of a verdict: what patterns captured as text, turned into numbers and kinds.
+"""Details of a verdict: what patterns captured as text, as numbers and kinds.
 
-Also the names that a rule's words may refer to.
+Also the names that a rule's texts may refer to.
 """
 
 from __future__ import annotations
@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from string import Formatter
-from typing import Any, Final
+from typing import Final
+
+Scalar = str | int | float | bool | None
+Details = Mapping[str, Scalar]
 
 _SIZE = re.compile(r"^([\d.]{1,30})\s*([KMGTP]?)(i?)(?:B|bytes?)?$", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
@@ -16,7 +19,7 @@ _NUMBER = re.compile(r"^-?\d{1,18}$")
 
 
 def parse_size(text: str) -> int | None:
-    """*text* ("91.60 GiB", "160.00MB", "4096", "2.5GiB") in bytes, None when it is no size.
+    """Return *text* ("91.60 GiB", "160.00MB", "4096", "2.5GiB") in bytes, None when it is no size.
 
     Without the "i" units are decimal.
     """
@@ -28,43 +31,55 @@ def parse_size(text: str) -> int | None:
     return round(float(match[1]) * factor)
 
 
-def typed(captured: Mapping[str, str]) -> dict[str, Any]:
-    """Captured groups with sizes (names ending in ``_bytes``) and whole numbers as ``int``."""
-    found: dict[str, Any] = {}
+def parse_details(captured: Mapping[str, str]) -> dict[str, Scalar]:
+    """Return captured groups with sizes (names ending in ``_bytes``) and whole numbers as ``int``.
+
+    A size that cannot be read is left out.
+    """
+    found: dict[str, Scalar] = {}
     for name, text in captured.items():
-        if name.endswith("_bytes"):
-            size = parse_size(text)
-            if size is not None:
-                found[name] = size
-        elif _NUMBER.match(text):
-            found[name] = int(text)
-        else:
-            found[name] = text
+        if not name.endswith("_bytes"):
+            found[name] = int(text) if _NUMBER.match(text) else text
+        elif (size := parse_size(text)) is not None:
+            found[name] = size
     return found
 
 
-def _cuda_oom(details: dict[str, Any]) -> None:
-    """``kind``: why the memory did not suffice, as far as the message alone tells."""
-    requested = details.get("requested_bytes")
-    total = details.get("device_total_bytes")
-    free = details.get("free_bytes")
-    other = details.get("other_process_bytes")
-    reserved = details.get("reserved_unallocated_bytes")
-    if requested is None:
-        return
-    if total is not None and requested > total:
-        details["kind"] = "oversize"
-    elif free is not None and requested <= free:
-        details["kind"] = "refused"
-    elif other is not None and total is not None and 2 * other > total:
-        details["kind"] = "co_tenant"
-    elif reserved is not None and reserved > requested:
-        details["kind"] = "fragmentation"
-    else:
-        details["kind"] = "plain"
+_Sizes = Mapping[str, float]
+
+_OOM_KINDS: tuple[tuple[str, tuple[str, ...], Callable[[_Sizes], bool]], ...] = (
+    (
+        "oversize",
+        ("device_total_bytes",),
+        lambda of: of["requested_bytes"] > of["device_total_bytes"],
+    ),
+    ("refused", ("free_bytes",), lambda of: of["requested_bytes"] <= of["free_bytes"]),
+    (
+        "co_tenant",
+        ("other_process_bytes", "device_total_bytes"),
+        lambda of: 2 * of["other_process_bytes"] > of["device_total_bytes"],
+    ),
+    (
+        "fragmentation",
+        ("reserved_unallocated_bytes",),
+        lambda of: of["reserved_unallocated_bytes"] > of["requested_bytes"],
+    ),
+)
+"""Reasons why GPU memory did not suffice, each with the sizes that it needs and its condition."""
 
 
-_DERIVATIONS: dict[str, Callable[[dict[str, Any]], None]] = {"cuda_oom": _cuda_oom}
+def _cuda_oom_kind(details: Details) -> dict[str, Scalar]:
+    """Return ``kind``: why the memory did not suffice, as far as the message alone tells."""
+    sizes = {name: value for name, value in details.items() if isinstance(value, int | float)}
+    if "requested_bytes" not in sizes:
+        return {}
+    for kind, needed, fits in _OOM_KINDS:
+        if all(name in sizes for name in needed) and fits(sizes):
+            return {"kind": kind}
+    return {"kind": "plain"}
+
+
+_DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {"cuda_oom": _cuda_oom_kind}
 
 GENERAL: Final = frozenset(
     {
@@ -72,20 +87,18 @@ GENERAL: Final = frozenset(
         *("exception", "message", "file", "line", "function"),
     }
 )
-"""Names that words may use whatever the patterns of their rule capture."""
+"""Names that a rule's texts may use, whatever its patterns capture."""
 
 DERIVED: dict[str, tuple[str, ...]] = {"cuda_oom": ("kind",)}
 """Names that are derived from captured ones, for each cause."""
 
 
-def derive(cause: str, details: dict[str, Any]) -> dict[str, Any]:
-    """*details* with what follows from them for *cause* added."""
+def derive(cause: str, details: Details) -> dict[str, Scalar]:
+    """Return *details* together with those that follow from them for *cause*."""
     derivation = _DERIVATIONS.get(cause)
-    if derivation is not None:
-        derivation(details)
-    return details
+    return {**details, **({} if derivation is None else derivation(details))}
 
 
 def placeholders(template: str) -> set[str]:
-    """The names in braces in *template*.  Raises ValueError when it is no template."""
+    """Return the names in braces in *template*.  Raises ValueError when it is no template."""
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.rules import Pattern
+from gpualert_common.classify.rules import RulePattern
 
 _MAX_FIRST = 4
 _MAX_LAST = 4
@@ -58,7 +58,7 @@ class ObservationStore:
         """True when any pattern is exhausted."""
         return any(one.count >= self._limit for one in self._of_pattern.values())
 
-    def is_exhausted(self, pattern: Pattern) -> bool:
+    def is_exhausted(self, pattern: RulePattern) -> bool:
         """True when *pattern* was observed so often that no more is counted."""
         found = self._of_pattern.get(pattern.id)
         return found is not None and found.count >= self._limit

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.lines import LinePosition
-from gpualert_common.classify.rules import Pattern
+from gpualert_common.classify.rules import RulePattern
 from gpualert_common.model import Role
 
 EXCERPT_CHARS = 300
@@ -17,7 +17,7 @@ EXCERPT_CHARS = 300
 class Observation:
     """A match of a pattern.  ``details`` are its named groups, ``excerpt`` is the line, cut."""
 
-    pattern: Pattern
+    pattern: RulePattern
     file: str
     place: LinePosition
     excerpt: str
@@ -37,7 +37,7 @@ class Observation:
 
 
 def make_observation(
-    pattern: Pattern, match: re.Match[str], line: PrefixedLine, file: str, place: LinePosition
+    pattern: RulePattern, match: re.Match[str], line: PrefixedLine, file: str, place: LinePosition
 ) -> Observation:
     """Return the observation of *pattern*, whose *match* is in the text of *line*."""
     details = {key: value for key, value in match.groupdict().items() if value}

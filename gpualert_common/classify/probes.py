@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gpualert_common.classify.rules import Pattern
+from gpualert_common.classify.rules import RulePattern
 from gpualert_common.regex import RegexError, RegexFilter, compile_bytes, escape
 
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
@@ -24,7 +24,7 @@ class Probe:
     def __init__(self, literal: bytes | None, expression: bytes) -> None:
         self.literal = literal
         self.expression = expression
-        self.patterns: list[Pattern] = []
+        self.patterns: list[RulePattern] = []
         self._regex: re.Pattern[bytes] | None = None
 
     def find_line_starts(self, text: bytes) -> Iterator[int]:
@@ -55,7 +55,7 @@ def probe_literals(literals: Iterable[bytes]) -> list[Probe]:
     return [Probe(literal, escape(literal)) for literal in literals]
 
 
-def probe_patterns(patterns: Iterable[Pattern]) -> list[Probe]:
+def probe_patterns(patterns: Iterable[RulePattern]) -> list[Probe]:
     """Return the probes for *patterns*; patterns with the same literal share one."""
     probes: dict[bytes, Probe] = {}
     for pattern in patterns:
@@ -66,7 +66,7 @@ def probe_patterns(patterns: Iterable[Pattern]) -> list[Probe]:
     return list(probes.values())
 
 
-def loosen(pattern: Pattern) -> bytes:
+def loosen(pattern: RulePattern) -> bytes:
     """Return the expression of *pattern* for lines as they stand in the log, without its anchors.
 
     With a prefix in front, or blanks at its end, a line is not where anchors expect it.

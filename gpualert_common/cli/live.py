@@ -6,8 +6,8 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.cli.progress import content_of
-from gpualert_common.diagnose.warned import Warned
+from gpualert_common.cli.records import content_of
+from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.progress import Point, Progress, ProgressReader, merge, read_index, timed
 from gpualert_common.record import INDEX, Record
 from gpualert_common.report import Fact
@@ -23,7 +23,7 @@ _MOST_STEPS = 1e15
 def facts_of(record: Record) -> list[Fact]:
     """What there is to tell, in the order of how telling it is."""
     progress = _progress(record)
-    facts = [("Do", advice) for advice in Warned(record.events()).advice()]
+    facts = [("Do", advice) for advice in WarningState(record.events()).advice()]
     facts += [("Progress", progress)] if progress else []
     return [*facts, ("Last output", _last_output(record))]
 

@@ -1,6 +1,6 @@
-"""The program: dispatch, and how an error ends it.
+"""The program: it runs one command and turns its errors into an exit status.
 
-``run`` imports nothing that the child would have to wait for.
+``gpualert run`` imports nothing that the child would have to wait for.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ import io
 import os
 import sys
 
-from gpualert_common.cli.arguments import EXIT_USAGE, build_parser
+from gpualert_common.cli.arguments import build_parser
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
-from gpualert_common.spec import EXIT_NOT_PREPARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +24,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_standard_descriptors()
     _print_anything()
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    parser = build_parser()
-    options, unknown = parser.parse_known_args(argv)
-    failure = EXIT_NOT_PREPARED if options.command_name == "run" else EXIT_USAGE
+    options, unknown = build_parser(argv[0] if argv else "").parse_known_args(argv)
     if unknown:
         options.parser.error(f"unknown arguments: {' '.join(unknown)}")
     try:
-        return int(options.action(options))
+        return int(options.execute(options))
     except BrokenPipeError:
         _discard_stdout()
         return EXIT_NEGATIVE
     except (GPUAlertError, OSError) as error:
         lead = "" if isinstance(error, NoDurableLogError) else "error: "
         print(f"gpualert: {lead}{error}", file=sys.stderr)
-        return failure
+        return int(options.parser.usage_status)
     except KeyboardInterrupt:
         return 130
 

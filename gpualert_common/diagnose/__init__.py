@@ -1,5 +1,5 @@
-"""From a cause and its grounds to a verdict that people and programs can read."""
+"""From observations and telemetry to a verdict."""
 
-from gpualert_common.diagnose.verdict import conclude
+from gpualert_common.diagnose.verdict import Conclusion, conclude
 
-__all__ = ["conclude"]
+__all__ = ["Conclusion", "conclude"]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import TYPE_CHECKING, Any
+
+from gpualert_common.errors import GPUAlertError
 
 if TYPE_CHECKING:
     from gpualert_common.model import Verdict
+    from gpualert_common.record import Record
 
 
 class TrainingFailure(Exception):  # noqa: N818 - not raised itself: each face names its error
@@ -36,3 +41,21 @@ class TrainingFailure(Exception):  # noqa: N818 - not raised itself: each face n
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.args, self.__dict__
+
+
+def find_failed_run(error: object) -> Record | None:
+    """Return the record of the training whose failure led to *error*.
+
+    Causes and contexts of the exception count, too.  None where no training of ours failed, or
+    where its record cannot be read.
+    """
+    from gpualert_common.record import Record
+
+    visited: set[int] = set()
+    while isinstance(error, BaseException) and id(error) not in visited:
+        visited.add(id(error))
+        if isinstance(error, TrainingFailure) and error.log_path:
+            with contextlib.suppress(GPUAlertError):
+                return Record.open(os.path.dirname(error.log_path))
+        error = error.__cause__ or error.__context__
+    return None

@@ -82,7 +82,7 @@ def _supervise(message: dict[str, Any]) -> None:
         lambda prepared: RunHooks(spec, prepared),
         own_process=True,
         before_launch=before_launch,
-        guard=_policy(spec, message["follower"]),
+        policy=_policy(spec, message["follower"]),
     )
     deliver_after_run(done.record, spec.secrets, alerts_fd)
 

@@ -1,4 +1,4 @@
-"""The few system calls that Python 3.11 does not offer, by ctypes."""
+"""System calls that Python 3.11 does not offer, by ctypes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def become_subreaper() -> bool:
 
 
 def open_signalfd(signals: list[int]) -> int:
-    """A non-blocking descriptor that yields the (already blocked) signals.  Raises OSError."""
+    """Return a non-blocking descriptor that yields these blocked signals.  Raises OSError."""
     mask = bytearray(_SIGSET_BYTES)
     for number in signals:
         mask[(number - 1) // 8] |= 1 << ((number - 1) % 8)
@@ -51,15 +51,15 @@ def open_signalfd(signals: list[int]) -> int:
 
 
 def parse_siginfo(data: bytes) -> tuple[int, int, int, int]:
-    """(signal, code, pid, uid) of one record read from a signalfd."""
+    """Return (signal, code, pid, uid) of one record read from a signalfd."""
     number, _errno, code, pid, uid = _SIGINFO.unpack_from(data)
     return number, code, pid, uid
 
 
 def reaped_status(pidfd: int) -> int | None:
-    """The wait status of a process that somebody else reaped, from its pidfd.
+    """Return the wait status of a process that was reaped elsewhere, by its pidfd.
 
-    Linux 6.15 and newer tell it; None on older kernels.
+    Linux 6.15 and newer keep it; None on older kernels.
     """
     import fcntl
 

@@ -1,4 +1,4 @@
-"""A log while the child writes to it, read through a held descriptor whatever its name becomes."""
+"""Log of a live run, read through a descriptor that stays valid when the file is moved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEARLY_FULL_BYTES = 64 << 10
 
 
 class LogFile:
-    """One log of a live run.  ``name`` is its name in the record, ``path`` where it was made."""
+    """One log of a live run.  ``name`` is its name in the record, ``path`` where it was created."""
 
     __slots__ = ("_fate", "_identity", "_largest", "fd", "name", "path", "rescued_path")
 
@@ -32,17 +32,17 @@ class LogFile:
 
     @property
     def size(self) -> int:
-        """Bytes in the log now."""
+        """Current size in bytes."""
         return os.fstat(self.fd).st_size
 
     def read(self, offset: int, limit: int) -> bytes:
-        """Up to ``limit`` bytes from ``offset``."""
+        """Return up to ``limit`` bytes from ``offset``."""
         return os.pread(self.fd, limit, offset)
 
-    def tampering(self) -> dict[str, Any] | None:
-        """The event that says what was done to the log since the last call, None for nothing.
+    def detect_tampering(self) -> dict[str, Any] | None:
+        """Return the event for a removed, moved, replaced or truncated log, None for no change.
 
-        The log may have been removed, moved, replaced or truncated.
+        Each change is reported once.
         """
         status = os.fstat(self.fd)
         shrunk = status.st_size < self._largest
@@ -67,13 +67,13 @@ class LogFile:
         return "" if (named.st_dev, named.st_ino) == self._identity else "replaced"
 
     @property
-    def removed(self) -> bool:
-        """True when no name is left for the log, so that its bytes go with the last descriptor."""
+    def is_removed(self) -> bool:
+        """True when the log has no name left, so that its bytes go with the last descriptor."""
         return os.fstat(self.fd).st_nlink == 0
 
     @property
     def current_path(self) -> str:
-        """Where the log is now, as far as the kernel can tell, or where it was rescued to."""
+        """Path of the log now, as far as the kernel knows it, or of its copy in the record."""
         if self.rescued_path is not None:
             return self.rescued_path
         try:
@@ -82,7 +82,7 @@ class LogFile:
             return self.path
 
     @property
-    def disk_full(self) -> bool:
+    def is_disk_full(self) -> bool:
         """True when neither the reserve nor the disk has room for more log."""
         space = os.fstatvfs(self.fd)
         free = (space.f_bfree if os.geteuid() == 0 else space.f_bavail) * space.f_frsize
@@ -91,14 +91,14 @@ class LogFile:
         return free < _NEARLY_FULL_BYTES and reserve < space.f_frsize
 
     def release_reserve(self) -> None:
-        """Give back reserved space that was not used.  Only when nobody writes any more."""
+        """Free reserved space that was not used.  Only when no process writes any more."""
         try:
             os.truncate(f"/proc/self/fd/{self.fd}", self.size)
         except OSError:
             pass
 
     def copy_to(self, fd: int) -> int:
-        """Copy the whole log to another descriptor; returns the bytes copied."""
+        """Copy the whole log to another descriptor; return the number of bytes."""
         offset = 0
         while data := self.read(offset, 1 << 20):
             view = memoryview(data)

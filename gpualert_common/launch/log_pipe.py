@@ -1,8 +1,9 @@
-"""``log_full = "drop"``: a pipe in front of the log, for those who prefer a cut log to a dead job.
+"""``log_full = "drop"``: a pipe in front of the log, for users who prefer a cut log to a dead job.
 
-The child writes into a pipe and a small process of its own session, which outlives the supervisor,
-copies it to the log.  What the disk does not take is dropped and counted, in a file whose bytes are
-on the disk beforehand.  Should that process be killed, the child gets SIGPIPE: hence opt-in.
+The child writes into a pipe, and a small process in a session of its own copies it to the log, also
+after the supervisor's death.  Bytes that the disk does not take are dropped and counted, in a file
+whose own bytes are on the disk beforehand.  If that process is killed, the child gets SIGPIPE:
+hence opt-in.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ _CHUNK_BYTES = 1 << 20
 
 
 def count_file(log: str) -> str:
-    """Name of the file in the record that counts what was dropped of that log, in bytes."""
+    """Return the name of the file in the record that counts the dropped bytes of that log."""
     return f"{log}.dropped"
 
 
 def start_copier(log_fd: int, count_fd: int) -> tuple[int, int]:
-    """Start the copying process; returns the descriptor for the child and the process id."""
+    """Start the copying process; return the descriptor for the child and the process's number."""
     import subprocess
 
     from gpualert_common.launch.spawn import Child
@@ -46,7 +47,7 @@ def start_copier(log_fd: int, count_fd: int) -> tuple[int, int]:
 
 
 def copy(source: int, log_fd: int, count_fd: int) -> None:
-    """Copy until the last writer is gone; what the log does not take is counted."""
+    """Copy until the last writer is gone; count the bytes that the log does not take."""
     dropped = 0
     while data := os.read(source, _CHUNK_BYTES):
         view = memoryview(data)
@@ -59,5 +60,5 @@ def copy(source: int, log_fd: int, count_fd: int) -> None:
                 break
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # imports nothing of ours, so it needs no bootstrap
     copy(0, int(sys.argv[1]), int(sys.argv[2]))

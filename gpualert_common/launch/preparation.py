@@ -1,6 +1,6 @@
-"""Before launch: a record whose log exists, is proven writable and lies on the disk.
+"""Preparation of a run: a record whose log exists, is proven writable and is on the disk.
 
-Everything here may fail, and then nothing has been launched.
+Everything here may fail; nothing has been launched then.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from gpualert_common.record import (
     refuse_strangers,
     spare_of,
 )
+from gpualert_common.spec import RunSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.spec import RunSpec
-
 _PROBE_BYTES = 64 << 10
-"""Written and taken back where space cannot be reserved: more than a filesystem keeps inline."""
+"""Written and removed where space cannot be reserved: more than a filesystem keeps inline."""
 
 
 class PreparedRun:
-    """A record that is ready, the descriptors that the child will write to, and logs to read them.
+    """A record that is ready, descriptors for the child's output, and logs to read that.
 
-    ``tried`` names the places that could not be had before this one.
+    ``tried`` has the locations that failed before this one, each with its problem.
     """
 
     __slots__ = ("launch_record", "log_fds", "logs", "record", "tried")
@@ -56,17 +55,17 @@ class PreparedRun:
         self.tried = tried
 
     def close(self) -> None:
-        """Give back the descriptors that the child would have written to."""
+        """Close the descriptors for the child's output."""
         for fd in self.log_fds:
             os.close(fd)
         self.log_fds = []
 
 
 def prepare(spec: RunSpec) -> PreparedRun:
-    """A durable place for the run's log, from the first place that can give one.
+    """Return a run with a durable log, in the first location that can keep one.
 
-    When this returns the launch record is written, the log file is empty and writable, its space is
-    reserved, and the file and the directory are synced.  Raises NoDurableLogError otherwise.
+    The launch record is written then, the log file is empty and writable, its space is reserved,
+    and file and directory are synced.  Raises NoDurableLogError where no location can do that.
     """
     tried: list[tuple[str, str]] = []
     run_id = record_locations.new_run_id()
@@ -129,7 +128,7 @@ def _prepare_at(
 
 
 def _prove_writable(record: Record, fd: int, size: int) -> int:
-    """Reserve space for the log, or show that bytes reach the disk.  Returns what is reserved."""
+    """Reserve space for the log, or prove that bytes reach the disk; return the reserved bytes."""
     if size:
         try:
             libc.reserve(fd, size)

@@ -1,7 +1,7 @@
-"""Signals to the supervisor, and who sent them.
+"""Signals to the supervisor, and their senders.
 
-From :meth:`Inbox.install` on no signal of ours can end the supervisor; after :meth:`Inbox.arm` they
-arrive through a signalfd, which tells the sender.  The two steps are apart because a blocked signal
+After :meth:`Inbox.install` none of these signals ends the supervisor; after :meth:`Inbox.arm` they
+arrive through a signalfd, which names the sender.  These are two steps because a blocked signal
 would stay blocked in the child: it is launched between them.
 """
 
@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import os
 import signal
+from types import FrameType
 
 from gpualert_common.launch import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType
     from typing import Any
 
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Begin a stop: leader first, the rest after the grace."""
+"""Begin a stop: the leader first, the rest after the grace."""
 
 PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT)
-"""Go to the leader and mean what the program takes them to mean."""
+"""Are passed on to the leader."""
 
 _FROM_KERNEL = 0x80
 
 
 class Signal:
-    """One signal that reached the supervisor.  ``sender`` is empty when the kernel did not tell."""
+    """One signal that reached the supervisor.  ``sender`` is empty where it is unknown."""
 
     __slots__ = ("number", "sender")
 
@@ -37,7 +37,7 @@ class Signal:
 
 
 class Inbox:
-    """The signals of this process, from installation until it ends."""
+    """Signals to this process, from installation until its end."""
 
     def __init__(self) -> None:
         self.fd = -1
@@ -45,7 +45,7 @@ class Inbox:
         self._ours: list[int] = []
 
     def install(self) -> None:
-        """Catch what is not ignored; under nohup a hang-up stays ignored, for the child too."""
+        """Catch all that are not ignored; under nohup SIGHUP stays ignored, for the child too."""
         for number in (*STOPS, *PASSED_ON):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._ours.append(number)
@@ -53,7 +53,7 @@ class Inbox:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
     def arm(self) -> None:
-        """After launch: take the signals from a descriptor from now on."""
+        """After launch: receive the signals from a descriptor from now on."""
         signal.pthread_sigmask(signal.SIG_BLOCK, self._ours)
         try:
             self.fd = libc.open_signalfd(self._ours)
@@ -61,7 +61,7 @@ class Inbox:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self._ours)
 
     def take(self) -> list[Signal]:
-        """The signals that came in since the last call."""
+        """Return the signals that arrived since the last call."""
         found, self._early = self._early, []
         while self.fd >= 0:
             try:
@@ -72,8 +72,8 @@ class Inbox:
             found.append(Signal(number, _sender(code, pid, uid)))
         return found
 
-    def ignore_in_scribe(self) -> None:
-        """In a forked scribe: signals to the process group are the supervisor's to act on."""
+    def ignore_in_recorder(self) -> None:
+        """In a forked recorder: leave signals to the process group to the supervisor."""
         for number in (*STOPS, *PASSED_ON):
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, self._ours)

@@ -1,4 +1,4 @@
-"""Launch: the child writes straight into its log, in a session of its own."""
+"""Start of the child, in a session of its own, with its log as stdout and stderr."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import subprocess
 
 from gpualert_common.errors import UsageError
 from gpualert_common.processes.marker import run_marker
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gpualert_common.spec import RunSpec
+from gpualert_common.spec import RunSpec
 
 _EXEC_ERRORS = (
     errno.ENOENT,
@@ -27,18 +24,18 @@ _EXEC_ERRORS = (
     errno.E2BIG,
     errno.EINVAL,
 )
-"""What execve says of the program; anything else (no memory, no process) is the host's fault."""
+"""Errors of execve about the program; any other (no memory, no process) is one of the host."""
 
 
 class Child(subprocess.Popen[bytes]):
     """A process whose status is taken by its pidfd, never by the garbage collector."""
 
     def __del__(self) -> None:
-        """Neither warn nor wait, wherever an exception of the caller's cut the launch short."""
+        """Neither warn nor wait, also where an exception of the caller interrupted the launch."""
 
 
 class NotStartedError(Exception):
-    """The program could not be executed.  ``number`` is the errno, ``text`` why, for a person."""
+    """The program could not be executed.  ``number`` is the errno, ``text`` the explanation."""
 
     def __init__(self, number: int, text: str) -> None:
         super().__init__(text)
@@ -46,8 +43,8 @@ class NotStartedError(Exception):
         self.text = text
 
 
-def check(spec: RunSpec) -> None:
-    """Refuse what can be seen to be wrong before anything is made.  Raises UsageError."""
+def check_spec(spec: RunSpec) -> None:
+    """Check the spec before anything is made.  Raises UsageError."""
     if not spec.command:
         raise UsageError("no command: give one after --, as in: gpualert run -- python train.py")
     for argument in spec.command:
@@ -74,11 +71,11 @@ def _check_text(what: str, text: object) -> None:
         )
 
 
-def environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:
-    """The child's environment: its own, the run's id and mark, two Python defaults.
+def make_environment(spec: RunSpec, run_id: str) -> dict[bytes, bytes]:
+    """Return the child's environment: its own, the run's id and marker, two Python defaults.
 
-    Unbuffered output keeps the order of stdout and stderr and what a killed process printed last;
-    the fault handler turns a native crash into a Python stack.  Neither is touched when set.
+    Unbuffered output keeps the order of stdout and stderr and the last output of a killed process;
+    the fault handler turns a native crash into a Python stack.  A value that is set stays.
     """
     if spec.env is None:
         env = os.environb.copy()
@@ -96,11 +93,11 @@ def spawn(
 ) -> Child:
     """Start the child with ``out`` and ``err`` as its stdout and stderr.
 
-    In a process of our own no descriptor is inheritable that should not be, and none is closed
-    before the program is executed: so the lock on the record is held until the mark can be seen.
+    In a process of our own every descriptor is closed by execve and none before: so the lock on the
+    record is held until the marker can be seen.
 
     Raises NotStartedError when the program cannot be executed, UsageError when the working
-    directory went away, OSError when the host could not make a process.
+    directory is gone, OSError when the host could not create a process.
     """
     try:
         return Child(

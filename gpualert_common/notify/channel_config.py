@@ -6,8 +6,6 @@ A target is the name of a channel in a configuration file, a table with the sett
 
 from __future__ import annotations
 
-import os
-
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.targets import (
     MAILBOX,
@@ -16,13 +14,14 @@ from gpualert_common.notify.targets import (
     is_reference,
     parse_target,
 )
+from gpualert_common.plugins import load_plugin, plugin_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gpualert_common.config import Setting
+    from gpualert_common.settings import Setting
 
     Secrets = dict[str, dict[str, str]]
     """By channel and setting."""
@@ -120,22 +119,18 @@ def channel_of(
     return _make_channel(None, table_of_line, f"notify: {format_target(target)}")
 
 
-def class_of(kind: str) -> Any:
-    """Return the channel class of a kind: a file beside this one, or a user's ``package.module``.
+def channel_class(kind: str) -> Any:
+    """Return the channel class of *kind*: one that is shipped, or the user's ``package.module``.
 
-    Lets out every exception of that import.
+    Every exception of the import passes through.
     """
-    from importlib import import_module
-
-    name = kind if _is_foreign(kind) else f"{_CHANNELS}.{kind}"
-    return import_module(name).Channel
+    package, _, module = (kind if _is_foreign(kind) else f"{_CHANNELS}.{kind}").rpartition(".")
+    return load_plugin(package, module).Channel
 
 
-def kinds() -> list[str]:
-    """Return every kind that gpualert ships."""
-    folder = os.path.join(os.path.dirname(__file__), "channels")
-    found = (name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    return sorted(name for name in found if not name.startswith("_"))
+def channel_kinds() -> list[str]:
+    """Return the kinds of all channels that gpualert ships."""
+    return plugin_names(_CHANNELS)
 
 
 def check_settings(channel: Any, settings: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -175,7 +170,7 @@ def withhold_secrets(channel: dict[str, Any]) -> dict[str, str]:
     if not settings:
         return {}
     # A foreign channel is not imported here, so all its settings are kept secret.
-    secret = settings if _is_foreign(channel["kind"]) else class_of(channel["kind"]).SECRET
+    secret = settings if _is_foreign(channel["kind"]) else channel_class(channel["kind"]).SECRET
     given = {key: settings[key] for key in secret if key in settings}
     given = {key: value for key, value in given.items() if not is_reference(value)}
     channel["settings"] = {**settings, **dict.fromkeys(given, WITHHELD)}
@@ -190,13 +185,13 @@ def _require_distinct(names: list[str]) -> None:
 
 def _make_channel(name: str | None, table: dict[str, Any], where: str) -> dict[str, Any]:
     kind = table.pop("kind", None)
-    if not isinstance(kind, str) or (kind not in kinds() and not _is_foreign(kind)):
-        known = ", ".join(kinds())
+    if not isinstance(kind, str) or (kind not in channel_kinds() and not _is_foreign(kind)):
+        known = ", ".join(channel_kinds())
         raise ConfigError(f"{where}: kind: {kind!r} is none of {known}, nor a module of yours")
     if _is_foreign(kind):  # imported by the sender only, where it cannot harm the run
         settings, secret = table, tuple(table)
     else:
-        found = class_of(kind)
+        found = channel_class(kind)
         settings, secret = check_settings(found, table, where), found.SECRET
     settings = {key: _make_absolute(value) for key, value in settings.items()}
     return {"name": name or _make_name(kind, settings, secret), "kind": kind, "settings": settings}

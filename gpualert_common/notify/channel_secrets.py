@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common import config
 from gpualert_common.errors import ConfigError, MissingSecretError
 from gpualert_common.notify.channel_config import WITHHELD
 from gpualert_common.notify.targets import is_reference
+from gpualert_common.settings import load_settings
 
 _MOST_BYTES = 64 << 10
 
@@ -39,7 +39,7 @@ def resolve_secrets(
 def _configured(channel: str, key: str) -> Any:
     """Return the secret that the channel of that name has in the configuration now."""
     try:
-        value = config.load({})["channels"].value.get(channel, {}).get(key)
+        value = load_settings()["channels"].value.get(channel, {}).get(key)
     except ConfigError:
         value = None
     if value is None:

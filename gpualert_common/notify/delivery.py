@@ -13,7 +13,7 @@ import tenacity
 from gpualert_common import artifacts
 from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
 from gpualert_common.notify.alert_facts import has_ended
-from gpualert_common.notify.channel_config import check_settings, class_of
+from gpualert_common.notify.channel_config import channel_class, check_settings
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.compose import compose, compose_warning
 from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, OutboxEntry
@@ -118,7 +118,7 @@ def open_channel(
     if channel["kind"] == MAILBOX:
         settings.setdefault("path", os.path.join(state_dir_of(record.path), MAILBOX))
     with _masking(secrets):
-        found = class_of(channel["kind"])
+        found = channel_class(channel["kind"])
         opened: Channel = found(check_settings(found, settings, f"channel {channel['name']}"))
     return opened, secrets
 

@@ -29,7 +29,7 @@ class NoAnswerError(Exception):
 
 
 def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
-    """What ``function`` returns or raises, computed in a forked process with a group of its own.
+    """Return or raise what ``function`` does in a forked process with a group of its own.
 
     Both must pickle.  Raises NoAnswerError when the process dies (``os._exit``, a crash, memory) or
     has no answer within ``deadline_s``; its group is then killed and, if the kernel does not let go

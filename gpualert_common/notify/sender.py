@@ -1,4 +1,4 @@
-"""The sender: a process that delivers a record's alerts and outlives whoever started it.
+"""The sender: a process that delivers a record's alerts and outlives its starter.
 
 A program (:mod:`gpualert_common.processes.program`).  Its stdin is one JSON object: the record,
 secrets that were given in person, and how long to retry.  Whatever happens in here, the kernel ends

@@ -22,7 +22,7 @@ from typing import Any
 from gpualert_common.classify.line_prefixes import strip_prefixes
 from gpualert_common.classify.lines import LINE_CAP, LinePosition, LogRegion
 from gpualert_common.progress.bars import bar_in
-from gpualert_common.progress.formats._interface import ProgressLine, parsers
+from gpualert_common.progress.formats._interface import ProgressLine, load_parsers
 from gpualert_common.progress.model import Progress
 from gpualert_common.progress.rank_prefixes import RankPrefixes, by_rank, said
 from gpualert_common.progress.stream import Interests, Stream
@@ -201,7 +201,7 @@ def _interests() -> Interests:
 @cache
 def _finder(kinds: frozenset[_Kind]) -> Any:
     """What finds a line of *kinds*; the group that matched is the kind."""
-    hints = [parser.hints for parser in parsers().values()]
+    hints = [parser.hints for parser in load_parsers().values()]
     words = {
         _Kind.RARE: [_NOT_FINITE, *(hint.rare for hint in hints if hint.rare)],
         _Kind.BAR: [_BAR],

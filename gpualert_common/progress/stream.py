@@ -15,7 +15,7 @@ from gpualert_common.progress.formats._interface import (
     ShapedPoint,
     Tally,
     TrainingLength,
-    parsers,
+    load_parsers,
 )
 from gpualert_common.progress.model import Checkpoint, Marker, Point, TrainingEnd
 from gpualert_common.progress.track import Track
@@ -45,12 +45,12 @@ class Interests:
     """Which formats want to see a line."""
 
     def __init__(self) -> None:
-        self.names = tuple(parsers())
-        self._of_bars = {i for i, name in enumerate(self.names) if parsers()[name].hints.bars}
+        self.names = tuple(load_parsers())
+        self._of_bars = {i for i, name in enumerate(self.names) if load_parsers()[name].hints.bars}
         hints = [
             (hint, index)
             for index, name in enumerate(self.names)
-            for hint in (parsers()[name].hints.steps, parsers()[name].hints.rare)
+            for hint in (load_parsers()[name].hints.steps, load_parsers()[name].hints.rare)
             if hint
         ]
         self._set = RegexSet(hint for hint, _ in hints)
@@ -98,10 +98,12 @@ class Stream:
         told = False
         for index in self._interests.of(line):
             name = self._interests.names[index]
-            if (told and parsers()[name].accompanies) or (name == GENERIC and self._is_settled):
+            if (told and load_parsers()[name].accompanies) or (
+                name == GENERIC and self._is_settled
+            ):
                 continue
             if name not in self._parsers:
-                self._parsers[name] = parsers()[name]()
+                self._parsers[name] = load_parsers()[name]()
             for finding in self._findings(name, line):
                 told = True
                 self._take(name, finding)
@@ -204,7 +206,7 @@ class Stream:
     def _track(self, name: str, shape: str) -> Track:
         key = (name, shape)
         if key not in self.tracks:
-            self.tracks[key] = Track(by_epoch=parsers()[name].by_epoch)
+            self.tracks[key] = Track(by_epoch=load_parsers()[name].by_epoch)
         return self.tracks[key]
 
     def _count(self, more: Tally) -> None:

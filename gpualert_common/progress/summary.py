@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TypeVar
 
-from gpualert_common.progress.formats._interface import TrainingLength, parsers
+from gpualert_common.progress.formats._interface import TrainingLength, load_parsers
 from gpualert_common.progress.model import (
     Checkpoint,
     Counts,
@@ -112,16 +112,16 @@ def _of_stream(progress: Progress, stream: Stream) -> Progress:
 
 def _framework(reader: str | None, named: dict[str, str | None]) -> tuple[str, str | None]:
     """Name and flavour of what printed the lines."""
-    own = [name for name in named if not parsers()[name].built_on]
+    own = [name for name in named if not load_parsers()[name].built_on]
     name = reader
     if name is None or (name == GENERIC and own):
         name = own[0] if own else next(iter(named), GENERIC)
     if name == GENERIC:
         return name, None
-    base = parsers()[name].built_on
+    base = load_parsers()[name].built_on
     if base is not None:
         return base, name
-    on_top = (other for other in named if parsers()[other].built_on == name)
+    on_top = (other for other in named if load_parsers()[other].built_on == name)
     return name, next(on_top, named.get(name))
 
 

@@ -6,20 +6,19 @@ import errno
 import json
 import os
 import time
+from collections.abc import Iterator
 
 from gpualert_common.errors import RecordError
 from gpualert_common.record.control import Control
 from gpualert_common.record.directory import encode
 from gpualert_common.record.files import make_directory, open_directory
-from gpualert_common.spec import SCHEMA, Ending
+from gpualert_common.spec import SCHEMA, Ending, RunSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from gpualert_common.model import Verdict
-    from gpualert_common.spec import RunSpec
 
 SPEC = "spec.json"
 EXIT = "exit.json"

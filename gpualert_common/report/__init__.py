@@ -1,4 +1,4 @@
-"""A verdict and a record in words: for a terminal here, for a message in the modules beside.
+"""Verdicts and records for people: one view, and renderers for the terminal, Markdown and messages.
 
 ===========  =====================================================================
 told         the parts of a verdict, safe to show

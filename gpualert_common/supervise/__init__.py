@@ -1,10 +1,11 @@
-"""From a spec to an ended run: prepare, launch, watch.  See docs/supervision.md."""
+"""Supervision of a run, from its spec to its end."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch import libc, log_pipe, spawn
@@ -13,33 +14,27 @@ from gpualert_common.launch.signals import Inbox
 from gpualert_common.processes.children import list_children
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.spec import Ending
+from gpualert_common.record import Record
+from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.recorder import Recorder
 from gpualert_common.supervise.recorder_messages import end_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
-from gpualert_common.supervise.watch import Watch
+from gpualert_common.supervise.supervisor import MAX_INTERRUPTIONS, Supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gpualert_common.model import Verdict
-    from gpualert_common.record import Record
-    from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
 
-_MOST_INTERRUPTIONS = 100
-"""So many exceptions while one child is ended are no caller's impatience any more."""
-
-__all__ = ["Supervised", "supervise"]
+__all__ = ["SupervisedRun", "supervise"]
 
 
-class Supervised:
+class SupervisedRun:
     """A run that has ended: its record, how it ended, and the verdict if it came in time.
 
-    ``sender`` says what a sender of alerts is needed for, as far as that is known by now.
+    ``sender`` is as :meth:`RecorderHooks.needed_sender` returned it, as far as it is known by now.
     """
 
     __slots__ = ("ending", "record", "sender", "verdict")
@@ -59,19 +54,19 @@ def supervise(
     *,
     own_process: bool,
     before_launch: Callable[[PreparedRun], None] = lambda _prepared: None,
-    guard: OwnershipPolicy | None = None,
-) -> Supervised:
+    policy: OwnershipPolicy | None = None,
+) -> SupervisedRun:
     """Run ``spec`` to its end and return how it ended.
 
     ``own_process`` says that this process exists for the run (the CLI, a guardian): it then takes
-    signals, adopts orphans and keeps its scribe in a process of its own.  Otherwise nothing of the
-    calling process is touched.  ``before_launch`` is called when the record is ready; what it
-    raises takes the record back.  ``guard`` decides what becomes of a run that nobody follows.
+    signals, adopts orphans and runs its recorder in a process of its own.  Otherwise nothing of the
+    calling process is changed.  ``before_launch`` is called when the record is ready; an exception
+    from it discards the record.  ``policy`` decides what becomes of a run without a follower.
 
     Raises UsageError and NoDurableLogError before launch, when nothing has been started; after
-    launch only what the caller's own threads or signals throw in.
+    launch only exceptions that the caller's own threads or signals raise in here.
     """
-    spawn.check(spec)
+    spawn.check_spec(spec)
     inbox = None
     if own_process:
         inbox = Inbox()
@@ -84,51 +79,51 @@ def supervise(
         prepared.close()
         record.discard()
         raise
-    scribe = RecorderProcess(
+    recorder = RecorderProcess(
         lambda link: Recorder(
             record,
             prepared.launch_record,
             prepared.logs,
             hooks(prepared),
             link,
-            reports_leases=guard is not None,
+            reports_leases=policy is not None,
         ),
         in_process=not own_process,
-        after_fork=lambda: _become_scribe(inbox),
+        after_fork=lambda: inbox.ignore_in_recorder() if inbox is not None else None,
     )
     try:
-        ending = _launch_and_watch(spec, prepared, scribe, inbox, guard)
+        ending = _launch(spec, prepared, recorder, inbox, policy)
     except GPUAlertError:
         raise  # nothing was launched
     except BaseException as error:
-        _end_unwatched(record, scribe, error)
+        _stop_unsupervised(record, recorder, error)
         raise
     finally:
-        verdict, sender = scribe.verdict, scribe.sender
-        scribe.close()
+        verdict, sender = recorder.verdict, recorder.sender
+        recorder.close()
         record.disown()
-    return Supervised(record, ending, verdict, sender)
+    return SupervisedRun(record, ending, verdict, sender)
 
 
-def _launch_and_watch(
+def _launch(
     spec: RunSpec,
     prepared: PreparedRun,
-    scribe: RecorderProcess,
+    recorder: RecorderProcess,
     inbox: Inbox | None,
-    guard: OwnershipPolicy | None,
+    policy: OwnershipPolicy | None,
 ) -> Ending:
     record = prepared.record
-    env = spawn.environment(spec, record.run_id)
+    env = spawn.make_environment(spec, record.run_id)
     copiers: list[int] = []
-    outputs = _outputs(spec, prepared, copiers)
+    outputs = _open_outputs(spec, prepared, copiers)
     others = copiers if inbox is None else list_children()
-    adopts = inbox is not None and libc.become_subreaper()  # what it starts may be orphaned at once
+    adopts = inbox is not None and libc.become_subreaper()  # the child may leave orphans at once
     try:
         child = spawn.spawn(spec, env, outputs[0], outputs[-1], own_process=inbox is not None)
     except spawn.NotStartedError as error:
         os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
         ending = _not_started(error)
-        scribe.finish(end_message(ending, []))
+        recorder.finish(end_message(ending, []))
         return ending
     except OSError as error:
         record.discard()
@@ -145,13 +140,13 @@ def _launch_and_watch(
     if inbox is not None:
         inbox.arm()
     tree = ProcessTree(child.pid, run_marker(record.run_id), adopts=adopts, exclude=others)
-    watch = Watch(child, spec, tree, scribe, inbox, guard, copiers)
-    watch.run()
-    return watch.ending
+    supervisor = Supervisor(child.pid, spec, tree, recorder, inbox, policy, copiers)
+    supervisor.run()
+    return supervisor.ending
 
 
-def _outputs(spec: RunSpec, prepared: PreparedRun, copiers: list[int]) -> list[int]:
-    """The descriptors for stdout and stderr (one when merged): the logs, or pipes before them."""
+def _open_outputs(spec: RunSpec, prepared: PreparedRun, copiers: list[int]) -> list[int]:
+    """Return the descriptors for stdout and stderr (one when merged): logs, or pipes to them."""
     if spec.log_full == "fail":
         return prepared.log_fds
     pipes = []
@@ -172,25 +167,25 @@ def _not_started(error: spawn.NotStartedError) -> Ending:
     return ending
 
 
-def _end_unwatched(record: Record, scribe: RecorderProcess, error: BaseException) -> None:
-    """End the child that an exception of the caller's came between: launched, not yet watched.
+def _stop_unsupervised(record: Record, recorder: RecorderProcess, error: BaseException) -> None:
+    """Stop a child that was launched when an exception of the caller came before its supervision.
 
-    Its number may not even have reached us, so it is found by its mark.
+    Its number may not even have reached us, so it is found by its marker.
     """
-    for _attempt in range(_MOST_INTERRUPTIONS):
-        if scribe.finished:
+    for _attempt in range(MAX_INTERRUPTIONS):
+        if recorder.is_finished:
             return
         try:
             tree = ProcessTree(None, run_marker(record.run_id))
             ending = Ending(time.time())
             ending.signal = int(signal.SIGTERM)
             ending.sender = {"command": type(error).__name__, "pid": os.getpid()}
-            children = [process.pid for process in tree.members()]
+            pids = [process.pid for process in tree.members()]
             Stop(tree, signal.SIGTERM, 0.0, time.monotonic()).complete()
-            for pid in children:
+            for pid in pids:
                 _reap(pid)
             ending.ended_at = time.time()
-            scribe.finish(end_message(ending, []))
+            recorder.finish(end_message(ending, []))
         except BaseException:  # noqa: BLE001 - the child must not outlive its caller
             continue
 
@@ -200,8 +195,3 @@ def _reap(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
         pass  # a child of the child's
-
-
-def _become_scribe(inbox: Inbox | None) -> None:
-    if inbox is not None:
-        inbox.ignore_in_scribe()

@@ -1,36 +1,37 @@
-"""A process beside a run, started once that has lasted for a moment."""
+"""Helper processes beside a run."""
 
 from __future__ import annotations
 
-import os
-import select
+from collections.abc import Callable
 
-from gpualert_common.processes.pidfd import open_pidfd
+from gpualert_common.processes.pidfd import await_exit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from subprocess import Popen
 
-AFTER_S = 1.0
-"""A shorter run needs no such look: all that it made is as new as it is."""
+START_AFTER_S = 1.0
+"""A shorter run needs no helper: all that it made is as new as it is."""
 _DEATH_S = 0.5
-"""For the kernel to end what was killed, which takes it milliseconds."""
+"""Deadline for the kernel to end a killed process, which takes it milliseconds."""
 
 
 class HelperProcess:
-    """Started once, reaped when it ends, ended with the run.  ``name`` says what it does."""
+    """A process that is started once the run has lasted for a moment, and ends with the run.
+
+    ``name`` says what it does.
+    """
 
     def __init__(self, name: str, start: Callable[[], Popen[bytes]]) -> None:
         self.name = name
         self._start: Callable[[], Popen[bytes]] | None = start
         self._process: Popen[bytes] | None = None
 
-    def see_to(self, age_s: float) -> str:
-        """To be called again and again while the run goes on; why it did not start, or ""."""
+    def update(self, age_s: float) -> str:
+        """Start or reap it as due at this age of the run; return why it did not start, or ""."""
         if self._process is not None:
             self._process.poll()  # reaps it
-        elif self._start is not None and age_s >= AFTER_S:
+        elif self._start is not None and age_s >= START_AFTER_S:
             start, self._start = self._start, None
             try:
                 self._process = start()
@@ -38,27 +39,18 @@ class HelperProcess:
                 return str(error) or type(error).__name__
         return ""
 
-    def end(self, patience_s: float = 0.0) -> None:
-        """Kill it unless it ends by itself in that time."""
-        process = self._process
-        if process is None or process.poll() is not None:
-            return
-        self._await_end(patience_s)
-        if process.poll() is None:
-            process.kill()
+    def stop(self, grace_s: float = 0.0) -> None:
+        """Kill it unless it exits by itself in that time."""
+        self._await_exit(grace_s)
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
 
     def reap(self) -> None:
-        """Return when what was killed is gone, or is held back by the kernel."""
-        self._await_end(_DEATH_S)
+        """Return when a killed process is gone, or the kernel holds it back."""
+        self._await_exit(_DEATH_S)
 
-    def _await_end(self, within_s: float) -> None:
+    def _await_exit(self, deadline_s: float) -> None:
         process = self._process
-        if process is None or process.poll() is not None:
-            return
-        pidfd = open_pidfd(process.pid)
-        if pidfd >= 0:
-            poll = select.poll()
-            poll.register(pidfd, select.POLLIN)
-            poll.poll(within_s * 1000)
-            os.close(pidfd)
-        process.poll()
+        if process is not None and process.poll() is None:
+            await_exit(process.pid, deadline_s)
+            process.poll()

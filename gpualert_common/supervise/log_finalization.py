@@ -24,7 +24,7 @@ def finalize_logs(logs: Sequence[LogFile], record: Record) -> Iterator[tuple[str
         dropped = record.read_number(count_file(log.name))
         if dropped:
             yield "log_dropped", {"log": log.name, "size_bytes": dropped}
-        if log.removed:
+        if log.is_removed:
             try:
                 yield "log_rescued", _copy_back(log, record)
             except OSError as error:

@@ -75,10 +75,10 @@ class RecordWriter:
     def check_logs(self) -> None:
         """Note changes of the log files that are not the child's, and index their growth."""
         for log in self._logs:
-            change = log.tampering()
+            change = log.detect_tampering()
             if change is not None:
                 self.append_event(**change)
-            if log.disk_full:
+            if log.is_disk_full:
                 self._note_full_disk()
         self._add_to_index()
 

@@ -101,7 +101,7 @@ class Recorder:
     def _follow(self) -> None:
         poll = select.poll()
         poll.register(self._link.read_fd, select.POLLIN)
-        while self._end is None and not self._link.closed:
+        while self._end is None and not self._link.is_closed:
             poll.poll(TICK_S * 1000)
             self._receive()
             self._link.flush()
@@ -155,7 +155,7 @@ class Recorder:
 
     def _start_helpers(self) -> None:
         for helper in self._helpers:
-            problem = helper.see_to(self._writer.age_s)
+            problem = helper.update(self._writer.age_s)
             if problem:
                 self._writer.append_event("not_started", what=helper.name, problem=problem)
 
@@ -167,7 +167,7 @@ class Recorder:
         self._writer.store_exit({**ending.to_json(), "survivors": survivors})
         self._link.send({"kind": "recorded"})
         for helper in self._helpers:
-            helper.end(LAST_SAMPLE_S if ending.code != 0 else 0.0)
+            helper.stop(LAST_SAMPLE_S if ending.code != 0 else 0.0)
         if ending.code != 0:
             self._writer.check_logs()
         self._writer.finalize_logs()
@@ -181,7 +181,7 @@ class Recorder:
             self._leave_for_history(ending)
         sender = self._hooks.needed_sender(self.verdict)
         self._link.send({"kind": "done", "sender": sender})
-        if self._link.unheard:  # the supervisor exited without us, and sent no alert
+        if self._link.has_no_reader:  # the supervisor exited without us, and sent no alert
             self._hooks.send_alerts_detached()
         # Last, since nobody waits for it.
         self._writer.release_reserves(has_survivors=bool(survivors))

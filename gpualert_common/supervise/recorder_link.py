@@ -1,7 +1,7 @@
-"""Messages between the supervisor and its scribe: one JSON object a line, over two pipes.
+"""Messages between the supervisor and its recorder: one JSON object a line, over two pipes.
 
-Sending never blocks and never raises: what a stalled scribe does not read waits in memory, and
-what a dead one cannot read is forgotten.
+Sending never blocks and never raises: a message that a stalled recorder does not read waits in
+memory, and one that a dead recorder cannot read is dropped.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ _READ_BYTES = 1 << 16
 
 
 class RecorderLink:
-    """One end.
+    """One end of the link.
 
-    ``closed`` turns True when all that the other end ever sent was received; ``unheard`` when a
-    message found nobody to read it, which says nothing of those that may still wait here.
+    ``is_closed`` turns True when all that the other end ever sent was received; ``has_no_reader``
+    when a message found no reader.  Messages of that reader may still wait to be received here.
     """
 
-    __slots__ = ("_incoming", "_outgoing", "closed", "read_fd", "unheard", "write_fd")
+    __slots__ = ("_incoming", "_outgoing", "has_no_reader", "is_closed", "read_fd", "write_fd")
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self.read_fd = read_fd
         self.write_fd = write_fd
-        self.closed = self.unheard = False
+        self.is_closed = self.has_no_reader = False
         self._incoming = b""
         self._outgoing = b""
 
     def send(self, message: dict[str, Any]) -> None:
-        """Queue a message and write what the pipe takes."""
+        """Queue a message and write as much as the pipe takes."""
         if len(self._outgoing) < _MAX_BACKLOG_BYTES:
             self._outgoing += json.dumps(message).encode() + b"\n"
         self.flush()
 
     def flush(self) -> None:
-        """Write what the pipe takes of what is queued."""
-        while self._outgoing and not (self.closed or self.unheard):
+        """Write as much of the queue as the pipe takes."""
+        while self._outgoing and not (self.is_closed or self.has_no_reader):
             try:
                 written = os.write(self.write_fd, self._outgoing)
             except BlockingIOError:
                 return
             except OSError:
-                self.unheard = True
+                self.has_no_reader = True
                 return
             self._outgoing = self._outgoing[written:]
 
     def receive(self) -> list[dict[str, Any]]:
-        """The messages that have arrived; empty when there are none."""
-        while not self.closed:
+        """Return the messages that have arrived."""
+        while not self.is_closed:
             try:
                 data = os.read(self.read_fd, _READ_BYTES)
             except BlockingIOError:
                 break
             if not data:
-                self.closed = True
+                self.is_closed = True
             self._incoming += data
             if len(data) < _READ_BYTES:
-                break  # that was all; the end of it shows at the next call
+                break  # the pipe is empty; its end shows at the next call
         *lines, self._incoming = self._incoming.split(b"\n")
         return [json.loads(line) for line in lines]
 
@@ -70,11 +70,11 @@ class RecorderLink:
         """Close this end; the other one sees it."""
         os.close(self.read_fd)
         os.close(self.write_fd)
-        self.closed = True
+        self.is_closed = True
 
 
 def connect_recorder() -> tuple[RecorderLink, RecorderLink]:
-    """Two ends that talk to each other.  Raises OSError when descriptors run out."""
+    """Return the two ends of a link.  Raises OSError when descriptors run out."""
     flags = os.O_CLOEXEC | os.O_NONBLOCK
     read_one, write_two = os.pipe2(flags)
     try:

@@ -1,10 +1,11 @@
-"""Starts a scribe beside the supervisor and waits for it, never longer than a deadline."""
+"""Starts a recorder beside the supervisor and waits for it, never longer than a deadline."""
 
 from __future__ import annotations
 
 import _thread
 import os
 import select
+from collections.abc import Callable
 
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.supervise.recorder import VERDICT_DEADLINE_S, Recorder
@@ -12,24 +13,24 @@ from gpualert_common.supervise.recorder_link import RecorderLink, connect_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from gpualert_common.model import Verdict
 
 EXIT_DEADLINE_S = 0.5
 """A disk that has not taken the exit record by then is stalled; the status does not wait for it."""
-_MOST_STARTS = 3
+_MAX_STARTS = 3
+_MAX_FINISHES = 2
 _MARGIN_S = 1.0
-"""For the scribe to say that the classifier missed its deadline."""
+"""Time for the recorder to report that the classifier missed its deadline."""
 
 
 class RecorderProcess:
-    """A scribe and the supervisor's end of its link.
+    """A recorder and the supervisor's end of its link.
 
     ``in_process`` True runs it as a thread, False as a forked process that calls ``after_fork``
-    first; ``make`` builds it for the link it is given.  What is readable on ``impatient_fd`` once
-    the end is recorded (a second Ctrl-C) ends the wait for verdict and reader.
+    first; ``make`` builds it for its end of the link.  Once the end is recorded, anything readable
+    on ``interrupt_fd`` (a second Ctrl-C) ends the wait for the verdict and for a slow reader.
     """
 
     def __init__(
@@ -43,46 +44,46 @@ class RecorderProcess:
         self._in_process = in_process
         self._after_fork = after_fork
         self._link: RecorderLink | None = None
-        self._scribe: Recorder | None = None
+        self._recorder: Recorder | None = None
         self.pid: int | None = None
-        self.finished = False
+        self.is_finished = False
         self.sender = ""
-        """What the scribe said that a sender of alerts is needed for."""
-        self.impatient_fd = -1
+        """Which alerts a sender has to send, as the recorder reported it; empty for none."""
+        self.interrupt_fd = -1
         self._starts = 0
-        self._seen: set[str] = set()
-        self._heard: list[dict[str, Any]] = []
-        self._passed_on: set[str] = set()
+        self._received_kinds: set[str] = set()
+        self._messages: list[dict[str, Any]] = []
+        self._passed_requests: set[str] = set()
 
     @property
-    def started(self) -> bool:
-        """True once there is a scribe, dead or alive."""
+    def has_started(self) -> bool:
+        """True once there is a recorder, dead or alive."""
         return self._link is not None
 
     @property
-    def may_start_again(self) -> bool:
-        """False when scribes have died too often of whatever it is that kills them."""
-        return self._starts < _MOST_STARTS
+    def can_restart(self) -> bool:
+        """False when recorders have died too often."""
+        return self._starts < _MAX_STARTS
 
     @property
     def fd(self) -> int:
-        """Readable when the scribe has something to say; -1 when it cannot any more."""
-        return -1 if self._link is None or self._link.closed else self._link.read_fd
+        """Readable when the recorder has sent a message; -1 when it cannot any more."""
+        return -1 if self._link is None or self._link.is_closed else self._link.read_fd
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict of a scribe in this process, once it is done."""
-        return self._scribe.verdict if self._scribe is not None else None
+        """The verdict of a recorder in this process, once it is done."""
+        return self._recorder.verdict if self._recorder is not None else None
 
     def start(self) -> None:
-        """Start the scribe; without the means for one the run goes on unrecorded."""
+        """Start the recorder; where that fails, the run goes on unrecorded."""
         self.close()
         self._starts += 1
         try:
             ours, theirs = connect_recorder()
             if self._in_process:
-                self._scribe = self._make(theirs)
-                _thread.start_new_thread(self._scribe.run, ())
+                self._recorder = self._make(theirs)
+                _thread.start_new_thread(self._recorder.run, ())
             else:
                 self.pid = os.fork()
                 if self.pid == 0:
@@ -100,77 +101,77 @@ class RecorderProcess:
         finally:
             os._exit(0)
 
-    def tell(self, message: dict[str, Any]) -> None:
-        """Send a message if there is anyone to read it."""
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message if there is a recorder to read it."""
         if self._link is not None:
             self._link.send(message)
 
-    def heard(self) -> list[dict[str, Any]]:
-        """What it passed on since the last call, in the order in which it saw it.
+    def take_messages(self) -> list[dict[str, Any]]:
+        """Return the requests and leases that the recorder read since the last call, in order.
 
-        ``request``: what was asked of the run; ``look``: the leases that were there, None where no
-        record was.  A look from before a request knows nothing of what that changed.
+        ``request`` is a request to the run; ``look`` has the leases in the record, None where the
+        record was removed.  Leases that were read before a request do not reflect its effect.
         """
-        self._read()
-        found, self._heard = self._heard, []
-        return [one for one in found if one["kind"] == "look" or self._is_new(one["request"])]
+        self._receive()
+        messages, self._messages = self._messages, []
+        return [one for one in messages if one["kind"] == "look" or self._is_new(one["request"])]
 
     def _is_new(self, request: dict[str, Any]) -> bool:
-        """False for one that a scribe passed on again, because the one before it died just then."""
+        """False for one that a new recorder passes on again, since the last one died just then."""
         name = str(request.get("file"))
-        if name in self._passed_on:
+        if name in self._passed_requests:
             return False
-        self._passed_on.add(name)
+        self._passed_requests.add(name)
         return True
 
-    def finish(self, ended: dict[str, Any]) -> None:
-        """Have the end recorded, judged and shown, each within its deadline.
+    def finish(self, message: dict[str, Any]) -> None:
+        """Have the end recorded, classified and shown, each within its deadline.
 
-        A scribe that died is replaced once; one that is merely late finishes without us.
+        A recorder that died is replaced once; one that is merely late finishes by itself.
         """
-        for _attempt in range(2):
+        for _attempt in range(_MAX_FINISHES):
             if self.fd < 0:
                 self.start()
-            self.tell(ended)
+            self.send(message)
             if self._await("recorded", EXIT_DEADLINE_S):
-                self._await("done", VERDICT_DEADLINE_S + _MARGIN_S, self.impatient_fd)
-            if self.fd >= 0 or "done" in self._seen:
+                self._await("done", VERDICT_DEADLINE_S + _MARGIN_S, self.interrupt_fd)
+            if self.fd >= 0 or "done" in self._received_kinds:
                 break
-        self.finished = True
+        self.is_finished = True
 
-    def _await(self, kind: str, deadline_s: float, impatient_fd: int = -1) -> bool:
-        """True when the message came; a scribe that shows progress gets its deadline anew."""
+    def _await(self, kind: str, deadline_s: float, interrupt_fd: int = -1) -> bool:
+        """True when the message came; progress of the recorder starts the deadline anew."""
         deadline = LoadScaledDeadline(deadline_s)
         poll = select.poll()
-        if impatient_fd >= 0:
-            poll.register(impatient_fd, select.POLLIN)
-        while kind not in self._seen:
+        if interrupt_fd >= 0:
+            poll.register(interrupt_fd, select.POLLIN)
+        while kind not in self._received_kinds:
             if self.fd < 0 or self._link is None:
                 return False
             self._link.flush()
             poll.register(self.fd, select.POLLIN)
             left_s = deadline.left_s()
             ready = poll.poll(left_s * 1000)
-            if not (ready or left_s) or any(fd == impatient_fd for fd, _ in ready):
+            if not (ready or left_s) or any(fd == interrupt_fd for fd, _ in ready):
                 return False
-            if self._read():
+            if self._receive():
                 deadline = LoadScaledDeadline(deadline_s)
         return True
 
-    def _read(self) -> bool:
-        """Take in what the scribe said; True when it is still giving its reader what is due."""
-        draining = False
+    def _receive(self) -> bool:
+        """Receive messages; True when the recorder is still writing to a slow reader."""
+        is_draining = False
         for message in self._link.receive() if self._link is not None else ():
             if message["kind"] in ("request", "look"):
-                self._heard.append(message)
+                self._messages.append(message)
             if message["kind"] == "done":
                 self.sender = message["sender"]
-            draining = draining or message["kind"] == "draining"
-            self._seen.add(message["kind"])
-        return draining
+            is_draining = is_draining or message["kind"] == "draining"
+            self._received_kinds.add(message["kind"])
+        return is_draining
 
     def close(self) -> None:
-        """Let go of the link; a scribe that is late finishes by itself."""
+        """Close the link; a recorder that is late finishes by itself."""
         if self._link is not None:
             self._link.close()
             self._link = None

@@ -1,20 +1,20 @@
-"""Ending a run: leader first, then the rest, then by force.
+"""Stop of a run: the leader first, then the rest, then by force.
 
 ============  ===========================================================  =========================
-phase         what has been done                                           it ends when
+phase         action                                                       ends when
 ============  ===========================================================  =========================
-asked         the signal, then CONT, to the leader (through shells);       the tree is empty, or
-              once it is gone TERM to those whose parent is gone, again    the grace is over
-              and again
-last call     TERM, then CONT, to the whole tree                           the tree is empty, or
+request       the signal, then SIGCONT, to the leader (through shells);    the tree is empty, or
+              once it is gone, SIGTERM to the processes whose parent is    the grace is over
+              gone, again and again
+last call     SIGTERM, then SIGCONT, to the whole tree                     the tree is empty, or
                                                                            LAST_CALL_S (at most the
                                                                            grace) after it
-killing       KILL to the whole tree, again and again                      the tree is empty, or
+kill          SIGKILL to the whole tree, again and again                   the tree is empty, or
                                                                            KILLING_S later
 ============  ===========================================================  =========================
 
-Nobody is asked while its parent lives and may be using it: a TERM to data-loader workers would cost
-the checkpoint that their parent is saving.  Time is handed in, so that tests own the clock.
+No process is signalled while its parent lives and may need it: a SIGTERM to data-loader workers
+would cost the checkpoint that their parent is saving.  The caller passes the time in.
 """
 
 from __future__ import annotations
@@ -22,98 +22,100 @@ from __future__ import annotations
 import signal
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.processes.pidfd import Process
+from gpualert_common.processes.tree import ProcessTree
 
 LAST_CALL_S = 2.0
 KILLING_S = 5.0
 _RESCAN_S = 0.05
+_REQUEST, _LAST_CALL, _KILL = range(3)
 
 
 class Stop:
-    """One stop in progress.  Call :meth:`advance` at every ``due`` time until ``over``."""
+    """One stop in progress.  Call :meth:`advance` at every ``due`` time until ``is_over``.
+
+    ``survivors`` are then the identities of the processes that not even SIGKILL ended.
+    """
 
     def __init__(self, tree: ProcessTree, number: int, grace_s: float, now: float) -> None:
         self._tree = tree
-        self._phase = "asked"
+        self._phase = _REQUEST
+        self._targets: list[Process] = []
         try:
-            self._asked = tree.first_targets()
+            self._targets = tree.first_targets()
         except OSError:
-            self._asked = []
             tree.signal_group(number, signal.SIGCONT)
         self._grace_ends = now + grace_s
         self._last_call_s = min(LAST_CALL_S, grace_s)
-        self._killing_ends = 0.0
-        self.over = False
-        self.left: list[tuple[int, int]] = []
+        self._kill_ends = 0.0
+        self.is_over = False
+        self.survivors: list[tuple[int, int]] = []
         self.due = now
-        self.ask(number)
+        self.request(number)
 
-    def ask(self, number: int) -> None:
-        """Send a signal to those who are asked; a second signal changes no deadline."""
-        for process in self._asked:
+    def request(self, number: int) -> None:
+        """Send a signal to the first targets; a second request changes no deadline."""
+        for process in self._targets:
             process.send(number)
-        for process in self._asked:
+        for process in self._targets:
             process.send(signal.SIGCONT)
 
     def shorten(self, grace_ends: float, now: float) -> None:
-        """Let the grace end at that time, if that is earlier."""
+        """End the grace at that time, if that is earlier."""
         self._grace_ends = min(self._grace_ends, grace_ends)
         self.due = now
 
     def force(self, now: float) -> None:
-        """End by force at once."""
+        """Kill at once."""
         self.shorten(now - self._last_call_s, now)
 
     def advance(self, now: float) -> None:
-        """Do what is due; sets ``due``, and in the end ``over`` and who was ``left``."""
-        if self._phase == "asked" and now < self._grace_ends and self._someone_is_asked():
-            self.due = min(now + _RESCAN_S, self._grace_ends)
-            return
-        if self._phase == "asked":
-            self._phase = "last call"
+        """Do what is due; sets ``due``, and in the end ``is_over`` and ``survivors``."""
+        if self._phase == _REQUEST:
+            if now < self._grace_ends and self._has_targets():
+                self.due = min(now + _RESCAN_S, self._grace_ends)
+                return
+            self._phase = _LAST_CALL
             self._signal_tree(signal.SIGTERM, signal.SIGCONT)
-        if self._phase == "last call" and now >= self._grace_ends + self._last_call_s:
-            self._phase = "killing"
-            self._killing_ends = now + KILLING_S
-        left = (
-            self._signal_tree(signal.SIGKILL) if self._phase == "killing" else self._signal_tree()
-        )
-        if not left or (self._phase == "killing" and now >= self._killing_ends):
-            self._finish(left)
+        if self._phase == _LAST_CALL and now >= self._grace_ends + self._last_call_s:
+            self._phase = _KILL
+            self._kill_ends = now + KILLING_S
+        is_killing = self._phase == _KILL
+        left = self._signal_tree(signal.SIGKILL) if is_killing else self._signal_tree()
+        if not left or (is_killing and now >= self._kill_ends):
+            self.is_over, self.survivors = True, left
+            self._close_targets()
         self.due = now + _RESCAN_S
 
     def complete(self) -> list[tuple[int, int]]:
-        """Do all that is to be done, sleeping in between; returns who was left."""
+        """Advance to the end, sleeping in between; return the survivors."""
         while True:
             self.advance(time.monotonic())
-            if self.over:
-                return self.left
+            if self.is_over:
+                return self.survivors
             time.sleep(max(0.0, self.due - time.monotonic()))
 
-    def _someone_is_asked(self) -> bool:
-        """True while those who were asked live; when they are gone, the next are asked."""
-        if not any(process.is_alive for process in self._asked):
-            self._forget_asked()
+    def _has_targets(self) -> bool:
+        """True while a target lives; once all have exited, the next ones are signalled."""
+        if not any(process.is_alive for process in self._targets):
+            self._close_targets()
             try:
-                self._asked = self._tree.first_targets()
+                self._targets = self._tree.first_targets()
             except OSError:
                 return bool(self._tree.signal_group())
-            self.ask(signal.SIGTERM)
-        return bool(self._asked)
+            self.request(signal.SIGTERM)
+        return bool(self._targets)
 
-    def _forget_asked(self) -> None:
-        for process in self._asked:
+    def _close_targets(self) -> None:
+        for process in self._targets:
             process.close()
-        self._asked = []
+        self._targets = []
 
     def _signal_tree(self, *numbers: int) -> list[tuple[int, int]]:
-        """Send the signals, if any, to everybody; returns who was there.
+        """Send the signals, if any, to every process; return the identities of all.
 
-        Where nobody can be seen (no descriptor left for /proc), the group is signalled blindly.
+        Where no process can be seen (no descriptor is left for /proc), signal the group blindly.
         """
-        reached = []
         try:
             members = self._tree.members()
         except OSError:
@@ -121,11 +123,5 @@ class Stop:
         for process in members:
             for number in numbers:
                 process.send(number)
-            reached.append(process.identity)
             process.close()
-        return reached
-
-    def _finish(self, left: list[tuple[int, int]]) -> None:
-        self.over = True
-        self.left = left
-        self._forget_asked()
+        return [process.identity for process in members]

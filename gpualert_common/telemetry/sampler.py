@@ -76,12 +76,12 @@ class SourceWorker(threading.Thread):
     def run(self) -> None:
         """Until the process ends, or the source can be had no more."""
         try:
-            opened = source.class_of(self.source)(self._subject)
+            opened = source.source_class(self.source)(self._subject)
             self.told = {"available": True, "facts": dict(opened.facts)}
             while True:
                 self.idle.set()
                 self._asked.acquire()
-                self._keep(opened.look())
+                self._keep(opened.sample())
         except SourceUnavailableError as error:
             self.told = {"available": False, "why": error.why, "remedy": error.remedy}
         except Exception as error:  # noqa: BLE001 - the boundary of each source
@@ -122,7 +122,7 @@ def observe(record: Record, mark: str) -> None:
         cwd=record.spec.get("cwd"),
         logs=tuple(record.log_path(name) for name in record.logs),
     )
-    workers = [SourceWorker(name, subject) for name in source.names()]
+    workers = [SourceWorker(name, subject) for name in source.source_names()]
     for worker in workers:
         worker.start()
     writer = TelemetryWriter(record)
@@ -131,14 +131,14 @@ def observe(record: Record, mark: str) -> None:
     next_at = time.monotonic()
     ended = False
     while True:
-        _look(workers, writer)
+        _sample(workers, writer)
         if ended:
             return
         next_at = max(next_at + PERIOD_S, time.monotonic())
         ended = bool(poll.poll((next_at - time.monotonic()) * 1000))
 
 
-def _look(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
+def _sample(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
     at = time.time()
     deadline = time.monotonic() + _GATHER_S
     for worker in workers:
@@ -148,7 +148,7 @@ def _look(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
     with suppress(OSError):  # a full disk: later looks may find space again
         for worker in workers:
             if worker.told is not None:
-                writer.tell_source(worker.source, **worker.told)
+                writer.add_source(worker.source, **worker.told)
                 worker.told = None
         writer.add(at, [one for worker in workers for one in worker.take()])
 

@@ -7,14 +7,16 @@ may block; what it yields goes to the record, and the verdict is made from that 
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, ClassVar
 
+from gpualert_common.plugins import load_plugin, plugin_names
+
+_SOURCES = "gpualert_common.telemetry.sources"
 _EXACT_BELOW_S = 10_000
+
 PERIOD_S = 5.0
 """Between two samples of a run: what costs a monitor nothing, and misses no lasting trouble."""
 
@@ -91,7 +93,7 @@ class Source(ABC):
         return {}
 
     @abstractmethod
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """What is to be seen now; called every ``PERIOD_S``, and once more after the run's end."""
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
@@ -106,14 +108,12 @@ def round_counter_s(seconds: float) -> float:
     return round(seconds, 2) if seconds < _EXACT_BELOW_S else int(seconds)
 
 
-def names() -> list[str]:
-    """Every source that comes with us."""
-    folder = os.path.join(os.path.dirname(__file__), "sources")
-    found = (name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    return sorted(name for name in found if not name.startswith("_"))
+def source_names() -> list[str]:
+    """Return the names of all evidence sources."""
+    return plugin_names(_SOURCES)
 
 
-def class_of(name: str) -> type[Source]:
-    """The source of that name."""
-    found: type[Source] = import_module(f"gpualert_common.telemetry.sources.{name}").SOURCE
+def source_class(name: str) -> type[Source]:
+    """Return the evidence source called *name*.  Every exception of its import passes through."""
+    found: type[Source] = load_plugin(_SOURCES, name).SOURCE
     return found

@@ -10,11 +10,11 @@ from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
-from gpualert_common.config import Setting
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.channel_config import channel_of, withhold_secrets
 from gpualert_common.notify.status_text import UNDELIVERED, format_status
 from gpualert_common.notify.targets import format_target
+from gpualert_common.settings import Setting
 from prefect_gpualert.blocks import ChatChannel, MailChannel, name_of, reveal
 
 _OURS = "prefect:"

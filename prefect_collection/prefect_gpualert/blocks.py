@@ -149,7 +149,7 @@ class MailChannel(_Tested, Block):
         return {"kind": "smtp", "name": name_of(self), **settings}
 
     def _probe(self, settings: Table) -> str:
-        return smtp.Channel(settings).probe(_WAIT_S)
+        return smtp.SmtpChannel(settings).probe(_WAIT_S)
 
 
 class ChatChannel(_Tested, Block):
@@ -203,7 +203,7 @@ class ChatChannel(_Tested, Block):
         return {"kind": "apprise", "name": name_of(self), **settings}
 
     def _probe(self, settings: Table) -> str:
-        return apprise.Channel(settings).probe()
+        return apprise.AppriseChannel(settings).probe()
 
 
 def name_of(block: Block) -> str:

@@ -12,18 +12,21 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
+from dataclasses import replace
 from typing import Any, Protocol
 
 from prefect.client.schemas.objects import FlowRun, State, TaskRun
 from prefect.logging.loggers import flow_run_logger, task_run_logger
 
-from gpualert_common import config
-from gpualert_common.errors import ConfigError, GPUAlertError
-from gpualert_common.guardian.failure import TrainingFailure
+from gpualert_common.errors import ConfigError
+from gpualert_common.external_run import ExternalRun
+from gpualert_common.guardian.failure import find_failed_run
 from gpualert_common.notify.channel_config import alerts_of_each
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
-from prefect_gpualert import alerts, external_run, known_runs
+from gpualert_common.settings import OPTIONS, load_settings
+from prefect_gpualert import alerts, known_runs
+from prefect_gpualert.external_run import error_of, external_run_of
 from prefect_gpualert.training import Logger
 
 DEADLINE_S = 15.0
@@ -77,7 +80,7 @@ def gpualert_hook(
 
 def _seconds(deadline: float | str) -> float:
     try:
-        return float(config.KEYS["notify_deadline"].parse(deadline))
+        return float(OPTIONS["notify_deadline"].parse(deadline))
     except ValueError as error:
         raise ConfigError(f"gpualert_hook: deadline: {error}") from None
 
@@ -123,7 +126,7 @@ def _alert(given: Mapping[str, Any], of: Any, run: TaskRun | FlowRun, state: Sta
             logger = task_run_logger(run, of)
         else:
             logger = flow_run_logger(run, of)
-        _Alerting(given, logger).tell(of, run, state)
+        _Alerting(given, logger).send_alerts(of, run, state)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the state is not ours to change
         with contextlib.suppress(Exception, SystemExit):
             logger.error("No alert: %s: %s", type(error).__name__, error)
@@ -134,7 +137,7 @@ class _Alerting:
 
     def __init__(self, given: Mapping[str, Any], logger: Logger) -> None:
         self._logger = logger
-        settings = config.load(given, given_as="gpualert_hook")
+        settings = load_settings(given, given_as="gpualert_hook")
         self._deadline = time.monotonic() + settings["notify_deadline"].value
         self._state_dir = settings["state_dir"].value
         settings["artifact"].value = [os.path.abspath(one) for one in settings["artifact"].value]
@@ -145,21 +148,22 @@ class _Alerting:
         for problem in self._problems:
             self._log(f"No alert: {problem}", logging.ERROR)
 
-    def tell(self, of: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
-        """Have every channel told of the end of that run."""
-        told = external_run.told(run, of, state)
+    def send_alerts(self, owner: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
+        """Send the alerts of a finished run of *owner*, its task or its flow, to every channel."""
+        finished = external_run_of(run, owner, state)
         if isinstance(run, TaskRun):
             found = known_runs.of_task(run)
         else:
-            found = [] if told.completed else known_runs.of_flow(run.id, self._state_dir)
-        if told.completed:
-            records, explained = found, bool(found)
+            found = [] if state.is_completed() else known_runs.of_flow(run.id, self._state_dir)
+        if state.is_completed():
+            records, is_explained = found, bool(found)
         else:
-            records, explained = self._explain(told, found)
-        if not explained and (self._alerts is not None or self._problems):
+            records, is_explained = self._explain(finished, error_of(state), found)
+        if not is_explained and (self._alerts is not None or self._problems):
             live = [one.run_id for one in found if one.ending is None]
             note = "".join(f"Training {run_id} has not ended yet.\n" for run_id in live)
-            records.append(external_run.record_of(told, self._alerts, self._state_dir, note))
+            finished = replace(finished, log=finished.log + note.encode())
+            records.append(finished.record(self._alerts, self._state_dir))
         if len(records) > _MOST_RECORDS:
             left_out = len(records) - _MOST_RECORDS
             self._log(f"No alert of {left_out} more trainings that failed", logging.WARNING)
@@ -167,26 +171,26 @@ class _Alerting:
             self._send(record)
 
     def _explain(
-        self, told: external_run.FinishedRun, found: list[Record]
+        self, finished: ExternalRun, error: BaseException | None, found: list[Record]
     ) -> tuple[list[Record], bool]:
-        """The runs that failed, and whether one of them is why the task or flow did."""
-        raised = _raised(told.error)
+        """Return the runs that failed, and whether one of them made the task or the flow fail."""
+        raised = find_failed_run(error)
         if raised is not None and raised.path not in [one.path for one in found]:
             found = [*found, raised]
-        # A time-out or a signal says nothing of its own: it ended a training, if there was one.
-        own = isinstance(told.error, Exception) and not isinstance(told.error, TimeoutError)
+        # A timeout or a signal has no failure of its own: it ended a training, if there was one.
+        is_own_failure = isinstance(error, Exception) and not isinstance(error, TimeoutError)
         while True:
-            bad = [one for one in found if known_runs.ended_badly(one)]
-            if own:
-                return bad, any(
-                    one.spec.get("said") == told.said
+            failed = [one for one in found if known_runs.ended_badly(one)]
+            if is_own_failure:
+                return failed, any(
+                    one.spec.get("said") == finished.summary
                     or (raised is not None and one.path == raised.path)
-                    for one in bad
+                    for one in failed
                 )
-            live = any(one.ending is None for one in found)
-            if bad or not live or time.monotonic() >= self._deadline:
-                return bad, bool(bad)
-            time.sleep(_LOOK_S)  # its guardian ends it now, and then it says why
+            is_live = any(one.ending is None for one in found)
+            if failed or not is_live or time.monotonic() >= self._deadline:
+                return failed, bool(failed)
+            time.sleep(_LOOK_S)  # the guardian is ending the training, which then has a verdict
 
     def _send(self, record: Record) -> None:
         others = [] if self._alerts is None else self._alerts["channels"]
@@ -205,15 +209,3 @@ class _Alerting:
     def _log(self, text: str, level: int) -> None:
         with contextlib.suppress(Exception, SystemExit):  # as in a training's own log lines
             self._logger.log(level, "%s", text)
-
-
-def _raised(error: BaseException | None) -> Record | None:
-    """The record of the training whose failure ended the run."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        if isinstance(error, TrainingFailure) and error.log_path:
-            with contextlib.suppress(GPUAlertError):
-                return Record.open(os.path.dirname(error.log_path))
-        error = error.__cause__ or error.__context__
-    return None

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from gpualert_common.errors import UsageError
+from gpualert_common.settings import OPTIONS, Face, option_names
 from prefect_gpualert import alerts
 from prefect_gpualert.command import command_line
 from prefect_gpualert.prepare import settings_of, training_of
@@ -30,6 +31,12 @@ DOCUMENTATION_URL = "https://pypi.org/project/prefect-gpualert/"
 LOGO_URL = "https://raw.githubusercontent.com/PrefectHQ/prefect/420d0d6a78bb6df1fc18bcf188fdad43c1d22ea9/assets/block-logos/terminal.png"
 
 _LABELS = {"stderr.log": "stderr"}
+
+
+def _option(name: str) -> Any:
+    """Return the field of an option, described as its declaration does."""
+    option = OPTIONS[name]
+    return Field(default=None, title=name.replace("_", " ").title(), description=option.sentence)
 
 
 class TrainingOperation(JobBlock[list[str]]):
@@ -47,14 +54,17 @@ class TrainingOperation(JobBlock[list[str]]):
         working_dir: The directory that the commands are executed in.
         shell: The shell that executes the commands.
         extension: The extension of the file that the commands are executed from.
-        timeout: A limit that holds even when nobody follows the training any more.
-        grace: The time between the first signal of a stop and the end by force.
+        timeout: Wall-clock limit, which also holds when no flow follows the training any more.
+        grace: Time between the first signal of a stop and SIGKILL.
         adopt_within: How long the training may go on after its engine died.
-        state_dir: Where the run record is kept.
-        notify: Who is told how it ended.
-        notify_on: Which ends are told.
+        state_dir: Directory that holds the run records.
+        notify: Where to send alerts.
+        notify_on: When to send alerts.
         notify_deadline: How long the end waits for its alerts.
-        artifact: Patterns of files that an alert carries.
+        warn: Whether to alert also while the training is in progress.
+        artifact: Files that alerts carry, as glob patterns.
+        observe: Whether to sample GPUs, kernel log, memory and disks.
+        rules: Directory of your own rules for causes.
         publish: Whether to show verdict and progress in Prefect, by artifacts and an event.
 
     Examples:
@@ -104,17 +114,8 @@ class TrainingOperation(JobBlock[list[str]]):
         default=None,
         description="The extension of the file that the commands are executed from, if any.",
     )
-    timeout: float | str | None = Field(
-        default=None,
-        description=(
-            "A limit, in seconds or as `8h`, that holds even when nobody follows the training any "
-            "more."
-        ),
-    )
-    grace: float | str | None = Field(
-        default=None,
-        description="The time between the first signal of a stop and the end by force.",
-    )
+    timeout: float | str | None = _option("timeout")
+    grace: float | str | None = _option("grace")
     adopt_within: float | None = Field(
         default=None,
         title="Adopt Within",
@@ -123,25 +124,14 @@ class TrainingOperation(JobBlock[list[str]]):
             "same flow run to adopt it."
         ),
     )
-    state_dir: str | None = Field(
-        default=None, title="State Directory", description="Where the run record is kept."
-    )
-    notify: str | dict[str, Any] | list[str | dict[str, Any]] | None = Field(
-        default=None, description="Who is told how it ended: a channel, or a list of them."
-    )
-    notify_on: str | None = Field(
-        default=None,
-        title="Notify On",
-        description="Which ends are told: `failure`, `always` or `never`.",
-    )
-    notify_deadline: float | str | None = Field(
-        default=None,
-        title="Notify Deadline",
-        description="How long the end waits for its alerts, which are sent all the same.",
-    )
-    artifact: str | list[str] | None = Field(
-        default=None, description="Patterns of files that an alert carries."
-    )
+    state_dir: str | None = _option("state_dir")
+    notify: str | dict[str, Any] | list[str | dict[str, Any]] | None = _option("notify")
+    notify_on: str | None = _option("notify_on")
+    notify_deadline: float | str | None = _option("notify_deadline")
+    warn: bool | None = _option("warn")
+    artifact: str | list[str] | None = _option("artifact")
+    observe: bool | None = _option("observe")
+    rules: str | None = _option("rules")
     publish: bool = Field(
         default=True,
         description="Whether to show verdict and progress in Prefect, by artifacts and an event.",
@@ -163,10 +153,10 @@ class TrainingOperation(JobBlock[list[str]]):
             alerts.check_for_secrets(notify)
         return notify
 
-    @field_validator("state_dir", mode="before")
+    @field_validator("state_dir", "rules", mode="before")
     @classmethod
-    def _as_text(cls, state_dir: Any) -> Any:
-        return os.fspath(state_dir) if isinstance(state_dir, os.PathLike) else state_dir
+    def _as_text(cls, path: Any) -> Any:
+        return os.fspath(path) if isinstance(path, os.PathLike) else path
 
     @field_validator("log_prefix")
     @classmethod
@@ -279,15 +269,8 @@ class TrainingOperation(JobBlock[list[str]]):
             self._trainings.remove(training)
 
     def _training(self, *, end_survivors: bool) -> Training:
-        settings = settings_of(
-            timeout=self.timeout,
-            grace=self.grace,
-            state_dir=self.state_dir,
-            notify=self.notify,
-            notify_on=self.notify_on,
-            notify_deadline=self.notify_deadline,
-            artifact=self.artifact,
-        )
+        given = {name: getattr(self, name) for name in option_names(Face.PREFECT)}
+        settings = settings_of(given)
         line = command_line(
             "\n".join(self.commands),
             helper_command=None,

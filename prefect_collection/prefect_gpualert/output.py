@@ -1,36 +1,32 @@
-"""What a training wrote, read back from its log with bounded memory."""
+"""Lines of a training's log, read with bounded memory."""
 
 from __future__ import annotations
 
-import os
+from gpualert_common.record.log_end import read_end, read_last_line
 
 _LAST_LINE_BYTES = 64 << 10
-"""A longer last line is cut at its front."""
 _ALL_LINES_BYTES = 32 << 20
 _TAIL_LINES = 20
 _TAIL_BYTES = 8 << 10
 
 
 def last_line(path: str) -> str:
-    """The last line without the white space at its end; "" for an empty log."""
-    return _lines(path, _LAST_LINE_BYTES)[0][-1]
+    """Return the last line that is not blank, without the white space at its end; "" for none."""
+    return _decode(read_last_line(path, _LAST_LINE_BYTES, skip_blank=True))
 
 
 def all_lines(path: str) -> tuple[list[str], int]:
-    """Every line, and how many bytes were left out at the front: at most 32 MiB are read."""
-    lines, left_out = _lines(path, _ALL_LINES_BYTES)
-    return ([] if lines == [""] and not left_out else lines), left_out
+    """Return every line, and the number of bytes left out at the front: at most 32 MiB are read."""
+    data, left_out = read_end(path, _ALL_LINES_BYTES)
+    text = _decode(data)
+    return (text.split("\n") if text or left_out else []), left_out
 
 
 def tail(path: str) -> list[str]:
-    """The last lines, for an error message: at most 20 and 8 KiB."""
-    lines = _lines(path, _TAIL_BYTES)[0]
-    return [] if lines == [""] else lines[-_TAIL_LINES:]
+    """Return the last lines for an error message: at most 20 lines and 8 KiB."""
+    text = _decode(read_end(path, _TAIL_BYTES)[0])
+    return text.split("\n")[-_TAIL_LINES:] if text else []
 
 
-def _lines(path: str, most_bytes: int) -> tuple[list[str], int]:
-    with open(path, "rb") as file:
-        start = max(0, file.seek(0, os.SEEK_END) - most_bytes)
-        file.seek(start)
-        text = file.read(most_bytes).decode("utf-8", "replace")
-    return text.rstrip().split("\n"), start
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "replace").rstrip()

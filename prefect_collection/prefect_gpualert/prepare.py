@@ -10,21 +10,21 @@ from prefect import get_run_logger
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_logger
 
-from gpualert_common import config
 from gpualert_common.api import make_spec
+from gpualert_common.settings import Setting, load_settings
 from prefect_gpualert import alerts
 from prefect_gpualert.attempts import current_attempt
 from prefect_gpualert.contexts import current
 from prefect_gpualert.training import Logger, Show, Training
 
 
-def settings_of(**given: Any) -> dict[str, config.Setting]:
-    """Gpualert's settings, with the channels of alerts in the place of Prefect's blocks.
+def settings_of(given: dict[str, Any]) -> dict[str, Setting]:
+    """Return gpualert's settings, with channels in the place of Prefect's blocks.
 
     Raises ConfigError.
     """
     given["notify"] = alerts.tables(given.get("notify"))
-    settings = config.load(given, given_as="argument")
+    settings = load_settings(given, given_as="argument")
     if settings["streams"].value == "auto":
         settings["streams"].value = "apart"  # what is returned is of stdout, as upstream's
     alerts.resolve(settings)
@@ -33,7 +33,7 @@ def settings_of(**given: Any) -> dict[str, config.Setting]:
 
 def training_of(
     command: list[str],
-    settings: dict[str, config.Setting],
+    settings: dict[str, Setting],
     *,
     env: Mapping[str, str] | None,
     cwd: str | None,

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpualert_common.settings import given_options
 from prefect_gpualert import output, suspicion
 from prefect_gpualert.command import command_line
 from prefect_gpualert.contexts import current
@@ -37,7 +38,10 @@ def gpualert_run(
     notify: Target | Sequence[Target] | None = None,
     notify_on: str | None = None,
     notify_deadline: float | str | None = None,
+    warn: bool | None = None,
     artifact: str | Sequence[str] | None = None,
+    observe: bool | None = None,
+    rules: str | os.PathLike[str] | None = None,
     publish: bool = True,
 ) -> str | list[str]:
     """Run a shell command as a supervised training; returns the last line of its output.
@@ -47,8 +51,8 @@ def gpualert_run(
     Arguments as for ``shell_run_command``, and, as keywords, what is None coming from gpualert's
     configuration:
 
-    timeout: wall-clock limit that holds even when nobody follows the training any more.
-    grace: time between the first signal of a stop and the end by force, in seconds or as "2m".
+    timeout: wall-clock limit, which also holds when no task follows the training any more.
+    grace: time between the first signal of a stop and SIGKILL, in seconds or as "2m".
     adopt_within: seconds that the training may go on after its engine died, for the next run of the
         same flow run to adopt it.  None: 60 s and the retry delay while the task or the flow has
         retries left, else 0, which ends it at once.
@@ -57,9 +61,12 @@ def gpualert_run(
         MailChannel and ChatChannel blocks or their names ("prefect:gpualert-mail/NAME",
         "prefect:gpualert-chat/NAME"), "prefect:secret/NAME" for a Secret block that holds the URL
         of a channel, or "none".
-    notify_on: "failure", "always" or "never".
-    notify_deadline: how long the task waits for its alerts, which are sent all the same.
-    artifact: files that an alert shall carry, as patterns.
+    notify_on: when to send alerts: "failure", "always" or "never".
+    notify_deadline: how long the task waits for its alerts; later ones are still sent.
+    warn: also alert while the training is in progress.
+    artifact: files that alerts carry, as glob patterns.
+    observe: sample GPUs, kernel log, memory and disks during the run.
+    rules: directory of your own rules for causes, used beside the shipped ones.
     publish: show verdict and progress in Prefect, by artifacts and an event.
 
     ``return_all`` returns every line, as a list, of at most the last 32 MiB.
@@ -71,16 +78,9 @@ def gpualert_run(
     when its status is 0 then.  What can be seen to be wrong before the launch, a block that is not
     there among it, is raised then.  No fault of an alert is ever raised.
     """
+    given = given_options(locals())
     asked = interrupts()
-    settings = settings_of(
-        timeout=timeout,
-        grace=grace,
-        state_dir=None if state_dir is None else os.fspath(state_dir),
-        notify=notify,
-        notify_on=notify_on,
-        notify_deadline=notify_deadline,
-        artifact=artifact,
-    )
+    settings = settings_of(given)
     line = command_line(
         command,
         helper_command=helper_command,

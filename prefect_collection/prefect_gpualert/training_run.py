@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from prefect.blocks.abstract import JobRun
 
-from gpualert_common.config import parse_duration
 from gpualert_common.errors import UsageError
+from gpualert_common.settings import parse_duration
 from prefect_gpualert import output
 from prefect_gpualert.sync_async import dispatches_to, in_thread, interrupts
 from prefect_gpualert.training import ended_well, failure

@@ -18,6 +18,7 @@ from gpualert_common.record import Record
 from tests.alerts.alerting import body
 from tests.faults.airflow.case import ENDS_WITHIN_S, STARTS_WITHIN_S
 from tests.faults.airflow.standalone import Standalone
+from tests.observer import command_of
 from tests.supervised import until
 
 pytestmark = pytest.mark.e2e
@@ -38,12 +39,13 @@ with DAG("fails", schedule=None):
 with DAG("killed", schedule=None):
     BashOperator(task_id="train", bash_command="exec sleep 600", on_failure_callback=told)
 with DAG("ours_killed", schedule=None):
-    GPUAlertOperator(task_id="train", bash_command="exec sleep 600", on_failure_callback=told)
+    GPUAlertOperator(task_id="train", bash_command="exec sleep 601", on_failure_callback=told)
 with DAG("ours_fails", schedule=None):
     GPUAlertOperator(task_id="train", bash_command="exit 3", on_failure_callback=[told, told])
 """
 NAMES = ("fails", "killed", "ours_killed", "ours_fails")
-KILLED = ("killed", "ours_killed")
+KILLED = {"killed": "600", "ours_killed": "601"}
+"""The DAGs whose task is killed once its training, a ``sleep`` of so many seconds, is at work."""
 
 Told = dict[str, list[EmailMessage]]
 
@@ -72,7 +74,7 @@ def told(lab: Standalone) -> Told:
     for dag, run in runs.items():
         until(partial(lab.is_over, dag, run), f"the end of {dag}", ENDS_WITHIN_S, 1.0)
         assert lab.task(dag, runs[dag])["state"] == "failed"
-    until(lambda: len(_mails(lab)) >= len(NAMES), "the alerts", 60)
+    until(lambda: len(_mails(lab)) >= len(NAMES), "the alerts", ENDS_WITHIN_S)
     time.sleep(5)  # for one too many
     return {dag: [one for one in _mails(lab) if f" {dag}.train" in one["Subject"]] for dag in NAMES}
 
@@ -83,7 +85,12 @@ def _runner(lab: Standalone, dag: str, run: str) -> int:
         return int(task["pid"] or 0) if task["state"] == "running" else 0
 
     pid = until(running, f"{dag} to run", STARTS_WITHIN_S, 1.0)
-    time.sleep(2)  # its training is at work
+    training = ["sleep", KILLED[dag]]
+    until(
+        lambda: any(command_of(one) == training for one in lab.living()),
+        f"the training of {dag}",
+        STARTS_WITHIN_S,
+    )
     return pid
 
 

@@ -13,9 +13,9 @@ from gpualert_provider import alerts, get_provider_info
 from gpualert_provider.hooks import gpualert as hooks
 from gpualert_provider.hooks.gpualert import GPUAlertHook
 
-from gpualert_common import config
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.settings import load_settings
 from tests.airflow.conftest import Trials
 from tests.alerts.alerting import states
 from tests.alerts.faults import mail_process
@@ -36,7 +36,7 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def resolved(target: str) -> dict[str, Any]:
     """The settings that are made of a target, checked as those of any channel are."""
-    settings = config.load({"notify": [target]}, given_as="argument")
+    settings = load_settings({"notify": [target]}, given_as="argument")
     alerts.resolve_settings(settings)
     (found,) = settings["notify"].value
     assert alerts_of(settings)[0] is not None

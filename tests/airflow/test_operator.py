@@ -168,3 +168,15 @@ def test_rendered_script(trials: Trials, lab: Lab, where: str, end: str) -> None
     assert answer == "42"
     assert name.endswith(".sh")
     assert not list(lab.home.glob("**/*.sh"))
+
+
+def test_options_of_the_core(trials: Trials, lab: Lab) -> None:
+    """An option that is an argument of the operator, or in ``default_args``, reaches the run."""
+    done = trials.train(
+        "bash_command='true', default_args=dict(observe=False, grace='9s'), warn=True, "
+        "notify='mailbox', notify_deadline=datetime.timedelta(seconds=3)"
+    )
+    assert done.state == "success"
+    spec = lab.record().spec
+    assert (spec["observe"], spec["grace_s"]) == (False, 9.0)
+    assert (spec["alerts"]["warn"], spec["alerts"]["deadline_s"]) == (True, 3.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.airflow.case import Case
+from tests.faults.airflow.case import ENDS_WITHIN_S, Case
 from tests.faults.airflow.rows import FINAL
 from tests.faults.airflow.standalone import Standalone
 from tests.observer import Observer, command_of, left_of
@@ -96,7 +96,7 @@ def _play(made: Cases, lab: Standalone) -> None:
 
 
 def _gone(dag: str) -> None:
-    until(lambda: not left_of(dag), f"the training of {dag} to be gone", 40)
+    until(lambda: not left_of(dag), f"the training of {dag} to be gone", ENDS_WITHIN_S)
 
 
 def _triggerers(lab: Standalone) -> list[int]:

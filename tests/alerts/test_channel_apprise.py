@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.channels.apprise import Channel
+from gpualert_common.notify.channels.apprise import AppriseChannel
 from gpualert_common.notify.message import Budget
 from tests.alerts import messages
 from tests.alerts.messages import Arrived, alarm, attachment, composer
@@ -41,7 +41,7 @@ def refuse_files(status: int, above: int = 5_000) -> Callable[[Request], int]:
 def failure(url: str, *, arrived: Arrived | None = None, timeout_s: float = TIMEOUT_S) -> str:
     """The error that a delivery ends with, after "later: " if it is a passing one."""
     with pytest.raises(DeliveryError) as caught:
-        Channel({"url": url}).send(composer(attachment()), arrived or Arrived(), timeout_s)
+        AppriseChannel({"url": url}).send(composer(attachment()), arrived or Arrived(), timeout_s)
     return f"{'later: ' if caught.value.transient else ''}{caught.value}"
 
 
@@ -50,7 +50,7 @@ def test_text_first_then_the_files(schema: str) -> None:
     """A webhook gets two requests: the text without any file, then the files."""
     arrived = Arrived()
     with web_server() as server:
-        said = Channel({"url": f"{schema}://127.0.0.1:{server.port}/hook"}).send(
+        said = AppriseChannel({"url": f"{schema}://127.0.0.1:{server.port}/hook"}).send(
             composer(attachment()), arrived, TIMEOUT_S
         )
     text, files = server.requests
@@ -65,7 +65,7 @@ def test_every_byte_of_a_file_arrives() -> None:
     """What the webhook decodes is what was attached, under its name, two of one name too."""
     with web_server() as server:
         files = attachment(), attachment(content=b"\xff\x00"), attachment("a b ü.png", b"image")
-        Channel({"url": f"json://127.0.0.1:{server.port}"}).send(
+        AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
             composer(*files), Arrived(), TIMEOUT_S
         )
     got = server.requests[1].json["attachments"]
@@ -76,18 +76,20 @@ def test_every_byte_of_a_file_arrives() -> None:
 def test_probe_calls_nobody() -> None:
     """A probe says whether apprise knows the URL, without its token and without any request."""
     with web_server() as server:
-        said = Channel({"url": f"json://127.0.0.1:{server.port}/{TOKEN}"}).probe()
+        said = AppriseChannel({"url": f"json://127.0.0.1:{server.port}/{TOKEN}"}).probe()
     assert said.startswith("apprise knows it")
     assert TOKEN not in said
     assert server.requests == []
     with pytest.raises(DeliveryError, match="not a URL that apprise knows"):
-        Channel({"url": f"nosuch://host.test/{TOKEN}"}).probe()
+        AppriseChannel({"url": f"nosuch://host.test/{TOKEN}"}).probe()
 
 
 def test_without_files_there_is_one_request() -> None:
     """A message without files is one call."""
     with web_server() as server:
-        Channel({"url": f"json://127.0.0.1:{server.port}"}).send(composer(), Arrived(), TIMEOUT_S)
+        AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
+            composer(), Arrived(), TIMEOUT_S
+        )
     assert [request.json["attachments"] for request in server.requests] == [[]]
     assert server.requests[0].json["message"].strip() == messages.TEXT.strip()
     assert server.requests[0].json["title"] == "[failed] train.py on node1"
@@ -102,7 +104,7 @@ def test_files_that_are_not_taken_leave_the_text_delivered() -> None:
     assert "error=500" in error
     assert arrived.parts == ["text"]
     with web_server() as server:
-        Channel({"url": f"json://127.0.0.1:{server.port}"}).send(
+        AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
             composer(attachment()), arrived, TIMEOUT_S
         )
     assert [len(request.json["attachments"]) for request in server.requests] == [1]
@@ -113,7 +115,7 @@ def test_files_that_are_too_large_are_fewer_the_next_time() -> None:
     arrived = Arrived()
     files = [attachment(f"{number}.bin", bytes(50_000)) for number in range(4)]
     with web_server(refuse_files(413, above=200_000)) as server:
-        Channel({"url": f"json://127.0.0.1:{server.port}"}).send(
+        AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
             composer(*files), arrived, TIMEOUT_S
         )
     assert [len(request.json["attachments"]) for request in server.requests] == [0, 4, 2]
@@ -164,7 +166,9 @@ def test_no_answer_is_not_waited_for(kind: str) -> None:
 def test_the_alarm_of_the_caller_passes() -> None:
     """apprise does not swallow what the caller raises at its deadline."""
     with faulty_smtp("silent") as server, alarm(0.3) as out_of_time, pytest.raises(out_of_time):
-        Channel({"url": f"json://127.0.0.1:{server.port}"}).send(composer(), Arrived(), TIMEOUT_S)
+        AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
+            composer(), Arrived(), TIMEOUT_S
+        )
 
 
 @pytest.mark.parametrize("url", ["nosuchservice://host", "slack://", "not a url", "https://a.test"])
@@ -189,7 +193,7 @@ def test_url_that_apprise_does_not_know(url: str) -> None:
 def test_no_secret_is_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the address nor an error has the token of a URL."""
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")  # nothing leaves the machine
-    channel = Channel({"url": url})
+    channel = AppriseChannel({"url": url})
     assert TOKEN not in channel.address
     assert TOKEN not in failure(url, timeout_s=1.0)
     assert TOKEN not in repr(channel)
@@ -197,29 +201,31 @@ def test_no_secret_is_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_address_is_recognized() -> None:
     """The address says the service, and what is no secret of it."""
-    assert Channel({"url": "json://hook.test:8080/gpu?method=put"}).address == (
+    assert AppriseChannel({"url": "json://hook.test:8080/gpu?method=put"}).address == (
         "json://hook.test:8080/gpu"
     )
-    assert Channel(
+    assert AppriseChannel(
         {"url": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#gpu"}
     ).address == ("slack://T...2/A...D/T...Q/%23gpu")
 
 
 def test_budget_is_what_the_service_takes() -> None:
     """Text for a chat is short, and there are files where the service takes them."""
-    discord = Channel({"url": f"discord://4174216298/{TOKEN}"}).budget
+    discord = AppriseChannel({"url": f"discord://4174216298/{TOKEN}"}).budget
     assert (discord.text_bytes, discord.files_bytes, discord.brief) == (1750, 8_000_000, True)
-    assert Channel({"url": "ntfy://topic"}).budget.text_bytes == 3800
-    slack = Channel({"url": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/"}).budget
+    assert AppriseChannel({"url": "ntfy://topic"}).budget.text_bytes == 3800
+    slack = AppriseChannel({"url": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/"}).budget
     assert (slack.text_bytes, slack.html_bytes) == (10_000, 0)
-    own = Channel({"url": f"discord://4174216298/{TOKEN}", "text_bytes": 500, "files_bytes": 0})
+    own = AppriseChannel(
+        {"url": f"discord://4174216298/{TOKEN}", "text_bytes": 500, "files_bytes": 0}
+    )
     assert own.budget == Budget(500, brief=True)
 
 
 def test_ntfy_gets_text_and_file() -> None:
     """A server of ntfy gets the message, then each file by itself."""
     with web_server() as server:
-        Channel({"url": f"ntfy://127.0.0.1:{server.port}/gpu"}).send(
+        AppriseChannel({"url": f"ntfy://127.0.0.1:{server.port}/gpu"}).send(
             composer(attachment()), Arrived(), TIMEOUT_S
         )
     assert server.requests[0].json["topic"] == "gpu"
@@ -231,7 +237,7 @@ def test_text_of_a_chat_is_not_taken_for_markup() -> None:
     """Mattermost gets the text as it is."""
     text = "loss <nan> & *stars* in C:\\new"
     with web_server() as server:
-        Channel({"url": f"mmost://127.0.0.1:{server.port}/{'a' * 24}"}).send(
+        AppriseChannel({"url": f"mmost://127.0.0.1:{server.port}/{'a' * 24}"}).send(
             composer(text=text), Arrived(), TIMEOUT_S
         )
     assert text in server.requests[0].json["text"]
@@ -244,9 +250,9 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
     temporary.mkdir()
     code = (
         "import sys; sys.path.insert(0, '.')\n"
-        "from gpualert_common.notify.channels.apprise import Channel\n"
+        "from gpualert_common.notify.channels.apprise import AppriseChannel\n"
         "from tests.alerts.messages import Arrived, attachment, composer\n"
-        "Channel({'url': sys.argv[1]}).send(composer(attachment()), Arrived(), 10.0)\n"
+        "AppriseChannel({'url': sys.argv[1]}).send(composer(attachment()), Arrived(), 10.0)\n"
     )
     with web_server() as server:
         subprocess.run(
@@ -266,9 +272,9 @@ def test_apprise_is_not_installed(tmp_path: Path) -> None:
     code = (
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
         "from gpualert_common.errors import DeliveryError\n"
-        "from gpualert_common.notify.channels.apprise import Channel\n"
+        "from gpualert_common.notify.channels.apprise import AppriseChannel\n"
         "from tests.alerts.messages import Arrived, composer\n"
-        "channel = Channel({'url': 'json://127.0.0.1/x'})\n"
+        "channel = AppriseChannel({'url': 'json://127.0.0.1/x'})\n"
         "print(channel.address, channel.budget.text_bytes)\n"
         "try:\n    channel.send(composer(), Arrived(), 1.0)\n"
         "except DeliveryError as error:\n    print(error.transient, error)\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.channels.command import Channel
+from gpualert_common.notify.channels.command import CommandChannel
 from tests.alerts import messages
 from tests.alerts.messages import Arrived, alarm, attachment, composer
 from tests.supervised import until
@@ -19,9 +19,9 @@ from tests.supervised import until
 TIMEOUT_S = 30.0
 
 
-def shell(code: str, **settings: Any) -> Channel:
+def shell(code: str, **settings: Any) -> CommandChannel:
     """A channel to a shell that runs this code."""
-    return Channel({"command": ["sh", "-c", code], **settings})
+    return CommandChannel({"command": ["sh", "-c", code], **settings})
 
 
 def failure(code: str, timeout_s: float = TIMEOUT_S) -> DeliveryError:
@@ -136,7 +136,7 @@ def test_what_it_leaves_in_the_background_is_not_waited_for(tmp_path: Path) -> N
 def test_a_program_that_cannot_be_started(command: list[str]) -> None:
     """What cannot be executed is named, and not tried again."""
     with pytest.raises(DeliveryError) as caught:
-        Channel({"command": command}).send(composer(), Arrived(), TIMEOUT_S)
+        CommandChannel({"command": command}).send(composer(), Arrived(), TIMEOUT_S)
     assert command[0] in str(caught.value)
     assert not caught.value.transient
 
@@ -150,7 +150,7 @@ def test_a_mail_is_no_larger_than_its_setting(tmp_path: Path) -> None:
 
 def test_command_is_quoted_as_for_a_shell() -> None:
     """Text is split into words; a list is taken as it is."""
-    parse = Channel.KEYS["command"][0]
+    parse = CommandChannel.KEYS["command"][0]
     assert parse("sendmail -f 'a b' me@example.org") == ["sendmail", "-f", "a b", "me@example.org"]
     assert parse(["sendmail", "-t"]) == ["sendmail", "-t"]
 
@@ -159,4 +159,4 @@ def test_command_is_quoted_as_for_a_shell() -> None:
 def test_command_that_is_wrong(command: Any) -> None:
     """What is no command is refused before the launch."""
     with pytest.raises(ValueError, match=r"."):
-        Channel.KEYS["command"][0](command)
+        CommandChannel.KEYS["command"][0](command)

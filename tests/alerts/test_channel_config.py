@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpualert_common import config
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.channel_config import alerts_of, kinds
+from gpualert_common.notify.channel_config import alerts_of, channel_kinds
+from gpualert_common.settings import load_settings
 from tests.alerts.alerting import write_config
 from tests.supervised import Lab, shell
 
@@ -26,7 +26,7 @@ to = "a@example.org, b@example.org"
 
 def channels(notify: object, **settings: object) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The channels that these targets name, and their secrets."""
-    loaded = config.load({"notify": notify, **settings}, given_as="argument")
+    loaded = load_settings({"notify": notify, **settings}, given_as="argument")
     told, secrets = alerts_of(loaded)
     return ([] if told is None else told["channels"]), secrets
 
@@ -141,7 +141,7 @@ def test_secret_in_person(lab: Lab, target: object) -> None:
         (["smtp://mail.example.org/?to=nobody"], "to: "),
         ([{"kind": "smpt"}], "kind: 'smpt' is none of apprise, command, mailbox, smtp"),
         ([{"host": "x"}], "kind: None is none of"),
-        ([3], "holds something that is no name or address"),
+        ([3], "has an entry that is neither a name nor an address"),
         (3, "3 is not a list"),
     ],
     ids=str,
@@ -181,7 +181,7 @@ def test_error_shows_no_token(lab: Lab) -> None:
         ("channels = 3\n", b"channels are tables"),
         ("notify = ['ops']\n[channels.ops]\nkind = 'smtp'\nhots = 'x'\n", b"hots: unknown key"),
         ("notify_on = 'sometimes'\n", b"'sometimes' is not one of failure, always, never"),
-        ("notify_deadline = 'none'\n", b"a deadline is needed"),
+        ("notify_deadline = 'none'\n", b"a deadline is required"),
     ],
     ids=["no kind", "no table", "unknown key", "no such choice", "no deadline"],
 )
@@ -203,7 +203,7 @@ def test_nobody(lab: Lab, settings: dict[str, str]) -> None:
 
 def test_kinds_are_files() -> None:
     """A kind is a file in the folder of channels; there is no list of them."""
-    assert kinds() == ["apprise", "command", "mailbox", "smtp"]
+    assert channel_kinds() == ["apprise", "command", "mailbox", "smtp"]
 
 
 def test_config_show_masks_secrets(configured: Lab) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.channels.mailbox import Channel
+from gpualert_common.notify.channels.mailbox import MailboxChannel
 from tests.alerts import messages
 from tests.alerts.messages import Arrived, attachment, composer
 
@@ -36,7 +36,7 @@ def read(path: Path) -> list[EmailMessage]:
 
 def test_a_mail_can_be_read_from_it(tmp_path: Path) -> None:
     """Python's reader of Maildirs finds the mail, with its text and its files whole."""
-    Channel({"path": str(tmp_path / "deep" / "box")}).send(
+    MailboxChannel({"path": str(tmp_path / "deep" / "box")}).send(
         composer(attachment()), Arrived(), TIMEOUT_S
     )
     (mail,) = read(tmp_path / "deep" / "box")
@@ -51,7 +51,7 @@ def test_a_mail_can_be_read_from_it(tmp_path: Path) -> None:
 def test_only_its_owner_reads_it(tmp_path: Path) -> None:
     """Nobody else may look into the folders or the files."""
     box = tmp_path / "box"
-    Channel({"path": str(box)}).send(composer(), Arrived(), TIMEOUT_S)
+    MailboxChannel({"path": str(box)}).send(composer(), Arrived(), TIMEOUT_S)
     assert {stat.S_IMODE(path.stat().st_mode) for path in (box, *box.iterdir())} == {0o700}
     (mail,) = (box / "new").iterdir()
     assert stat.S_IMODE(mail.stat().st_mode) == 0o600
@@ -60,7 +60,7 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("moved_to", [None, "cur/{}:2,S", "cur/{}"])
 def test_the_same_alert_is_there_once(tmp_path: Path, moved_to: str | None) -> None:
     """A second attempt adds nothing, whether the mail was read meanwhile or not."""
-    channel = Channel({"path": str(tmp_path)})
+    channel = MailboxChannel({"path": str(tmp_path)})
     channel.send(composer(), Arrived(), TIMEOUT_S)
     (mail,) = (tmp_path / "new").iterdir()
     if moved_to is not None:
@@ -72,7 +72,7 @@ def test_the_same_alert_is_there_once(tmp_path: Path, moved_to: str | None) -> N
 def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
     """A mail that arrived and was deleted is not delivered by a later attempt."""
     arrived = Arrived()
-    channel = Channel({"path": str(tmp_path)})
+    channel = MailboxChannel({"path": str(tmp_path)})
     channel.send(composer(), arrived, TIMEOUT_S)
     (mail,) = (tmp_path / "new").iterdir()
     mail.unlink()
@@ -84,7 +84,7 @@ def test_many_senders_at_once_leave_one_mail(tmp_path: Path) -> None:
     """Of many who deliver the same alert at the same time one does, and all are content."""
 
     def deliver(_number: int) -> str:
-        return Channel({"path": str(tmp_path)}).send(composer(), Arrived(), TIMEOUT_S)
+        return MailboxChannel({"path": str(tmp_path)}).send(composer(), Arrived(), TIMEOUT_S)
 
     with ThreadPoolExecutor(8) as pool:
         said = list(pool.map(deliver, range(40)))
@@ -106,7 +106,7 @@ def largest_file(size_bytes: int) -> Iterator[None]:
 
 def test_no_half_mail_where_the_disk_takes_no_more(tmp_path: Path) -> None:
     """A write that ends half-way leaves no file, says where it was, and can be tried again."""
-    channel = Channel({"path": str(tmp_path)})
+    channel = MailboxChannel({"path": str(tmp_path)})
     with largest_file(1000), pytest.raises(DeliveryError) as caught:
         channel.send(composer(attachment()), Arrived(), TIMEOUT_S)
     assert caught.value.transient
@@ -123,7 +123,7 @@ def test_full_disk(tmp_path: Path) -> None:
     """On a full disk nothing is left behind, and the error says so."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path], check=True)
     try:
-        channel = Channel({"path": str(tmp_path / "box")})
+        channel = MailboxChannel({"path": str(tmp_path / "box")})
         with pytest.raises(DeliveryError, match="No space left on device") as caught:
             channel.send(composer(attachment(content=bytes(200_000))), Arrived(), TIMEOUT_S)
         assert caught.value.transient
@@ -137,7 +137,7 @@ def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
     """Where a file stands in the way, the error names it."""
     (tmp_path / "box").write_text("")
     with pytest.raises(DeliveryError) as caught:
-        Channel({"path": str(tmp_path / "box")}).send(composer(), Arrived(), TIMEOUT_S)
+        MailboxChannel({"path": str(tmp_path / "box")}).send(composer(), Arrived(), TIMEOUT_S)
     assert str(tmp_path / "box") in str(caught.value)
     assert caught.value.transient
 
@@ -145,7 +145,7 @@ def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
 def test_files_beyond_its_budget_are_left_out(tmp_path: Path) -> None:
     """A mail in the mailbox holds 1 MB of files, or what the setting says."""
     files = attachment("small", bytes(1000)), attachment("large", bytes(900_000))
-    Channel({"path": str(tmp_path), "files_bytes": 5000}).send(
+    MailboxChannel({"path": str(tmp_path), "files_bytes": 5000}).send(
         composer(*files), Arrived(), TIMEOUT_S
     )
     (mail,) = read(tmp_path)
@@ -155,6 +155,6 @@ def test_files_beyond_its_budget_are_left_out(tmp_path: Path) -> None:
 def test_path_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative path is meant from where it is set, a tilde is the user's home."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    parse = Channel.KEYS["path"][0]
+    parse = MailboxChannel.KEYS["path"][0]
     assert parse("~/box") == str(tmp_path / "box")
     assert parse("box") == os.path.abspath("box")

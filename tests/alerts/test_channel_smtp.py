@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.channels.smtp import Channel
+from gpualert_common.notify.channels.smtp import SmtpChannel
 from gpualert_common.notify.message import Budget
 from tests.alerts import messages
 from tests.alerts.messages import Arrived, alarm, attachment, composer
@@ -21,7 +21,7 @@ TIMEOUT_S = 10.0
 SHORT_S = 0.3
 
 
-def channel(server: Server, **settings: Any) -> Channel:
+def channel(server: Server, **settings: Any) -> SmtpChannel:
     """A channel to that server, in clear unless told otherwise."""
     given = {
         "host": server.host,
@@ -31,10 +31,12 @@ def channel(server: Server, **settings: Any) -> Channel:
         "to": ["me@example.org"],
         **settings,
     }
-    return Channel({key: Channel.KEYS[key][0](value) for key, value in given.items()})
+    return SmtpChannel({key: SmtpChannel.KEYS[key][0](value) for key, value in given.items()})
 
 
-def refusal(of: Channel, timeout_s: float = TIMEOUT_S, *, arrived: Arrived | None = None) -> Any:
+def refusal(
+    of: SmtpChannel, timeout_s: float = TIMEOUT_S, *, arrived: Arrived | None = None
+) -> Any:
     """The error that a delivery ends with."""
     with pytest.raises(DeliveryError) as caught:
         of.send(composer(attachment()), arrived or Arrived(), timeout_s)
@@ -396,11 +398,11 @@ def test_addresses_beyond_ascii() -> None:
 def test_setting_that_is_wrong(key: str, value: Any) -> None:
     """A setting that cannot work is refused before anything is sent."""
     with pytest.raises(ValueError, match=r"."):
-        Channel.KEYS[key][0](value)
+        SmtpChannel.KEYS[key][0](value)
 
 
 def test_checking_twice_changes_nothing() -> None:
     """Checked settings may be checked again."""
     for key, value in (("to", "a@example.org, b@example.org"), ("port", "25"), ("ca_file", "x")):
-        once = Channel.KEYS[key][0](value)
-        assert Channel.KEYS[key][0](once) == once
+        once = SmtpChannel.KEYS[key][0](value)
+        assert SmtpChannel.KEYS[key][0](once) == once

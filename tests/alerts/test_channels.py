@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpualert_common.notify.channels
-from gpualert_common.notify.channel_config import class_of, kinds
+from gpualert_common.notify.channel_config import channel_class, channel_kinds
 
 # Of apprise and of what it imports, not of ours.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -28,19 +28,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 def made(kind: str) -> Any:
     """A channel of that kind, with checked settings."""
-    channel = class_of(kind)
+    channel = channel_class(kind)
     return channel({key: channel.KEYS[key][0](value) for key, value in EXAMPLES[kind].items()})
 
 
 def test_every_kind_is_tried() -> None:
     """The tests of this file see every kind there is."""
-    assert sorted(EXAMPLES) == kinds()
+    assert sorted(EXAMPLES) == channel_kinds()
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", channel_kinds())
 def test_settings_are_described(kind: str) -> None:
     """Each setting has its help in a line, and what is required or secret is a setting."""
-    channel = class_of(kind)
+    channel = channel_class(kind)
     assert {*channel.REQUIRED, *channel.SECRET} <= set(channel.KEYS)
     for _parse, help_text in channel.KEYS.values():
         assert help_text
@@ -48,7 +48,7 @@ def test_settings_are_described(kind: str) -> None:
         assert "|" not in help_text
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", channel_kinds())
 def test_address_is_one_line_without_secrets(kind: str) -> None:
     """An address can be shown to anybody, and is the same for the same settings."""
     channel = made(kind)
@@ -57,7 +57,7 @@ def test_address_is_one_line_without_secrets(kind: str) -> None:
     assert channel.address == made(kind).address
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", channel_kinds())
 def test_budget_has_room_for_text(kind: str) -> None:
     """Every channel takes text, and files only with a size."""
     budget = made(kind).budget
@@ -65,7 +65,7 @@ def test_budget_has_room_for_text(kind: str) -> None:
     assert (budget.files > 0) == (budget.files_bytes > 0) == (budget.file_bytes > 0)
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", channel_kinds())
 def test_checking_its_settings_costs_no_import(kind: str) -> None:
     """What is imported before the launch brings in nothing of what sends."""
     code = (

@@ -423,9 +423,9 @@ class Channel:
 
 
 def _settings(notify: list[Any]) -> Any:
-    from gpualert_common import config
+    from gpualert_common.settings import load_settings
 
-    return config.load({"notify": notify}, given_as="argument")
+    return load_settings({"notify": notify}, given_as="argument")
 
 
 def test_hanging_command_leaves_nothing(lab: Lab) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.channels.smtp import Channel
+from gpualert_common.notify.channels.smtp import SmtpChannel
 from tests.alerts import messages
 from tests.alerts.messages import Arrived, attachment, composer
 from tests.alerts.postfix import DOMAIN, Postfix, postfix
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.e2e
 TIMEOUT_S = 30.0
 
 
-def channel(server: Postfix, **settings: Any) -> Channel:
+def channel(server: Postfix, **settings: Any) -> SmtpChannel:
     """A channel to that server by STARTTLS."""
     given = {
         "host": server.host,
@@ -27,7 +27,7 @@ def channel(server: Postfix, **settings: Any) -> Channel:
         "to": [f"me@{DOMAIN}"],
         **settings,
     }
-    return Channel(given)
+    return SmtpChannel(given)
 
 
 def test_what_is_in_the_mailbox_is_what_was_sent() -> None:

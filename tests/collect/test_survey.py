@@ -336,7 +336,7 @@ def test_strange_globs(place: Workplace, glob: str) -> None:
 def test_untouched_results_are_no_candidates(place: Workplace) -> None:
     """A result that was there before, and is the same, is not the run's."""
     place.write("old.json")
-    place.look()
+    place.take_snapshot()
     place.describe(began=+60)
     assert place.names() == set()
 
@@ -345,7 +345,7 @@ def test_new_and_changed_results(place: Workplace) -> None:
     """Results that are new or others than after the launch are the run's."""
     place.write("old.json")
     place.write("changed.json")
-    place.look()
+    place.take_snapshot()
     place.describe(began=+60)
     place.write("changed.json", "other")
     place.write("new.json")
@@ -363,7 +363,7 @@ def test_no_baseline(place: Workplace, began: float, expected: set[str]) -> None
 def test_incomplete_baseline(place: Workplace) -> None:
     """A file that an incomplete baseline does not know is new only by its times."""
     place.write("a.json")
-    place.look()
+    place.take_snapshot()
     baseline = place.record.read_json("baseline.json")
     assert baseline is not None
     place.record.write_json("baseline.json", {**baseline, "complete": False, "files": {}})
@@ -388,7 +388,7 @@ def test_same_size_and_time(place: Workplace) -> None:
     """A file that was replaced by one of equal size and time has changed."""
     file = place.write("metrics.json", "1111")
     long_ago(file)
-    place.look()
+    place.take_snapshot()
     place.describe(began=+60)
     other = place.write("other.tmp", "2222")
     long_ago(other)
@@ -400,14 +400,14 @@ def test_written_before_the_baseline(place: Workplace) -> None:
     """What a quick run wrote before anybody looked counts by its time."""
     place.describe()
     place.write("quick.json")
-    place.look()
+    place.take_snapshot()
     assert place.names() == {"quick.json"}
 
 
 def test_written_just_before_the_run(place: Workplace) -> None:
     """What was written a second before the run began is not the run's."""
     place.write("config.yaml")
-    place.look()
+    place.take_snapshot()
     place.describe(began=+1.0)
     assert place.names() == set()
 
@@ -416,7 +416,7 @@ def test_asked_for_and_unchanged(place: Workplace) -> None:
     """A file that was asked for is a candidate though the run did not touch it, and says so."""
     place.write("config.yaml")
     place.describe("config.yaml")
-    place.look()
+    place.take_snapshot()
     place.describe("config.yaml", began=+60)
     (row,) = place.bundle().artifacts
     assert (row.fate, row.why) == (Fate.ATTACHED, "not changed by the run")
@@ -425,7 +425,7 @@ def test_asked_for_and_unchanged(place: Workplace) -> None:
 def test_results_that_are_gone_are_counted(place: Workplace) -> None:
     """Results that stood there after the launch and are gone are told."""
     place.write("old.json")
-    place.look()
+    place.take_snapshot()
     (place.cwd / "old.json").unlink()
     assert "1 that were there after the launch are gone" in notes(place)
 
@@ -447,7 +447,7 @@ def test_odd_names_in_the_baseline(place: Workplace, name: bytes) -> None:
     """Any name survives the baseline."""
     file = Path(os.fsdecode(os.fsencode(place.cwd) + b"/" + name))
     file.write_text("{}")
-    place.look()
+    place.take_snapshot()
     place.describe(began=+60)
     assert place.names() == set()
     assert place.changes().notes == ()  # none is missing, so it was known
@@ -484,7 +484,7 @@ def test_process_needs_little_of_us(place: Workplace) -> None:
     probe = (
         f"import sys; sys.path.insert(0, {str(Path(artifacts.__file__).parents[2])!r})\n"
         "from gpualert_common.artifacts import snapshot_program\n"
-        f"snapshot_program.look({place.record.path!r})\n"
+        f"snapshot_program.take_snapshot({place.record.path!r})\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", probe], capture_output=True, text=True)

@@ -60,7 +60,7 @@ class Workplace:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
         return file
 
-    def look(self) -> None:
+    def take_snapshot(self) -> None:
         """Take the baseline as a run does, in a process of its own; the run begins after it."""
         done = subprocess.run(
             program_command(SNAPSHOT_PROGRAM, self.record.path), capture_output=True, timeout=30

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common import config, run
+from gpualert_common import run
 from gpualert_common.errors import ConfigError
+from gpualert_common.settings import OPTIONS, load_settings, parse_duration, parse_size
 from tests.supervised import Lab, shell
 
 
@@ -37,8 +38,8 @@ def write_project(lab: Lab, text: str) -> Path:
 def test_defaults(here: Lab) -> None:
     """Without any file or variable every setting has its default, and says so."""
     assert here.state.parent == here.home
-    settings = config.load({})
-    assert settings.keys() == config.KEYS.keys()
+    settings = load_settings()
+    assert settings.keys() == OPTIONS.keys()
     assert settings["grace"].value == 30.0
     assert settings["grace"].origin == "default"
     assert settings["timeout"].value is None
@@ -47,14 +48,14 @@ def test_defaults(here: Lab) -> None:
 def test_precedence(here: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Flag before variable before project file before user file before default."""
     user = write_user(here, 'grace = "1s"\n')
-    assert (config.load({})["grace"].value, config.load({})["grace"].origin) == (1.0, str(user))
+    assert (load_settings()["grace"].value, load_settings()["grace"].origin) == (1.0, str(user))
     project = write_project(here, "grace = 2\n")
-    assert (config.load({})["grace"].value, config.load({})["grace"].origin) == (2.0, str(project))
+    assert (load_settings()["grace"].value, load_settings()["grace"].origin) == (2.0, str(project))
     monkeypatch.setenv("GPUALERT_GRACE", "3")
-    assert config.load({})["grace"].value == 3.0
-    assert config.load({})["grace"].origin == "GPUALERT_GRACE"
-    assert config.load({"grace": "4s"})["grace"].value == 4.0
-    assert config.load({"grace": None})["grace"].value == 3.0
+    assert load_settings()["grace"].value == 3.0
+    assert load_settings()["grace"].origin == "GPUALERT_GRACE"
+    assert load_settings({"grace": "4s"})["grace"].value == 4.0
+    assert load_settings({"grace": None})["grace"].value == 3.0
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_precedence(here: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         ('grace = "soon"', "grace", "'soon' is not a duration"),
         ("grace = true", "grace", "True is not a duration"),
         ("grace = -1", "grace", "negative"),
-        ('grace = "none"', "grace", "a grace is needed"),
+        ('grace = "none"', "grace", "a grace period is required"),
         ('timeout = "inf"', "timeout", "not"),
         ("timeout = nan", "timeout", "not"),
         ('log_reserve = "1 parsec"', "log_reserve", "is not a size"),
@@ -80,14 +81,14 @@ def test_mistake_in_a_file(here: Lab, write, text: str, key: str, words: str) ->
     """A mistake in a file is an error that names the file and the key."""
     path = write(here, text)
     with pytest.raises(ConfigError, match=f"{path}: {key}: .*{words}"):
-        config.load({})
+        load_settings()
 
 
 def test_file_that_is_not_toml(here: Lab) -> None:
     """A file that is no TOML is named, with the place."""
     path = write_project(here, "grace = = 1")
     with pytest.raises(ConfigError, match=f"{path}: not valid TOML: .*line 1"):
-        config.load({})
+        load_settings()
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"\0"])
@@ -95,14 +96,14 @@ def test_file_that_is_no_text(here: Lab, content: bytes) -> None:
     """A file that is no text is named."""
     (here.home / "gpualert.toml").write_bytes(content)
     with pytest.raises(ConfigError, match=r"gpualert\.toml"):
-        config.load({})
+        load_settings()
 
 
 def test_file_that_is_a_directory(here: Lab) -> None:
     """A directory in the place of the file is named."""
     (here.home / "gpualert.toml").mkdir()
     with pytest.raises(ConfigError, match=r"gpualert\.toml: Is a directory"):
-        config.load({})
+        load_settings()
 
 
 def test_mistake_in_a_variable(here: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +111,7 @@ def test_mistake_in_a_variable(here: Lab, monkeypatch: pytest.MonkeyPatch) -> No
     assert here.home.exists()
     monkeypatch.setenv("GPUALERT_GRACE", "soon")
     with pytest.raises(ConfigError, match="GPUALERT_GRACE: grace: 'soon'"):
-        config.load({})
+        load_settings()
 
 
 def test_mistake_in_an_argument(here: Lab) -> None:
@@ -157,7 +158,7 @@ def test_mistake_in_a_file_launches_nothing(here: Lab) -> None:
 )
 def test_duration(value: object, seconds: float | None) -> None:
     """A duration is a number of seconds or text with a unit."""
-    assert config.parse_duration(value) == seconds
+    assert parse_duration(value) == seconds
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_duration(value: object, seconds: float | None) -> None:
 def test_no_duration(value: object) -> None:
     """Anything else is refused."""
     with pytest.raises(ValueError, match=r"is not a|negative"):
-        config.parse_duration(value)
+        parse_duration(value)
 
 
 @pytest.mark.parametrize(
@@ -175,14 +176,14 @@ def test_no_duration(value: object) -> None:
 )
 def test_size(value: object, size: int) -> None:
     """A size is a number of bytes or text with a unit."""
-    assert config.parse_size(value) == size
+    assert parse_size(value) == size
 
 
 @pytest.mark.parametrize("value", ["MiB", "1 TB?", "-1", "inf", "1e400", None, False])
 def test_no_size(value: object) -> None:
     """Anything else is refused."""
     with pytest.raises(ValueError, match=r"is not a|negative"):
-        config.parse_size(value)
+        parse_size(value)
 
 
 def test_settings_reach_the_run(here: Lab) -> None:
@@ -216,4 +217,4 @@ def test_config_show(here: Lab) -> None:
     assert told["settings"]["grace"] == {"value": 7.0, "origin": str(path)}
     assert told["settings"]["timeout"] == {"value": None, "origin": "default"}
     text = here.gpualert("config", "show").stdout.decode()
-    assert [line.split()[0] for line in text.splitlines()] == list(config.KEYS)
+    assert [line.split()[0] for line in text.splitlines()] == list(OPTIONS)

@@ -9,10 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from gpualert_common.config import KEYS
+from gpualert_common.plugins import plugin_names
+from gpualert_common.settings import OPTIONS
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+PAGES = ("channels", "cli", "configuration", "evidence", "redaction", "rules", "warnings")
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,7 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/rules.md", "docs/redaction.md", "docs/channels.md"]
-)
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
 def test_page_is_current(page: str, generate: ModuleType) -> None:
     """A generated page, or part of one, is what its source says (else: make docs)."""
     assert (ROOT / page).read_text() == generate.pages()[ROOT / page]
@@ -42,20 +41,20 @@ def test_stale_page_is_noticed(tmp_path: Path, generate: ModuleType) -> None:
     assert generate.stale({old: "is", current: "is", absent: "is"}) == [old, absent]
 
 
-def test_readme_shows_the_help_of_every_command(generate: ModuleType) -> None:
-    """The README has a help block for the program and for each of its commands."""
-    shown = {found["command"].strip() for found in generate.HELP_BLOCK.finditer(README.read_text())}
-    listed = re.findall(r"^    ([a-z]+) ", generate.help_text(""), re.MULTILINE)
-    assert listed
-    assert shown == {"", *listed}
+def test_page_shows_the_help_of_every_command(generate: ModuleType) -> None:
+    """The page of the program has a section for each command and each action of one."""
+    sections = re.findall(r"^## gpualert ?(.*)$", generate.cli_page(), re.MULTILINE)
+    commands = set(plugin_names("gpualert_common.cli.commands"))
+    assert {section.partition(" ")[0] for section in sections} == {"", *commands}
+    assert "outbox retry" in sections
 
 
-def test_readme_lists_every_setting() -> None:
-    """The README's table of settings has a row for each key, with its variable's name."""
-    rows = re.findall(r"^\| `(\w+)` \| .*? \| (?:`(\w+)`|-) \|", README.read_text(), re.MULTILINE)
-    in_files_only = {"channels"}
+def test_page_lists_every_option(generate: ModuleType) -> None:
+    """The table of options has a row for each, with its variable; channels are in files only."""
+    page = generate.configuration_page()
+    rows = re.findall(r"^\| `(\w+)` \| .*? \| (?:`(\w+)`|-) \|", page, re.MULTILINE)
     assert rows == [
-        (key, "" if key in in_files_only else f"GPUALERT_{key.upper()}") for key in KEYS
+        (name, "" if name == "channels" else f"GPUALERT_{name.upper()}") for name in OPTIONS
     ]
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.telemetry.source import names
+from gpualert_common.telemetry.source import source_names
 from tests.supervised import Lab, python
 
 ROOT = Path(__file__).parents[2]
 
 DOCTOR = """
 import argparse, sys
-from gpualert_common.cli.doctor import doctor
+from gpualert_common.cli.commands.doctor import execute as doctor
 {break_it}
 sys.exit(doctor(argparse.Namespace(json="--json" in sys.argv)))
 """
@@ -36,7 +36,7 @@ def told(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str, An
 def test_every_source_is_told(lab: Lab) -> None:
     """Each source is told: what it decides, and where it does not work, why."""
     findings = told(lab)
-    assert list(findings) == names()
+    assert list(findings) == source_names()
     for one in findings.values():
         assert set(one) == {"name", "works", "decides", "why", "remedy"}
         assert one["decides"]
@@ -55,7 +55,7 @@ def test_the_table(lab: Lab) -> None:
     broken = f"{source}\nkernel_log.PATH = '/nowhere/kmsg'"
     done = lab.call(python(DOCTOR.format(break_it=broken)), cwd=ROOT)
     lines = done.stdout.decode().splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == names()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == source_names()
     (at,) = [number for number, line in enumerate(lines) if line.startswith("kernel_log ")]
     assert lines[at].split()[1] == "no"
     assert lines[at + 1].strip().startswith("why: /nowhere/kmsg")
@@ -66,7 +66,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     """A source that does not open in time is given up and told; all others are told as well."""
     os.mkfifo(lab.home / "memory")  # whoever opens it to read waits for a writer
     broken = (
-        "from gpualert_common.cli import doctor as module\n"
+        "from gpualert_common.cli.commands import doctor as module\n"
         "module.DEADLINE_S = 0.5\n"
         "from gpualert_common.telemetry.sources import pressure\n"
         f"pressure.HOST = {str(lab.home)!r}"
@@ -75,7 +75,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     assert findings["pressure"]["works"] is False
     assert "0.5 s" in findings["pressure"]["why"]
     assert findings["processes"]["works"] is True
-    assert list(findings) == names()
+    assert list(findings) == source_names()
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ def test_last_words_are_heard() -> None:
     ours.send(LAST)
     ours.close()
     theirs.send({"kind": "look"})
-    assert theirs.unheard
+    assert theirs.has_no_reader
     assert theirs.receive() == [LAST]
     assert theirs.receive() == []
-    assert theirs.closed
+    assert theirs.is_closed
     theirs.close()
 
 

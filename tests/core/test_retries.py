@@ -16,7 +16,7 @@ from gpualert_common.retries import DETERMINISTIC, SURE, Action, RetryRules
 RULES = load_rules()
 PLAIN = conclude(
     run_id="r", attempt=1, host="h", log_path=None, readings=[], facts=ExitFacts(1), rules=RULES
-)
+).verdict
 
 
 def verdict(cause: str, confidence: float = 0.95) -> Verdict:
@@ -53,7 +53,7 @@ def test_a_bare_status_is_not_sure(code: int) -> None:
         readings=[],
         facts=ExitFacts(code),
         rules=RULES,
-    )
+    ).verdict
     assert RetryRules.of().advise(found).action is Action.DEFAULT
 
 

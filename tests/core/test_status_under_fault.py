@@ -58,7 +58,7 @@ BREAKS = {
     + "Record.requests = broken\n",
     "log cannot be looked at": "from gpualert_common.launch.log_file import LogFile\n"
     + RAISES
-    + "LogFile.tampering = broken\n",
+    + "LogFile.detect_tampering = broken\n",
     "log cannot be read": "from gpualert_common.launch.log_file import LogFile\n"
     + RAISES
     + "LogFile.read = broken\n",

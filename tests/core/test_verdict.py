@@ -42,7 +42,7 @@ def verdict_on(
         facts=facts,
         rules=rules,
         running=running,
-    )
+    ).verdict
 
 
 def verdict(log: str, facts: ExitFacts, *, running: bool = False) -> Verdict:

@@ -12,7 +12,7 @@ from corpus.evaluation.evaluation import evaluate
 from corpus.evaluation.first_contact import contacted_ids, read_contacts
 from corpus.evaluation.labelled_logs import LabelledLog, read_labelled_logs
 from corpus.evaluation.results import EvaluationResults
-from gpualert_common.diagnose.paper import class_of_cause
+from gpualert_common.diagnose.paper_classes import class_of_cause
 
 MakeCorpus = Callable[..., Path]
 

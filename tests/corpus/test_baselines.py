@@ -10,7 +10,7 @@ from corpus.evaluation.baselines import (
     classify_by_keywords,
     classify_by_last_exception,
 )
-from gpualert_common.diagnose.paper import CLASSES
+from gpualert_common.diagnose.paper_classes import CLASSES
 
 
 def test_each_class_has_keywords() -> None:

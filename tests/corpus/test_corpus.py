@@ -12,7 +12,7 @@ from corpus.entries import CORPUS, ENTRIES, Provenance, is_frozen, log_path, rea
 from corpus.errors import CorpusError
 from corpus.evaluation.first_contact import contacted_ids, read_contacts
 from corpus.evaluation.labelled_logs import LabelledLog, near_copies
-from gpualert_common.diagnose.paper import CLASSES
+from gpualert_common.diagnose.paper_classes import CLASSES
 from tests.corpus.conftest import MakeCorpus
 
 MOST_NEAR_COPIES = 0.1

@@ -27,6 +27,8 @@ SAVES_SLOWLY = shell(
     f"echo started; {UNTIL_GO} exit 3"
 )
 """Is stopping from TERM on until there is a file ``saved``."""
+RENEWALS_OF_A_LEASE = 6
+"""How often an owner renews its lease in the time that the lease lasts."""
 DEAF = shell(f"trap '' TERM; echo started; {UNTIL_GO} exit 0")
 
 
@@ -175,6 +177,18 @@ def names(record: Record) -> list[str]:
 def reaches(record: Record, state: str) -> None:
     """Return when the record is in this state."""
     until(lambda: record.state == state, f"the run to be {state}, not {record.state}")
+
+
+def outlives_lease(record: Record, leases: float = 1.0) -> None:
+    """Return when the owner has renewed its lease for so many times the length of the lease."""
+    count = int(leases * RENEWALS_OF_A_LEASE) + 1
+    seen: set[int] = set()
+
+    def renewed() -> bool:
+        seen.update(record.leases().values())
+        return len(seen) > count
+
+    until(renewed, f"the lease to be renewed {count} times")
 
 
 def log_of(record: Record) -> str:

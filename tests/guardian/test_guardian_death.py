@@ -27,6 +27,7 @@ from tests.guardian.faces import (
     log_of,
     logs,
     names,
+    outlives_lease,
     reaches,
     recorder_of,
     told,
@@ -250,10 +251,10 @@ def test_frozen_past_the_lease(lab: Lab, helper_too: bool) -> None:
     frozen += [recorder_of(face.record())] if helper_too else []
     for pid in frozen:
         freeze(pid)
-    time.sleep(1.7)  # what is tested is that this time does not count
+    outlives_lease(face.record(), 1.5)  # this time must not count
     for pid in frozen:
         os.kill(pid, signal.SIGCONT)
-    time.sleep(0.6)  # two looks
+    outlives_lease(face.record(), 0.5)  # the guardian samples the lease meanwhile
     assert names(face.record()) == ["launched"]
     (lab.home / "go").touch()
     assert face.result() == (3, "failed")

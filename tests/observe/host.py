@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent, class_of
+from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent, source_class
 from tests.supervised import until
 
 MARK = "GPUALERT_MARK_of_a_test"
@@ -40,12 +40,12 @@ def subject(pid: int | None = None, **changed: Any) -> ObservedRun:
 
 def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
     """A source, opened for such a run."""
-    return class_of(name)(subject(pid, **changed))
+    return source_class(name)(subject(pid, **changed))
 
 
-def look(source: Source) -> Seen:
+def sample(source: Source) -> Seen:
     """Look once."""
-    seen = list(source.look())
+    seen = list(source.sample())
     samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}
     return Seen(samples, [one for one in seen if isinstance(one, SourceEvent)])
 

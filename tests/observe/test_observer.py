@@ -107,12 +107,12 @@ def test_its_end_changes_nothing(observed: Lab, number: int) -> None:
 
 LATE_TO_SAY = """
 import time
-from gpualert_common.supervise import watch
-note = watch.note
+from gpualert_common.supervise import supervisor
+event_message = supervisor.event_message
 def late(*words, **fields):
     time.sleep(0.5)
-    return note(*words, **fields)
-watch.note = late
+    return event_message(*words, **fields)
+supervisor.event_message = late
 """
 
 

@@ -36,7 +36,7 @@ PLAIN = conclude(
     readings=[],
     facts=ExitFacts(1),
     rules=load_rules(),
-)
+).verdict
 
 
 def failed(cause: str, confidence: float = 0.95) -> TrainingFailed:

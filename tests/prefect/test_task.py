@@ -280,3 +280,11 @@ def test_is_a_collection() -> None:
     """Prefect finds the package by its entry point."""
     (found,) = entry_points(group="prefect.collections", name="prefect_gpualert")
     assert found.load().gpualert_run is gpualert_run
+
+
+def test_options_of_the_core(home: Path) -> None:
+    """An option that is an argument of the task reaches the run."""
+    run("called", "true", observe=False, warn=True, grace="9s", notify="mailbox")
+    (record,) = records(home)
+    assert (record.spec["observe"], record.spec["grace_s"]) == (False, 9.0)
+    assert record.spec["alerts"]["warn"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpualert_common.classify.lines import LINE_CAP
 from gpualert_common.progress import ProgressReader
-from gpualert_common.progress.formats._interface import Finding, ProgressLine, parsers
+from gpualert_common.progress.formats._interface import Finding, ProgressLine, load_parsers
 from gpualert_common.progress.reader import BLOCK_BYTES, DENSE_LINES, TAIL_BYTES
 from tests.progress.reading import folders, read
 
@@ -105,7 +105,7 @@ def test_a_format_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object, line: ProgressLine) -> list[Finding]:
         raise ZeroDivisionError(line.excerpt)
 
-    monkeypatch.setattr(parsers()["transformers"], "read", fail)
+    monkeypatch.setattr(load_parsers()["transformers"], "read", fail)
     reader = ProgressReader("train.log")
     reader.feed(b"step 1 loss 3\n{'loss': 1.5, 'epoch': 0.5}\nstep 2 loss 2\n", 0)
     progress = reader.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from gpualert_common.diagnose.xids import XIDS, Owner
+from gpualert_common.diagnose.phenomena.hardware._xids import XIDS, Owner
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.logs import falling, hugging_face, of_rank, some_steps, traceback

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.classify import load_rules
-from gpualert_common.diagnose.families import startup
+from gpualert_common.diagnose.phenomena.starts import startup
 from tests.scenarios.catalogue import CASES, Case, by_family, is_crossed, side_of
 from tests.scenarios.every import MODULES
 

@@ -40,7 +40,7 @@ def test_died_before_it_trained(lab: Lab) -> None:
     assert (verdict["cause"], verdict["family"]) == ("missing_module", "A1")
     said = {claim["source"]: claim["claim"] for claim in verdict["shows"]}
     assert said["nvml"].startswith("GPU 0 held 476.8 MiB at most")
-    assert said["progress"] == "no step of a training was told"
+    assert said["progress"] == "the log reports no step of a training"
 
 
 @pytest.mark.parametrize("agrees", [True, False])

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from gpualert_common.causes import CAUSES
-from gpualert_common.diagnose.early import FINE, Sign, every
-from gpualert_common.diagnose.evidence import Printing
+from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
+from gpualert_common.diagnose.evidence import OutputTiming
+from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.progress import ProgressReader
 from gpualert_common.telemetry.source import SourceEvent
 from tests.warn.watched import GIB, Curves, Watched, processes, until, used_gpu
 
 MINUTE_S = 60.0
-OFTEN = Printing(moments=500, longest_pause_s=14.0)
+OFTEN = OutputTiming(moments=500, longest_pause_s=14.0)
 
 
 def xid(number: int, gpu: int = 0, ago_s: float = 20.0) -> tuple[str, float, SourceEvent]:
@@ -29,9 +30,9 @@ def lost(gpu: int = 0, ago_s: float = 15.0) -> tuple[str, float, SourceEvent]:
     return "nvml", ago_s, SourceEvent("gpu_lost", f"gpu:{gpu}", f"GPU {gpu} is lost", {"gpu": gpu})
 
 
-def says(sign: Sign | None) -> str | None:
+def summary_of(found: Detection | None) -> str | None:
     """What is said; empty for what is fine, None for what nobody can tell."""
-    return None if sign is None else sign.says
+    return None if found is None else found.summary
 
 
 def told(lines: str) -> Any:
@@ -52,27 +53,27 @@ def losses(*values: float | str) -> Any:
 @pytest.mark.parametrize("number", [79, 48, 95, 119, 74])
 def test_xid_of_the_hardware(number: int, tmp_path: Path) -> None:
     """An Xid of the hardware, or of its driver, is told with its number and meaning."""
-    sign = Watched(tmp_path, used_gpu(), events=(xid(number),)).judged("xid")
-    assert f"Xid {number} on GPU 0" in (says(sign) or "")
+    found = Watched(tmp_path, used_gpu(), events=(xid(number),)).judged("xid")
+    assert f"Xid {number} on GPU 0" in (summary_of(found) or "")
 
 
 @pytest.mark.parametrize("number", [13, 31, 43, 45, 63, 92, 154])
 def test_xid_that_is_none(number: int, tmp_path: Path) -> None:
     """Xids of programs, of consequences, and those to be ignored are no news."""
-    sign = Watched(tmp_path, used_gpu(), events=(xid(number),)).judged("xid")
-    assert sign is FINE
+    found = Watched(tmp_path, used_gpu(), events=(xid(number),)).judged("xid")
+    assert found is NOT_DETECTED
 
 
 def test_xid_of_a_strangers_gpu(tmp_path: Path) -> None:
     """A GPU that the run does not use may fail."""
     curves = {**used_gpu(0), ("gpu:1", "memory_used_bytes"): 0.0}
-    assert Watched(tmp_path, curves, events=(xid(79, gpu=1),)).judged("xid") is FINE
+    assert Watched(tmp_path, curves, events=(xid(79, gpu=1),)).judged("xid") is NOT_DETECTED
 
 
 def test_lost_gpu(tmp_path: Path) -> None:
     """A GPU that is gone is told, also where no Xid says so."""
-    sign = Watched(tmp_path, used_gpu(), events=(lost(),)).judged("xid")
-    assert says(sign) == "GPU 0 is lost"
+    found = Watched(tmp_path, used_gpu(), events=(lost(),)).judged("xid")
+    assert summary_of(found) == "GPU 0 is lost"
 
 
 # -- nan -------------------------------------------------------------------------------------
@@ -80,8 +81,8 @@ def test_lost_gpu(tmp_path: Path) -> None:
 
 def test_nan_losses(tmp_path: Path) -> None:
     """Losses that are not finite three times in a row."""
-    sign = Watched(tmp_path, progress=losses(2.3, 2.1, "nan", "nan", "inf")).judged("nan")
-    assert says(sign) == "losses not finite (from step 3 on)"
+    found = Watched(tmp_path, progress=losses(2.3, 2.1, "nan", "nan", "inf")).judged("nan")
+    assert summary_of(found) == "losses not finite (from step 3 on)"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_nan_losses(tmp_path: Path) -> None:
 )
 def test_nan_of_single_steps(values: tuple[float | str, ...], tmp_path: Path) -> None:
     """A loss that is not finite once is no news."""
-    assert Watched(tmp_path, progress=losses(*values)).judged("nan") is FINE
+    assert Watched(tmp_path, progress=losses(*values)).judged("nan") is NOT_DETECTED
 
 
 def overflows(count: int) -> Any:
@@ -103,19 +104,19 @@ def overflows(count: int) -> Any:
 
 def test_search_for_a_loss_scale(tmp_path: Path) -> None:
     """A mixed-precision training whose first gradients overflow is fine."""
-    assert Watched(tmp_path, progress=overflows(16)).judged("nan") is FINE
+    assert Watched(tmp_path, progress=overflows(16)).judged("nan") is NOT_DETECTED
 
 
 def test_gradients_not_finite_for_long(tmp_path: Path) -> None:
     """Gradients that never become finite are not, even where the losses look well."""
-    sign = Watched(tmp_path, progress=overflows(60)).judged("nan")
-    assert (says(sign) or "").startswith("gradients not finite")
+    found = Watched(tmp_path, progress=overflows(60)).judged("nan")
+    assert (summary_of(found) or "").startswith("gradients not finite")
 
 
 def test_nothing_read_of_the_training(tmp_path: Path) -> None:
     """Without losses nobody can tell."""
     assert Watched(tmp_path).judged("nan") is None
-    assert every()["nan"].FORETELLS
+    assert warning_kinds()["nan"].FORETELLS
 
 
 # -- throttling ------------------------------------------------------------------------------
@@ -136,14 +137,14 @@ def slowed(share: float, since_s: float, name: str) -> Curves:
 )
 def test_throttling(name: str, by: str, tmp_path: Path) -> None:
     """Slowed down by heat or power for most of ten minutes, by the driver's counters."""
-    sign = Watched(tmp_path, slowed(0.9, 15 * MINUTE_S, name)).judged("throttling")
-    assert says(sign) == f"GPU 0 slowed down by {by}"
+    found = Watched(tmp_path, slowed(0.9, 15 * MINUTE_S, name)).judged("throttling")
+    assert summary_of(found) == f"GPU 0 slowed down by {by}"
 
 
 def test_throttling_by_looks(tmp_path: Path) -> None:
     """The same by the bits of the moment, on a card without counters."""
     curves = used_gpu(hw_thermal_slowdown=until(12 * MINUTE_S, 0.0, 1.0))
-    assert says(Watched(tmp_path, curves).judged("throttling")) == "GPU 0 slowed down by heat"
+    assert summary_of(Watched(tmp_path, curves).judged("throttling")) == "GPU 0 slowed down by heat"
 
 
 @pytest.mark.parametrize(
@@ -157,8 +158,8 @@ def test_throttling_by_looks(tmp_path: Path) -> None:
 )
 def test_no_throttling(curves: Curves, tmp_path: Path) -> None:
     """A blip, a third of the time, or a power cap is no news."""
-    sign = Watched(tmp_path, curves).judged("throttling")
-    assert not says(sign)
+    found = Watched(tmp_path, curves).judged("throttling")
+    assert not summary_of(found)
 
 
 # -- gpu_idle --------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def test_gpus_idle(tmp_path: Path) -> None:
         ("gpu:5", "utilization_percent"): 90.0,
         ("gpu:5", "memory_used_bytes"): 0.0,
     }
-    assert says(Watched(tmp_path, curves).judged("gpu_idle")) == "GPUs 0, 3 idle"
+    assert summary_of(Watched(tmp_path, curves).judged("gpu_idle")) == "GPUs 0, 3 idle"
 
 
 @pytest.mark.parametrize(
@@ -191,13 +192,13 @@ def test_gpus_not_idle(load: Any, held: Any, tmp_path: Path) -> None:
     """Idle for minutes, from the beginning on, without memory, or no longer: no news."""
     memory = (lambda age_s: held(age_s) * GIB) if callable(held) else held * GIB
     curves = used_gpu(utilization_percent=load, memory_used_bytes=memory)
-    assert Watched(tmp_path, curves).judged("gpu_idle") is FINE
+    assert Watched(tmp_path, curves).judged("gpu_idle") is NOT_DETECTED
 
 
 def test_one_gpu_at_work(tmp_path: Path) -> None:
     """While one of them works the run goes on."""
     curves = {**used_gpu(0, utilization_percent=until(1200, 95.0, 0.0)), **used_gpu(1)}
-    assert Watched(tmp_path, curves).judged("gpu_idle") is FINE
+    assert Watched(tmp_path, curves).judged("gpu_idle") is NOT_DETECTED
 
 
 # -- log_silent ------------------------------------------------------------------------------
@@ -214,35 +215,35 @@ def dead(ago_s: float) -> Curves:
 
 
 @pytest.mark.parametrize(
-    ("curves", "silent_s", "printing"),
+    ("curves", "silent_s", "timing"),
     [
         (dead(125), 140, OFTEN),
-        (dead(720), 700, Printing(3, 20.0)),
+        (dead(720), 700, OutputTiming(3, 20.0)),
         (SPINNING, 700, OFTEN),
     ],
     ids=["nothing works", "it had hardly begun", "ranks that wait"],
 )
-def test_silence(curves: Curves, silent_s: float, printing: Printing, tmp_path: Path) -> None:
+def test_silence(curves: Curves, silent_s: float, timing: OutputTiming, tmp_path: Path) -> None:
     """Silence for much longer than ever before, and the longer the more is at work."""
-    watched = Watched(tmp_path, curves, silent_s=silent_s, printing=printing)
-    assert says(watched.judged("log_silent")) == "nothing printed"
+    watched = Watched(tmp_path, curves, silent_s=silent_s, timing=timing)
+    assert summary_of(watched.judged("log_silent")) == "nothing printed"
 
 
 @pytest.mark.parametrize(
-    ("silent_s", "printing"),
+    ("silent_s", "timing"),
     [
         (110, OFTEN),
         (300, OFTEN),
-        (900, Printing(500, 200.0)),
-        (3000, Printing(4, 30.0)),
+        (900, OutputTiming(500, 200.0)),
+        (3000, OutputTiming(4, 30.0)),
         (3000, None),
     ],
     ids=["pause", "evaluation", "as ever", "prints nothing", "not watched"],
 )
-def test_no_silence(silent_s: float, printing: Printing | None, tmp_path: Path) -> None:
+def test_no_silence(silent_s: float, timing: OutputTiming | None, tmp_path: Path) -> None:
     """A training at work that pauses as it does, or never printed much, is fine."""
-    watched = Watched(tmp_path, SPINNING, silent_s=silent_s, printing=printing)
-    assert not says(watched.judged("log_silent"))
+    watched = Watched(tmp_path, SPINNING, silent_s=silent_s, timing=timing)
+    assert not summary_of(watched.judged("log_silent"))
 
 
 # -- disk_filling ----------------------------------------------------------------------------
@@ -260,8 +261,8 @@ PLACES = {"disk": {"disk:log": {"path": "/scratch/runs"}, "disk:cwd": {"path": "
 def test_disk_that_fills(tmp_path: Path) -> None:
     """A disk that loses a hundredth of what it has each minute is full within half an hour."""
     curves = disk(lambda age_s: 20.0 + age_s / 60.0)
-    sign = Watched(tmp_path, curves, facts=PLACES).judged("disk_filling")
-    assert says(sign) == "the disk of /scratch/runs filling up"
+    found = Watched(tmp_path, curves, facts=PLACES).judged("disk_filling")
+    assert summary_of(found) == "the disk of /scratch/runs filling up"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,9 @@ def test_disk_that_fills(tmp_path: Path) -> None:
 )
 def test_disk_that_is_full(curves: Curves, tmp_path: Path) -> None:
     """A disk on which next to nothing is left."""
-    assert "full" in (says(Watched(tmp_path, curves, facts=PLACES).judged("disk_filling")) or "")
+    assert "full" in (
+        summary_of(Watched(tmp_path, curves, facts=PLACES).judged("disk_filling")) or ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ def test_disk_that_is_full(curves: Curves, tmp_path: Path) -> None:
 )
 def test_disk_that_does_not_fill(curves: Curves, tmp_path: Path) -> None:
     """One checkpoint, a trend that ends tomorrow, files that come and go: no news."""
-    assert Watched(tmp_path, curves, facts=PLACES).judged("disk_filling") is FINE
+    assert Watched(tmp_path, curves, facts=PLACES).judged("disk_filling") is NOT_DETECTED
 
 
 # -- memory_near_limit -----------------------------------------------------------------------
@@ -313,8 +316,8 @@ def memory(left: Any, limit: float, host: float = 200.0) -> Curves:
 )
 def test_memory_nearly_used_up(curves: Curves, place: str, tmp_path: Path) -> None:
     """Next to nothing is left below the limit, or on the host."""
-    sign = Watched(tmp_path, curves).judged("memory_near_limit")
-    assert says(sign) == f"memory of {place} nearly used up"
+    found = Watched(tmp_path, curves).judged("memory_near_limit")
+    assert summary_of(found) == f"memory of {place} nearly used up"
 
 
 @pytest.mark.parametrize(
@@ -324,29 +327,29 @@ def test_memory_nearly_used_up(curves: Curves, place: str, tmp_path: Path) -> No
 )
 def test_memory_that_is_left(curves: Curves, tmp_path: Path) -> None:
     """Where a tenth is left, for a moment less, or gigabytes of a terabyte, nobody is told."""
-    assert not says(Watched(tmp_path, curves).judged("memory_near_limit"))
+    assert not summary_of(Watched(tmp_path, curves).judged("memory_near_limit"))
 
 
-@pytest.mark.parametrize("kind", every())
+@pytest.mark.parametrize("kind", warning_kinds())
 def test_full_gpu_memory(kind: str, tmp_path: Path) -> None:
     """Allocators keep what they had: a full GPU is no news of any kind."""
     curves = {**used_gpu(memory_used_bytes=79.5 * GIB), **memory(30.0, 64.0)}
-    assert not says(Watched(tmp_path, curves).judged(kind))
+    assert not summary_of(Watched(tmp_path, curves).judged(kind))
 
 
 # -- all -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", every())
+@pytest.mark.parametrize("kind", warning_kinds())
 def test_kinds_are_told_how_to_help(kind: str) -> None:
     """Each kind says what to do, and names only kinds and causes that there are."""
-    found = every()[kind]
+    found = warning_kinds()[kind]
     assert found.DO
-    assert set(every()) >= found.FOLLOWS
+    assert set(warning_kinds()) >= found.FOLLOWS
     assert set(CAUSES) >= found.FORETELLS
 
 
-@pytest.mark.parametrize("kind", every())
+@pytest.mark.parametrize("kind", warning_kinds())
 def test_nothing_seen(kind: str, tmp_path: Path) -> None:
     """Without any evidence no kind says anything."""
-    assert not says(Watched(tmp_path, seconds=0.0).judged(kind))
+    assert not summary_of(Watched(tmp_path, seconds=0.0).judged(kind))

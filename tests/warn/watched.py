@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.classify.resolve import resolve
-from gpualert_common.classify.rules import load_rules
-from gpualert_common.diagnose import early
-from gpualert_common.diagnose.early import Sign
-from gpualert_common.diagnose.evidence import Evidence, Observed, Printing
+from gpualert_common.classify.resolution import resolve
+from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.diagnose.detection import Detection
+from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
+from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.record import Record
@@ -68,7 +68,7 @@ def look(
     """Write down what was seen in the last *seconds*; events are (source, how long ago, event)."""
     writer = TelemetryWriter(record)
     for source in SOURCES:
-        writer.tell_source(source, available=True, facts=dict((facts or {}).get(source, {})))
+        writer.add_source(source, available=True, facts=dict((facts or {}).get(source, {})))
     now = time.time()
     cpu_s = 0.0
     for past in range(int(seconds / PERIOD_S), -1, -1):
@@ -107,10 +107,10 @@ class Watched:
     events: Sequence[tuple[str, float, SourceEvent]] = ()
     facts: Mapping[str, Mapping[str, Any]] | None = None
     silent_s: float = 1.0
-    printing: Printing | None = None
+    timing: OutputTiming | None = None
     progress: Progress | None = None
 
-    def judged(self, kind: str) -> Sign | None:
+    def judged(self, kind: str) -> Detection | None:
         """What is said of it by that kind."""
         record = Record.create(str(self.home / "run"), sync=False)
         look(record, self.curves, seconds=self.seconds, events=self.events, facts=self.facts)
@@ -118,14 +118,14 @@ class Watched:
         telemetry.read(record)
         now = time.time()
         facts = ExitFacts(code=None)
-        observed = Observed(
+        observed = RunObservations(
             telemetry,
             PID,
             now - self.seconds - 1.0,
             now,
             last_output_at=now - self.silent_s,
             progress=self.progress,
-            printing=self.printing,
+            timing=self.timing,
         )
         resolution = resolve((), facts, load_rules(), running=True)
-        return early.every()[kind].judge(Evidence(resolution, facts, observed))
+        return warning_kinds()[kind].detect(Evidence(resolution, facts, observed))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import DeliveryError, GPUAlertError
-from gpualert_common.notify.channel_config import channel_of, class_of
+from gpualert_common.notify.channel_config import channel_class, channel_of
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.channels import apprise, smtp
 from gpualert_common.redact import Redactor
@@ -71,7 +71,7 @@ class GPUAlertHook(BaseHook):
             channel = channel_of(_with_recipients(given), {})
             settings, secrets = resolve_secrets(channel, {})
             secrets += [
-                settings[key] for key in class_of(channel["kind"]).SECRET if key in settings
+                settings[key] for key in channel_class(channel["kind"]).SECRET if key in settings
             ]
             is_usable, message = _within(lambda: _probe(channel["kind"], settings), TRIAL_S)
         except GPUAlertError as error:
@@ -91,8 +91,8 @@ def _with_recipients(channel: dict[str, Any]) -> dict[str, Any]:
 
 def _probe(kind: str, settings: dict[str, Any]) -> str:
     if kind == "smtp":
-        return smtp.Channel(settings).probe(WAIT_S)
-    return apprise.Channel(settings).probe()
+        return smtp.SmtpChannel(settings).probe(WAIT_S)
+    return apprise.AppriseChannel(settings).probe()
 
 
 def _within(probe: Callable[[], str], deadline_s: float) -> tuple[bool, str]:

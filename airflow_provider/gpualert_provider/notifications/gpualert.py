@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseNotifier
 
-from gpualert_common import config
 from gpualert_common.notify.channel_config import alerts_of_each
 from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.settings import load_settings
 from gpualert_provider import alerts
 from gpualert_provider.finished_attempt import FinishedAttempt
 
@@ -60,9 +60,9 @@ class GPUAlertNotifier(BaseNotifier):
         given = {
             "notify": self.targets,
             "artifact": self.artifact,
-            "notify_deadline": alerts.to_duration(self.notify_deadline),
+            "notify_deadline": self.notify_deadline,
         }
-        settings = config.load(given, given_as="argument")
+        settings = load_settings(given, given_as="argument")
         if settings["notify_on"].value != "never":
             settings["notify_on"].value = "always"  # the callback decides when
         wanted, given_secrets, problems = alerts_of_each(settings, alerts.resolve_target)
@@ -72,9 +72,9 @@ class GPUAlertNotifier(BaseNotifier):
             return []
         secrets: alerts.Secrets = given_secrets
         attempt = FinishedAttempt.of(context)
-        record = attempt.training(settings["state_dir"].value)
+        record = attempt.find_training(settings["state_dir"].value)
         if record is None:
-            record = attempt.recorded(wanted, settings["state_dir"].value)
+            record = attempt.to_external_run().record(wanted, settings["state_dir"].value)
         else:
             secrets = {**alerts.secrets_of(attempt.task), **given_secrets}
         deadline_s = settings["notify_deadline"].value

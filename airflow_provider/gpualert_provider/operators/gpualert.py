@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
 
-from gpualert_common import config
 from gpualert_common.api import make_spec
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
+from gpualert_common.settings import Face, load_settings, option_names
 from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_wishes
 from gpualert_provider.airflow_variables import drop_airflow_variables
 from gpualert_provider.execution import TaskExecution
@@ -60,15 +60,18 @@ class GPUAlertOperator(BashOperator):
     :param deferrable: free the worker while the training runs; a trigger watches it.  Needs a state
         directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
     :param grace: time between the first signal of a stop and SIGKILL; timedelta, seconds or text
-        such as "2m".  None: from gpualert's configuration, or else 30 s.
-    :param notify: the recipients of alerts: a target or a list of them, each the name of a channel,
-        an address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated:
-        Airflow's database keeps rendered fields, and a target may contain a secret.
+        such as "2m".
+    :param notify: where to send alerts: a target or a list of them, each the name of a channel, an
+        address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated: Airflow
+        keeps rendered values in its database, and a target may be a secret.
     :param notify_on: when to send alerts: "failure", "always" or "never".
     :param notify_deadline: how long the task waits for its alerts; timedelta, seconds or text.
-    :param artifact: patterns of files to attach to an alert.
+    :param warn: also alert while the training is in progress.
+    :param artifact: files that alerts carry, as glob patterns.
+    :param observe: sample GPUs, kernel log, memory and disks during the run.
+    :param rules: directory of your own rules for causes, used beside the shipped ones.
 
-    Arguments that are None come from gpualert's configuration.
+    Of ``grace`` and the arguments below it, one that is None comes from gpualert's configuration.
     """
 
     template_fields = (*BashOperator.template_fields, "command")
@@ -91,7 +94,10 @@ class GPUAlertOperator(BashOperator):
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
         notify_on: str | None = None,
         notify_deadline: timedelta | float | str | None = None,
+        warn: bool | None = None,
         artifact: str | Sequence[str] | None = None,
+        observe: bool | None = None,
+        rules: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         if (bash_command is None) == (command is None):
@@ -111,7 +117,10 @@ class GPUAlertOperator(BashOperator):
         self.notify = notify
         self.notify_on = notify_on
         self.notify_deadline = notify_deadline
+        self.warn = warn
         self.artifact = artifact
+        self.observe = observe
+        self.rules = rules
         self.alert_secrets: alerts.Secrets = {}
         self._execution: TaskExecution | None = None
         self._is_killed = False
@@ -240,16 +249,9 @@ class GPUAlertOperator(BashOperator):
         return self.output_processor(bash_result.output)
 
     def _make_spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
-        """Return the run's spec by the arguments and gpualert's configuration."""
-        given = {
-            "grace": alerts.to_duration(self.grace),
-            "streams": "merged",
-            "notify": self.notify,
-            "notify_on": self.notify_on,
-            "notify_deadline": alerts.to_duration(self.notify_deadline),
-            "artifact": self.artifact,
-        }
-        settings = config.load(given, given_as="argument")
+        """Return the spec of a run, by the arguments and gpualert's configuration."""
+        given = {name: getattr(self, name) for name in option_names(Face.AIRFLOW)}
+        settings = load_settings({**given, "streams": "merged"}, given_as="argument")
         alerts.resolve_settings(settings)
         name = f"{self.dag_id}.{self.task_id}"
         spec = make_spec(command, settings, cwd=cwd, env=env, name=name)

@@ -1,1 +1,1 @@
-"""One file per kind of channel; what each must be is in :mod:`._interface`."""
+"""One file per kind of channel; their interface is in :mod:`._interface`."""

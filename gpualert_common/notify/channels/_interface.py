@@ -1,7 +1,7 @@
-"""What a channel is.  One file beside this one per kind; its name is the kind's name.
+"""Interface of a channel.  Each kind is one file beside this one; its name is the kind's name.
 
-A channel's module is imported before a run is launched, to check its settings, so it imports what
-is heavy (smtplib, email, apprise) only where it sends.
+A channel's module is imported before a run is launched, to check its settings, so it imports
+heavy modules (smtplib, email, apprise) only where it sends.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from gpualert_common.notify.message import Budget, Message
 
     class Progress(Protocol):
-        """Which parts of this message have arrived, kept on the disk between attempts."""
+        """The parts of a message that have arrived, kept on the disk between attempts."""
 
         def has(self, part: str) -> bool:
             """True when that part arrived in this attempt or an earlier one."""
 
         def mark(self, part: str) -> None:
-            """Write down that the part has arrived; on the disk when this returns."""
+            """Record that the part has arrived; it is on the disk when this returns."""
 
     class Channel(Protocol):
-        """A place where alerts go.  Made anew for every attempt, in a process of its own.
+        """A destination of alerts.  Created for every attempt, in a process of its own.
 
         ``KEYS`` are the settings it takes, each with a function that checks and converts a value
         (raises ValueError saying what is wrong) and a line of help; ``REQUIRED`` those that must
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
         @property
         def address(self) -> str:
-            """Where it goes, in one line without secrets; equal for equal destinations."""
+            """The destination, in one line without secrets; equal for equal destinations."""
 
         @property
         def budget(self) -> Budget:
-            """What one message may hold, as far as it is known without asking anybody."""
+            """The budget of one message, as far as it is known without I/O."""
 
         def send(
             self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
         ) -> str:
-            """Send what ``compose`` makes for a budget; returns one line on what was accepted.
+            """Send the message that ``compose`` makes for a budget; return what was accepted.
 
-            Marks each part as it arrives and leaves out those that have.  ``timeout_s`` bounds each
-            wait for the other side; the caller bounds the whole.  Raises DeliveryError; anything
-            else is taken for a transient fault.
+            The answer is one line.  Marks each part when it arrives, and omits parts that arrived
+            before.  ``timeout_s`` bounds each wait for the other side; the caller bounds the whole.
+            Raises DeliveryError; any other exception counts as a transient fault.
             """

@@ -1,4 +1,4 @@
-"""How the settings of channels are read.  Each function raises ValueError saying what is wrong.
+"""Parsers of channel settings.  Each raises ValueError with the reason.
 
 None of them shows the value of a setting that may be a secret.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from gpualert_common.config import parse_size
+from gpualert_common.settings import parse_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _NAMED = re.compile(rf"[^\x00-\x1f\x7f<>]*<({_ADDRESS.pattern})>")
 
 
 def text(value: Any) -> str:
-    """One line that is not empty."""
+    """Return a line that is not empty."""
     if not isinstance(value, str) or not value or not value.isprintable():
         raise ValueError("a line of text is needed, not empty and without control characters")
     return value
@@ -39,7 +39,7 @@ def one_of(*choices: str) -> Callable[[Any], str]:
 
 
 def port(value: Any) -> int:
-    """The number of a TCP port."""
+    """Return the number of a TCP port."""
     number = value if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not str(number).strip().isdecimal() or not 0 < int(number) < 1 << 16:
         raise ValueError(f"{value!r} is not a port from 1 to 65535")
@@ -47,17 +47,17 @@ def port(value: Any) -> int:
 
 
 def size(value: Any) -> int:
-    """Bytes, also from text such as "10MB"."""
+    """Return a number of bytes, also from text such as "10MB"."""
     return parse_size(value)
 
 
 def path(value: Any) -> str:
-    """An absolute path; "~" is the user's home."""
+    """Return an absolute path; "~" is the user's home."""
     return os.path.abspath(os.path.expanduser(text(value)))
 
 
 def address(value: Any) -> str:
-    """A mail address, with or without a name before it."""
+    """Return a mail address, with or without a name before it."""
     given = text(value).strip()
     if not _ADDRESS.fullmatch(given) and not _NAMED.fullmatch(given):
         raise ValueError(f"{given!r} is no mail address such as me@example.org")
@@ -65,7 +65,7 @@ def address(value: Any) -> str:
 
 
 def addresses(value: Any) -> list[str]:
-    """Plain mail addresses, from a list or from text with commas; each of them once."""
+    """Return plain mail addresses, from a list or from text with commas; each once."""
     entries = value.split(",") if isinstance(value, str) else value
     if not isinstance(entries, list | tuple):
         raise ValueError(f"{value!r} is no list of mail addresses")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 16
 _ANSWER_CHARS = 300
 _QUIT_S = 2.0
-"""The message is accepted by then; who does not say goodbye is not waited for."""
+"""For the answer to QUIT; the message is accepted by then."""
 
 _CONTROL = re.compile(r"[^\x20-\x7e\xa0-\U0010ffff]+")
 _TOO_LARGE = re.compile(r"\b5\.(?:3\.4|2\.3)\b")
@@ -34,7 +34,7 @@ class TooLargeError(DeliveryError):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the mail goes, and how it is talked to; ``security`` is starttls, ssl or none."""
+    """The mail server and the login; ``security`` is starttls, ssl or none."""
 
     host: str
     port: int
@@ -98,7 +98,7 @@ class Session:
 
     @property
     def size_limit(self) -> int | None:
-        """What the server says it takes at most (RFC 1870); None where it does not say."""
+        """The largest mail that the server announces (RFC 1870); None where it does not."""
         said = self._client.esmtp_features.get("size", "").strip()
         return int(said) if said.isdecimal() and int(said) > 0 else None
 
@@ -143,7 +143,7 @@ class Session:
         return self._ask(f"the message of {len(mail)} bytes", lambda: self._data(mail)), refused
 
     def quit(self) -> None:
-        """Say goodbye; the message is accepted whatever comes back."""
+        """Send QUIT; the message is accepted whatever the answer is."""
         try:
             if self._client.sock is not None:
                 self._client.sock.settimeout(_QUIT_S)
@@ -152,7 +152,7 @@ class Session:
             pass
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._client.close()
 
     def _start_tls(self) -> None:
@@ -198,7 +198,7 @@ class Session:
 
     @contextmanager
     def _asking(self, command: str) -> Iterator[None]:
-        """Turn what smtplib, ssl and the sockets raise into DeliveryError."""
+        """Turn the exceptions of smtplib, ssl and sockets into DeliveryError."""
         where = f"{self._server.shown}: {command}"
         try:
             yield
@@ -223,7 +223,7 @@ class Session:
         )
 
     def _said(self, answer: bytes | str) -> str:
-        """What the server said, in one line without our credentials."""
+        """Return the server's answer, in one line without our credentials."""
         said = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
         for secret in self._secrets:
             said = said.replace(secret, "...")
@@ -242,7 +242,7 @@ class Session:
 
 
 def refused_all(refused: dict[str, DeliveryError]) -> DeliveryError:
-    """One error for all recipients that were refused; transient if any of them was."""
+    """Return one error for all refused recipients; transient if one of the refusals is."""
     return DeliveryError(
         "; ".join(str(error) for error in refused.values()),
         transient=any(error.transient for error in refused.values()),
@@ -262,13 +262,13 @@ def _why(error: OSError) -> str:
 
 
 def _ehlo_name() -> str:
-    """The machine's name where it is a full one; asking DNS for more may take minutes."""
+    """Return the machine's name where it is a full one; a DNS query may take minutes."""
     name = host_name()
     return name if "." in name.strip(".") and name.isascii() else "[127.0.0.1]"
 
 
 def _secrets(server: Server) -> list[str]:
-    """Every form in which the login is on the wire, longest first."""
+    """Return every form in which the login is on the wire, longest first."""
     if not server.password:
         return []
     user, password = server.user or "", server.password

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Self
 
     from gpualert_common.model import Attachment
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.message import Budget, Message
 
@@ -34,11 +35,11 @@ _PAUSE_S = 1.0
 """Between two requests of one call: what chats ask for, not the 5.5 s that apprise takes."""
 
 _LATER = {408, 425, 429}
-"""Of the answers 4xx those that say: not now."""
+"""The transient ones of the answers 4xx."""
 _TOO_LARGE = 413
 
 
-class Channel:
+class AppriseChannel:
     """One service of apprise."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -67,7 +68,7 @@ class Channel:
 
     @property
     def budget(self) -> Budget:
-        """What the service takes by apprise's account, or less."""
+        """The limits of the service by apprise, or smaller ones."""
         try:
             with _Overheard() as overheard:
                 return self._budget(self._service(overheard))
@@ -181,7 +182,7 @@ class _TooLargeError(DeliveryError):
 
 
 class _Overheard:
-    """What apprise logs while the block runs: the only place where it says why it failed."""
+    """Collects the log of apprise, the only place where it reports the reason of a failure."""
 
     def __enter__(self) -> Self:
         import logging
@@ -251,7 +252,7 @@ def _address(service: Any) -> str:
 
 
 def _secrets(url: str, address: str) -> list[str]:
-    """What stands in the URL and not in the address that may be shown, longest first."""
+    """Return the parts of the URL that are not in the masked address, longest first."""
     return sorted(set(_parts(url)) - set(_parts(address)), key=len, reverse=True)
 
 
@@ -263,3 +264,6 @@ def _parts(url: str) -> Iterator[str]:
         for form in (part, unquote_plus(part)):
             if len(form) > 3:
                 yield form
+
+
+Channel: type[_Channel] = AppriseChannel

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, ClassVar
 
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.message import Budget, Message
 
@@ -48,7 +49,7 @@ def _words(value: Any) -> list[str]:
     return [os.path.abspath(program) if os.sep in program else program, *words[1:]]
 
 
-class Channel:
+class CommandChannel:
     """An external command."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -71,7 +72,7 @@ class Channel:
 
     @property
     def budget(self) -> Budget:
-        """What a mail of the given size has room for."""
+        """The budget of a mail of the given size."""
         from gpualert_common.notify.message import Budget
         from gpualert_common.notify.mime import within
 
@@ -155,7 +156,7 @@ def _run(
 
 
 def _last_output(running: subprocess.Popen[bytes], timeout_s: float) -> str:
-    """What it said last, read until it ends or its time is over.
+    """Return its last output, read until it ends or its time is over.
 
     What it left in the background may hold the pipe open for ever; nobody waits for that.
     """
@@ -182,7 +183,7 @@ def _last_output(running: subprocess.Popen[bytes], timeout_s: float) -> str:
 
 
 def _end(running: subprocess.Popen[bytes]) -> int | None:
-    """Its exit status; None if it had to be killed, with all of its process group."""
+    """Return its exit status; None if it was killed, with all of its process group."""
     import os
     import signal
 
@@ -208,3 +209,6 @@ def _failure(program: str, status: int | None, output: str, timeout_s: float) ->
     return DeliveryError(
         f"{program} exited with {status}{known}{said}", transient=status == _EX_TEMPFAIL
     )
+
+
+Channel: type[_Channel] = CommandChannel

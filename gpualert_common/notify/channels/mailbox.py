@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, ClassVar
 
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.message import Budget, Message
 
@@ -25,7 +26,7 @@ _FILES_BYTES = 1_000_000
 _FOLDERS = ("tmp", "new", "cur")
 
 
-class Channel:
+class MailboxChannel:
     """A Maildir.  Each message has the name that follows from its id, and is there once."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
@@ -46,7 +47,7 @@ class Channel:
 
     @property
     def budget(self) -> Budget:
-        """What a mail may hold, with fewer files: they are on this machine anyway."""
+        """The budget of a mail, with fewer files: they are on this machine anyway."""
         from gpualert_common.notify.message import Budget
 
         return Budget(_TEXT_BYTES, _HTML_BYTES, self._files_bytes, self._files_bytes, 50)
@@ -57,7 +58,7 @@ class Channel:
         progress: Progress,
         timeout_s: float,  # noqa: ARG002 - no other side is waited for
     ) -> str:
-        """Put the message there, on the disk when this returns."""
+        """Store the message; it is on the disk when this returns."""
         from gpualert_common.notify.mime import as_mail, local_address
 
         if progress.has("mail"):
@@ -82,7 +83,7 @@ def _name(message_id: str) -> str:
 
 
 def _make(path: str) -> None:
-    """Make the Maildir where it is not there, for its owner alone."""
+    """Create the Maildir if it does not exist, for its owner alone."""
     folders = [os.path.join(path, folder) for folder in _FOLDERS]
     if all(map(os.path.isdir, folders)):
         return
@@ -149,3 +150,6 @@ def _remove(path: str) -> None:
         os.unlink(path)
     except OSError:  # renamed, or never made; the fault that matters is on its way
         pass
+
+
+Channel: type[_Channel] = MailboxChannel

@@ -1,8 +1,8 @@
-"""Mail by SMTP: encrypted unless told otherwise, and never larger than the server takes.
+"""Mail by SMTP: encrypted unless configured otherwise, never larger than the server takes.
 
 The certificate of the server is always verified. A server without STARTTLS gets nothing unless
-`security` is `none`, and a password never leaves the machine in clear. Each recipient that was
-accepted is written down; a later attempt leaves it out.
+`security` is `none`, and a password never leaves the machine in clear. Each accepted recipient
+is recorded; a later attempt omits it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, ClassVar
 
+    from gpualert_common.notify.channels._interface import Channel as _Channel
     from gpualert_common.notify.channels._interface import Progress
     from gpualert_common.notify.channels._smtp_session import Server, Session
     from gpualert_common.notify.message import Budget, Message
@@ -32,8 +33,8 @@ _HTML_BYTES = 90_000
 """Gmail clips what is past some 102 KB."""
 
 
-class Channel:
-    """Mail.  See :mod:`gpualert_common.notify.channels._interface` for what the names mean."""
+class SmtpChannel:
+    """Mail.  See :mod:`gpualert_common.notify.channels._interface` for the names."""
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
         "host": (_settings.text, "the mail server"),
@@ -42,13 +43,13 @@ class Channel:
             _settings.one_of("starttls", "ssl", "none"),
             "starttls (the default), ssl, or none: all of the mail can then be read on its way",
         ),
-        "user": (_settings.text, "who logs in; without it nobody does"),
+        "user": (_settings.text, "login name; without it there is no login"),
         "password": (_settings.text, "better env:NAME or file:PATH than the password itself"),
         "from": (_settings.address, "the sender; by default the user, or gpualert at this host"),
-        "to": (_settings.addresses, "who gets it: addresses in a list, or with commas"),
+        "to": (_settings.addresses, "recipients: addresses in a list, or with commas"),
         "ca_file": (_settings.path, "certificates to trust beside those of the system"),
         "size_bytes": (_settings.size, "largest mail; by default the server's SIZE up to 25MB"),
-        "ehlo_name": (_settings.text, "what the server is told this host is called"),
+        "ehlo_name": (_settings.text, "the name of this host in EHLO"),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ("host", "to")
     SECRET: ClassVar[tuple[str, ...]] = ("password",)
@@ -66,7 +67,7 @@ class Channel:
 
     @property
     def budget(self) -> Budget:
-        """For a server that has not said what it takes."""
+        """The budget for a server that has not announced its limit."""
         return self._budget(None)
 
     def send(
@@ -195,3 +196,6 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+Channel: type[_Channel] = SmtpChannel

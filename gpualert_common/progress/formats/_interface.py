@@ -8,15 +8,14 @@ attributes whose values are never changed in place: a copy of it must go on apar
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 from gpualert_common.classify.lines import LinePosition
+from gpualert_common.plugins import load_plugins
 from gpualert_common.progress.bars import Bar
 from gpualert_common.progress.model import (
     Checkpoint,
@@ -159,13 +158,8 @@ class Parser(ABC):
 
 
 @cache
-def parsers() -> dict[str, type[Parser]]:
-    """Every format that comes with us, by name, in the order in which a line is shown to them."""
-    folder = os.path.dirname(__file__)
-    names = (name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    found: dict[str, type[Parser]] = {
-        name: import_module(f"gpualert_common.progress.formats.{name}").PARSER
-        for name in sorted(names)
-        if not name.startswith("_")
-    }
+def load_parsers() -> dict[str, type[Parser]]:
+    """Return the parser of every format by name, in the order in which they read a line."""
+    modules = load_plugins("gpualert_common.progress.formats")
+    found: dict[str, type[Parser]] = {name: module.PARSER for name, module in modules.items()}
     return dict(sorted(found.items(), key=lambda one: one[1].accompanies))

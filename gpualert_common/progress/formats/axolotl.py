@@ -23,7 +23,7 @@ _RESUMES = compile_bytes(
 )
 
 
-class PARSER(Parser):
+class AxolotlParser(Parser):
     """What it says around the Trainer."""
 
     built_on = "transformers"
@@ -37,3 +37,6 @@ class PARSER(Parser):
             yield line.marker(Start.RESUMED, int(found[1]) if found[1] else None)
         elif b"ompleted!" in line.text:
             yield line.ending(TrainingEndKind.FINISHED)
+
+
+PARSER: type[Parser] = AxolotlParser

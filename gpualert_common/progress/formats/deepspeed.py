@@ -39,7 +39,7 @@ _NOTHING = b"Unable to find latest file at "
 _EXHAUSTED = b"Current loss scale already at minimum"
 
 
-class PARSER(Parser):
+class DeepSpeedParser(Parser):
     """Holds a step back for the line of its speed, which comes next."""
 
     hints = Hints(
@@ -104,3 +104,6 @@ class PARSER(Parser):
             yield line.marker(Start.FRESH)
         elif _EXHAUSTED in text:
             yield line.ending(TrainingEndKind.DIVERGED)
+
+
+PARSER: type[Parser] = DeepSpeedParser

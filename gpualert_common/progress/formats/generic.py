@@ -68,7 +68,7 @@ class _Where(NamedTuple):
     unit: str = "step"
 
 
-class PARSER(Parser):
+class GenericParser(Parser):
     """Keeps a count for steps that begin anew in each epoch, and a header for the loss below it."""
 
     hints = Hints(steps=_LOSS + rb"|" + _HEADER, bars=True)
@@ -243,3 +243,6 @@ def _is_first(before: bytes) -> bool:
     if before:
         before = _LEAD.sub(b"", before).strip()
     return len(before) <= _SURE_WITHIN and b" " not in before
+
+
+PARSER: type[Parser] = GenericParser

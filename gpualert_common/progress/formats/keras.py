@@ -36,7 +36,7 @@ _SAVED = compile_bytes(rb"^Epoch (\d{1,12}): (?:.*, )?saving model to (\S+)")
 _SECONDS = {b"us": 1e-6, b"ms": 1e-3, b"s": 1.0}
 
 
-class PARSER(Parser):
+class KerasParser(Parser):
     """Counts steps over epochs.  A bar behind a whole epoch, without a header, is an evaluation."""
 
     hints = Hints(
@@ -97,3 +97,6 @@ class PARSER(Parser):
         )
         if told.get(b"val_loss") is not None:
             yield line.point(phase=Phase.EVAL, step=step, epoch=epoch, loss=told[b"val_loss"])
+
+
+PARSER: type[Parser] = KerasParser

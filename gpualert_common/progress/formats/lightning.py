@@ -40,7 +40,7 @@ _STOPS = compile_bytes(rb"^Monitored metric (.*) Signaling Trainer to stop")
 _OWN = (b"GPU available: ", b"`Trainer", b"Total estimated model params size")
 
 
-class PARSER(Parser):
+class LightningParser(Parser):
     """Holds the point of a step back until the bar moves on."""
 
     hints = Hints(
@@ -149,3 +149,6 @@ class PARSER(Parser):
             )
         elif text.startswith(b"Detected KeyboardInterrupt"):
             yield line.ending(TrainingEndKind.INTERRUPTED)
+
+
+PARSER: type[Parser] = LightningParser

@@ -27,7 +27,7 @@ _RESUMES = compile_bytes(
 )
 
 
-class PARSER(Parser):
+class LlamaFactoryParser(Parser):
     """Its log file, and what it says before the Trainer starts."""
 
     built_on = "transformers"
@@ -63,3 +63,6 @@ class PARSER(Parser):
                     throughput=said.get(b"throughput"),
                     throughput_unit="tokens/s" if b"throughput" in said else None,
                 )
+
+
+PARSER: type[Parser] = LlamaFactoryParser

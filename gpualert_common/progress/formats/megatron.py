@@ -35,7 +35,7 @@ _ENDED = compile_bytes(
 )
 
 
-class PARSER(Parser):
+class MegatronParser(Parser):
     """One line has all there is."""
 
     hints = Hints(
@@ -112,3 +112,6 @@ def _fields(text: bytes) -> dict[bytes, float]:
         if figure is not None:
             found[name] = figure
     return found
+
+
+PARSER: type[Parser] = MegatronParser

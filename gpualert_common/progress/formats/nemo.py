@@ -29,7 +29,7 @@ _RESUMES = compile_bytes(rb"^Resuming from (\S+)")
 _NOTHING = b"There were no checkpoints found in checkpoint_dir"
 
 
-class PARSER(Parser):
+class NemoParser(Parser):
     """Both generations."""
 
     hints = Hints(
@@ -81,3 +81,6 @@ class PARSER(Parser):
         if evaluation is not None and repr(evaluation) != repr(self._evaluated):
             self._evaluated = evaluation
             yield line.point(phase=Phase.EVAL, step=at, epoch=epoch, loss=evaluation)
+
+
+PARSER: type[Parser] = NemoParser

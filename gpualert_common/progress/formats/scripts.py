@@ -55,7 +55,7 @@ _ADVICE = compile_bytes(
 _SAYS_NO = compile_bytes(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|can|requires)\b)")
 
 
-class PARSER(Parser):
+class ScriptParser(Parser):
     """Sentences, so it looks for advice and settings that read the same."""
 
     accompanies = True
@@ -94,3 +94,6 @@ def _step(text: bytes) -> int | None:
 def _path(text: bytes) -> bytes | None:
     found = _PATH.search(text)
     return found[1] if found else None
+
+
+PARSER: type[Parser] = ScriptParser

@@ -30,7 +30,7 @@ _EVALUATED = compile_bytes(
 )
 
 
-class PARSER(Parser):
+class TensorFlowParser(Parser):
     """Knows the last step, for the time that steps took, and the speed told before it."""
 
     hints = Hints(
@@ -85,3 +85,6 @@ class PARSER(Parser):
             throughput_unit="steps/s" if self._speed is not None else None,
         )
         self._step, self._speed = step, None
+
+
+PARSER: type[Parser] = TensorFlowParser

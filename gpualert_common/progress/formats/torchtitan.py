@@ -36,7 +36,7 @@ _SAVING = b"Saving the checkpoint (or staging if async is enabled)."
 _FRESH = b"No checkpoint was provided, this is a fresh start"
 
 
-class PARSER(Parser):
+class TorchTitanParser(Parser):
     """Knows the last step, which the lines about checkpoints do not tell."""
 
     hints = Hints(
@@ -82,3 +82,6 @@ class PARSER(Parser):
             yield line.marker(Start.FRESH)
         elif text.endswith(b"Training completed"):
             yield line.ending(TrainingEndKind.FINISHED)
+
+
+PARSER: type[Parser] = TorchTitanParser

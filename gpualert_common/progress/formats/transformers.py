@@ -42,7 +42,7 @@ _MOST_EPOCHS = 1e9
 _SAME_EPOCH = 0.006
 
 
-class PARSER(Parser):
+class TransformersParser(Parser):
     """Holds a dictionary back until the next line, which may be the bar that has its step."""
 
     by_epoch = True
@@ -224,3 +224,6 @@ def _is_told_again(point: Point, again: Point) -> bool:
         return False
     same_epoch = abs((point.epoch or 0) - (again.epoch or 0)) <= _SAME_EPOCH
     return same_epoch and abs(point.loss - again.loss) <= 1e-3 * abs(point.loss) + 1e-4
+
+
+PARSER: type[Parser] = TransformersParser

@@ -24,7 +24,7 @@ _EPOCHS = compile_bytes(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
 _STEPS = compile_bytes(rb"\| Total steps = ([\d,]+)")
 
 
-class PARSER(Parser):
+class UnslothParser(Parser):
     """Its banner."""
 
     built_on = "transformers"
@@ -37,3 +37,6 @@ class PARSER(Parser):
             yield TrainingLength(total_epochs=whole(found[1]))
         if found := _STEPS.search(line.text):
             yield TrainingLength(total_steps=whole(found[1]))
+
+
+PARSER: type[Parser] = UnslothParser

@@ -78,7 +78,7 @@ class Cgroup(Source):
             "oom_kills_before": self._first[0].kills if self._first else 0,
         }
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """Numbers of now, and what rose since the last look."""
         before, levels = self._memory, self._levels()
         values = self._values(levels)
@@ -123,7 +123,7 @@ class Cgroup(Source):
         return values
 
 
-SOURCE = Cgroup
+SOURCE: type[Source] = Cgroup
 
 
 def _is_live(pid: int) -> bool:

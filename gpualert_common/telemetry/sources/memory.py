@@ -35,7 +35,7 @@ class MemoryLeft(Source):
         groups = groups_of("self" if subject is None else subject.pid)
         self._group = groups.get("memory", groups.get(""))
 
-    def look(self) -> Iterable[Sample]:
+    def sample(self) -> Iterable[Sample]:
         """What is left now."""
         host = parse_numbers(read(MEMINFO))
         if "MemAvailable" in host and "MemTotal" in host:
@@ -46,7 +46,7 @@ class MemoryLeft(Source):
             yield Sample("cgroup", {"memory_left_bytes": left[0], "memory_left_of_bytes": left[1]})
 
 
-SOURCE = MemoryLeft
+SOURCE: type[Source] = MemoryLeft
 
 
 def _left(group: CgroupPath) -> Iterator[tuple[int, int]]:

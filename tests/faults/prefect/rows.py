@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.faults.prefect.deployment import Place, end, server, worker
 from tests.faults.prefect.scene import GRACE_S, Scene
-from tests.observer import left_of
+from tests.observer import left_by_task
 
 OPERATIONS = (
     "TrainingOperation.run",
@@ -169,9 +169,10 @@ def _watch(
     fault.do(scenes, process)
     outcomes = {scene.face: Outcome(fault.name, scene.face) for scene in scenes}
     while (passed := time.monotonic() - began) < fault.bound_s:
+        left = left_by_task()
         for scene in scenes:
             outcome = outcomes[scene.face]
-            if outcome.gone_s is None and not left_of(scene.mark):
+            if outcome.gone_s is None and scene.mark not in left:
                 outcome.gone_s = round(passed, 1)
             if outcome.engine_gone_s is None and not scene.engine_lives():
                 outcome.engine_gone_s = round(passed, 1)
@@ -179,9 +180,10 @@ def _watch(
             break
         time.sleep(POLL_S)
     time.sleep(1.0)
+    left = left_by_task()
     for scene in scenes:
         outcome = outcomes[scene.face]
-        outcome.left = len(left_of(scene.mark))
+        outcome.left = len(left.get(scene.mark, {}))
         outcome.most = scene.place.observer.most[scene.mark]
         outcome.state = "" if fault.own_server else scene.state()
         told = scene.ended() or {}

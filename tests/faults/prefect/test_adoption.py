@@ -107,11 +107,13 @@ def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> Non
     for scene in scenes:
         (pid,) = place.observer.seen[scene.mark]
         assert result_of(scene) == f"trained by {pid}"
+    claimed = {scene.mark: result_of(scene) for scene in scenes}
     run_again(scenes)
     for scene in scenes:
-        first, second = place.observer.seen[scene.mark]
-        assert first != second
-        assert result_of(scene) == f"trained by {second}"
+        # The second training ends at once: the observer may not have seen it.
+        assert result_of(scene).startswith("trained by ")
+        assert result_of(scene) != claimed[scene.mark]
+        assert len(scene.records()) == 2
         assert place.observer.most[scene.mark] == 1
 
 

@@ -13,7 +13,6 @@ import pytest
 from tests.faults.prefect import rows
 from tests.faults.prefect.deployment import ROOT, Place
 from tests.faults.prefect.rows import FAULTS, OURS, Fault, Outcome
-from tests.faults.prefect.scene import GRACE_S, MOST_S
 
 pytestmark = pytest.mark.e2e
 
@@ -57,7 +56,6 @@ def test_ours(row: tuple[Fault, dict[str, Outcome]], face: str) -> None:
         assert outcome.task == "returned"
         assert outcome.record["exit_code"] == 0
         return
-    assert outcome.gone_s < MOST_S + GRACE_S
     assert outcome.task != "returned"
     assert outcome.state != "Completed"
     assert outcome.record["signal"] is not None

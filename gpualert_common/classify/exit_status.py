@@ -1,0 +1,203 @@
+"""Exit status of a run: its meaning without the log, by an ordered list of rules."""
+
+from __future__ import annotations
+
+import errno
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpualert_common.classify.rules import RuleSet
+from gpualert_common.model import Disposition, ExitFacts
+
+_STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_CRASHES = (
+    *(signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL),
+    *(signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS),
+)
+
+SCHEDULERS = (
+    *("slurmstepd", "slurmd", "slurmctld", "srun", "systemd", "systemd-logind", "kubelet"),
+    *("containerd", "containerd-shim", "crio", "conmon", "dockerd", "tini", "pbs_mom", "sge_execd"),
+    *("condor_starter", "lsf", "sbatchd", "res"),
+)
+"""Programs that stop a job on behalf of a scheduler, not of a person."""
+
+_MEANINGS = {
+    "cancelled": (Disposition.CANCELLED, "cancelled"),
+    "preempted": (Disposition.PREEMPTED, "preempted"),
+    "timeout": (Disposition.TIMEOUT, "time_limit"),
+}
+"""Disposition and cause by the meaning that the sender of a stop gives."""
+
+_START_ERRORS = {
+    errno.EACCES: "permission",
+    errno.EPERM: "permission",
+    errno.ENOMEM: "host_oom",
+    errno.EAGAIN: "too_many_files",
+    errno.EMFILE: "too_many_files",
+    errno.ENFILE: "too_many_files",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
+    """Meaning of the end of a run.
+
+    ``cause`` counts when the log names no better one; None for no cause.  ``is_final`` is True
+    when no log can name a better one: the run never started, was stopped on request, or reached
+    the time limit.  ``is_inferred`` is True when a signal is inferred from 128+n or from a
+    launcher's report.  ``claim`` states the status in the verdict.
+    """
+
+    disposition: Disposition
+    cause: str | None
+    claim: str
+    signal: int | None = None
+    is_inferred: bool = False
+    is_final: bool = False
+
+
+def signal_name(number: int) -> str:
+    """Return "SIGKILL" for 9, and "signal 99" for a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def read_status(
+    facts: ExitFacts, rules: RuleSet, child_code: int | None = None, *, running: bool = False
+) -> ExitStatus:
+    """Return the meaning of *facts*.
+
+    *child_code* is the status of a worker process as its launcher reported it.
+    """
+    if running:
+        claim = "the run has not ended"
+        return ExitStatus(Disposition.RUNNING, None, claim, is_final=True)
+    for rule in STATUS_RULES:
+        status = rule(facts, rules, child_code)
+        if status is not None:
+            return status
+    return ExitStatus(Disposition.UNKNOWN, None, "the exit status is not known")
+
+
+def _not_started(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    if facts.started:
+        return None
+    number, text = facts.start_error or (0, "no reason is recorded")
+    cause = _START_ERRORS.get(number, "command_not_found")
+    if "is a directory" in text.lower():
+        cause = "command_not_found"
+    claim = f"the command could not be started: {text}"
+    return ExitStatus(Disposition.NOT_STARTED, cause, claim, is_final=True)
+
+
+def _time_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    if facts.limit != "time":
+        return None
+    after = f" after {facts.duration_s:.0f} s" if facts.duration_s is not None else ""
+    return ExitStatus(
+        Disposition.TIMEOUT,
+        "time_limit",
+        f"our own time limit ended the run{after}; {_describe(facts.code)}",
+        signal=facts.signal,
+        is_final=True,
+    )
+
+
+def _stopped(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    """A signal was passed on to the run, so it did not end by itself, whatever its status.
+
+    A workflow engine, and a guardian without a follower, say themselves what the stop means.
+    """
+    number, sender = facts.signal, facts.sender or {}
+    if number is None:
+        return None
+    meaning = _MEANINGS.get(str(sender.get("meant_as")))
+    if meaning is not None:
+        because = f"it was stopped because {sender.get('because') or 'its engine asked for it'}"
+        claim = f"{because}; {signal_name(number)} was passed on, and {_describe(facts.code)}"
+        return ExitStatus(*meaning, claim, signal=number, is_final=True)
+    command = str(sender.get("command") or "")
+    program = command.split()[0].rpartition("/")[2].rstrip(":") if command.split() else ""
+    by_scheduler = any(program == name or program.startswith(name + "-") for name in SCHEDULERS)
+    who = f"{program} (pid {sender.get('pid')})" if program else "an unknown sender"
+    if sender.get("pid") == 0:
+        who = "the terminal"
+    disposition = Disposition.PREEMPTED if by_scheduler else Disposition.CANCELLED
+    claim = f"{signal_name(number)} from {who} was passed on to the run; {_describe(facts.code)}"
+    return ExitStatus(disposition, disposition.value, claim, signal=number, is_final=True)
+
+
+def _success(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    if facts.code != 0:
+        return None
+    return ExitStatus(Disposition.COMPLETED, None, _describe(0))
+
+
+def _killed(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    if facts.code is None or facts.code >= 0:
+        return None
+    return _signalled(-facts.code, rules, _describe(facts.code), is_inferred=False)
+
+
+def _killed_in_shell(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    """A shell reports 128+n for a command that signal n ended."""
+    if facts.code is None or not 128 < facts.code <= 128 + signal.SIGRTMAX:
+        return None
+    number = facts.code - 128
+    claim = f"{_describe(facts.code)}: 128+{number}, probably {signal_name(number)}"
+    return _signalled(number, rules, claim, is_inferred=True)
+
+
+def _worker(facts: ExitFacts, rules: RuleSet, child: int | None) -> ExitStatus | None:
+    """The status of a worker process, as its launcher reports it."""
+    if child is None:
+        return None
+    own = "the exit status is not known" if facts.code is None else _describe(facts.code)
+    if child < 0:
+        claim = f"{own}; the launcher reports {signal_name(-child)} of a worker"
+        return _signalled(-child, rules, claim, is_inferred=True)
+    claim = f"{own}; the launcher reports status {child} of a worker"
+    return ExitStatus(Disposition.FAILED, "runtime_error", claim)
+
+
+def _failure(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    if facts.code is None:
+        return None
+    cause = next((rule.id for rule in rules if facts.code in rule.exit_codes), None)
+    return ExitStatus(Disposition.FAILED, cause, _describe(facts.code))
+
+
+STATUS_RULES: tuple[Callable[[ExitFacts, RuleSet, int | None], ExitStatus | None], ...] = (
+    _not_started,
+    _time_limit,
+    _stopped,
+    _success,
+    _killed,
+    _killed_in_shell,
+    _worker,
+    _failure,
+)
+"""The first rule that applies to the end of a run tells its meaning."""
+
+
+def _signalled(number: int, rules: RuleSet, claim: str, *, is_inferred: bool) -> ExitStatus:
+    cause = next((rule.id for rule in rules if number in rule.signals), "killed_unknown")
+    if number in _STOPS:
+        disposition = Disposition.CANCELLED
+    elif number in _CRASHES:
+        disposition = Disposition.FAILED
+    else:
+        disposition = Disposition.KILLED
+    return ExitStatus(disposition, cause, claim, signal=number, is_inferred=is_inferred)
+
+
+def _describe(code: int | None) -> str:
+    if code is None:
+        return "its exit status is not known"
+    if code < 0:
+        return f"{signal_name(-code)} ended it"
+    return f"it ended with exit status {code}"

@@ -1,0 +1,66 @@
+"""Explanation of a cause: the candidates, the rules that applied, and why each candidate lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCandidate:
+    """A candidate, with the rule that chose or rejected it.
+
+    ``tier`` and ``basis`` say how much it weighs and what it is read from.  ``chain_rule`` is the
+    rule that found its exception in a chain of several.
+    """
+
+    cause: str
+    tier: str
+    basis: str
+    file: str
+    line: int
+    text: str
+    is_root: bool
+    rule: str
+    because: str
+    chain_rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRule:
+    """A rule that changed something, in the order of application.
+
+    ``rejected`` are the candidates that it took out, ``leading`` the one that it put first, by
+    their numbers from 1 on.  With ``is_status`` it left the cause to the exit status.
+    """
+
+    rule: str
+    because: str
+    rejected: tuple[int, ...] = ()
+    leading: int | None = None
+    is_status: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedFinding:
+    """What one family of failures concludes from the evidence, and the effect on the cause."""
+
+    family: str
+    cause: str
+    because: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How the cause of a run's end was chosen.
+
+    ``decided_by`` is "log", "exit status" or "finding"; ``because`` the reason for the cause.
+    """
+
+    cause: str
+    decided_by: str
+    because: str
+    status: str
+    candidates: tuple[ExplainedCandidate, ...] = ()
+    rules: tuple[AppliedRule, ...] = ()
+    findings: tuple[ExplainedFinding, ...] = ()

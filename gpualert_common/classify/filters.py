@@ -1,0 +1,286 @@
+"""Filters of candidates: rules that reject what did not end the run, or is not the root of it.
+
+The tables at the end of this module have them in their order.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpualert_common.causes import LASTING, SCHEDULED, SIGNALLED
+from gpualert_common.classify.candidates import Candidate, Tier
+from gpualert_common.classify.cascades import is_cascade
+from gpualert_common.classify.exit_status import ExitStatus
+from gpualert_common.classify.log_position import is_last_word, training_was_done
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.traceback_model import Context, Traceback
+from gpualert_common.model import Disposition
+
+_STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_END_OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
+"""A shell's report of the end of a training, as opposed to that of a helper process."""
+
+_LASTING_REPORTS = 3
+"""A state that is reported this often, up to the end, is not a passing one."""
+
+_NEARBY_LINES = 40
+"""A line further than this from the exception that ended a process has nothing to do with it."""
+
+_RESTART_LINES = 8
+"""A failure further than this behind a stop belongs to another start; a nearer one to the stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The run whose cause is to be chosen; ``failed_rank`` is what the launcher reports."""
+
+    readings: Sequence[LogReading]
+    status: ExitStatus
+    failed_rank: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A rule that rejects candidates: ``keep`` returns those that it leaves.
+
+    ``because`` says why the others are not the cause, after the place of the candidate.
+    ``applies`` restricts it to some ends of a run.
+    """
+
+    name: str
+    because: str
+    keep: Callable[[Sequence[Candidate], Case], Sequence[Candidate]]
+    applies: Callable[[ExitStatus], bool] = lambda _status: True
+
+
+# -- filters: can it have ended the run? -----------------------------------------------------
+
+
+def _without_overcome(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+    return [one for one in candidates if not one.went_on]
+
+
+def _without_handled(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+    """An uncaught exception is the last of its process.
+
+    So of the tracebacks of one stream only the last counts, and the last that is not about
+    communication: the other ranks may write to the same stream.  Those of threads and worker
+    processes stand for themselves; a bare exception counts only in a stream without tracebacks.
+    """
+    last: dict[tuple[str, str, Tier], Traceback] = {}
+    last_bare: dict[tuple[str, str], Traceback] = {}
+    with_traceback: set[tuple[str, str]] = set()
+    for one in candidates:
+        if one.head is not None and one.head.context is Context.MAIN:
+            last[_process_of(one, one.head)] = one.head
+            with_traceback.add((one.file, one.head.stream))
+        elif one.head is not None and one.head.context is Context.BARE:
+            last_bare[one.file, one.head.stream] = one.head
+
+    def is_fatal(one: Candidate) -> bool:
+        if one.head is None:
+            return True
+        if one.head.context is Context.MAIN:
+            return last[_process_of(one, one.head)] is one.head
+        if one.head.context is Context.BARE:
+            stream = (one.file, one.head.stream)
+            return stream not in with_traceback and last_bare[stream] is one.head
+        return True
+
+    return [one for one in candidates if is_fatal(one)]
+
+
+def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
+    """Return the process that an exception ended, as far as the log tells processes apart.
+
+    Reports of ranks on one another, and of launchers on ranks, often share a stream with the
+    exception that they follow.
+    """
+    is_about_others = one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
+    return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
+
+
+def _near_the_end(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+    """A line counts near the exceptions of the run; without any, near the end of the log."""
+    raised = [
+        one for one in candidates if one.traceback is not None and one.tier < Tier.COMMUNICATION
+    ]
+
+    def is_near(one: Candidate) -> bool:
+        is_certain = one.tier is Tier.CONFIRMED or one.cause in LASTING | SIGNALLED | SCHEDULED
+        if one.traceback is not None or is_certain:
+            return one.near_end
+        return (one.near_end and not raised) or any(
+            one.file == other.file and one.place.line - other.place.line >= -_NEARBY_LINES
+            for other in raised
+        )
+
+    return [one for one in candidates if is_near(one)]
+
+
+def _during_training(candidates: Sequence[Candidate], case: Case) -> list[Candidate]:
+    return [
+        one
+        for one in candidates
+        if not any(_is_after_training(one, reading) for reading in case.readings)
+    ]
+
+
+def _is_after_training(one: Candidate, reading: LogReading) -> bool:
+    """Return whether it is the failure of a thread in a process that shuts down."""
+    if one.file != reading.file or one.head is None or one.head.context is not Context.THREAD:
+        return False
+    return training_was_done(reading, one.head.start.offset)
+
+
+def _failed_despite_success(candidates: Sequence[Candidate], case: Case) -> Sequence[Candidate]:
+    return candidates if _ends_in_failure(candidates, case.readings) else ()
+
+
+def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogReading]) -> bool:
+    """Return whether a log ends in a failure although the exit status is 0.
+
+    Examples are a failure of the first command of a pipe, a script that goes on after a kill, and
+    losses that are NaN to the end.  Of several logs the end of one says nothing: the others may go
+    on.
+    """
+    lasting = [one for one in candidates if one.cause in LASTING]
+    if _is_persistent(lasting) or any(
+        one.tier is Tier.CONFIRMED and one.last_word for one in lasting
+    ):
+        return True
+    if sum(reading.size > 0 for reading in readings) > 1:
+        return False
+    for reading in readings:
+        reports = [one for one in reading.observations if "child_exitcode" in one.details]
+        if any(is_last_word(reading, one.place) for one in reports):
+            return True
+    return any(_is_end_of_run(one) for one in candidates)
+
+
+def _is_persistent(lasting: Sequence[Candidate]) -> bool:
+    """Return whether one process reported a state again and again; ranks may repeat one report."""
+    streams = Counter(one.stream for one in lasting)
+    texts = {one.excerpt for one in lasting}
+    often = len(lasting) >= _LASTING_REPORTS and len(texts) > 1
+    return often or max(streams.values(), default=0) >= _LASTING_REPORTS
+
+
+def _is_end_of_run(one: Candidate) -> bool:
+    """Return whether a log ends with it, or a shell reports the end of the training by it.
+
+    An exception needs its traceback: a bare line may be part of any text.
+    """
+    with_traceback = one.head is not None and one.head.context is not Context.BARE
+    is_signal = one.cause in SIGNALLED
+    if one.last_word and (with_traceback or is_signal):
+        return True
+    return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
+
+
+# -- filters: is it the root? ----------------------------------------------------------------
+
+
+def _scheduler_notices(candidates: Sequence[Candidate], case: Case) -> list[Candidate]:
+    """Only a scheduler's notice says better what a stop was about.
+
+    That the run was cancelled is no more than the status says, unless it is confirmed.
+    """
+    if case.status.signal is None:
+        return []
+    return [
+        one
+        for one in candidates
+        if one.cause in SCHEDULED - {"node_failure"}
+        and (one.cause != "cancelled" or one.tier is Tier.CONFIRMED)
+        and one.traceback is None
+    ]
+
+
+def _reasons_of_stop(candidates: Sequence[Candidate], case: Case) -> Sequence[Candidate]:
+    """Of a run that a signal stopped the notices count, unless it had failed before."""
+    roots = _without_cascades(candidates, case)
+    notices = [one for one in roots if one.cause in SCHEDULED or one.tier is Tier.CONFIRMED]
+    failed_before = len(roots) < len(candidates) and not notices
+    return candidates if failed_before else notices
+
+
+def _without_cascades(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+    return [one for one in candidates if not is_cascade(one, candidates)]
+
+
+def _of_last_start(candidates: Sequence[Candidate], _case: Case) -> Sequence[Candidate]:
+    """A stop is not the cause when a later start of the job failed by itself."""
+    raised = [one for one in candidates if one.traceback is not None and one.tier is Tier.SPECIFIC]
+    last = max((one.place for one in raised), default=None)
+    if last is None:
+        return candidates
+    return [
+        one
+        for one in candidates
+        if one.cause not in SCHEDULED or one.place.line + _RESTART_LINES > last.line
+    ]
+
+
+# -- the filters, in their order --------------------------------------------------------------
+
+POSSIBLE: tuple[Filter, ...] = (
+    Filter("progress after failure", "training went on after it", _without_overcome),
+    Filter(
+        "fatal before handled",
+        "handled: the same process raised another exception later",
+        _without_handled,
+    ),
+    Filter("near the end", "too far from the end of the run", _near_the_end),
+    Filter(
+        "run in progress",
+        "the run has not ended",
+        lambda _candidates, _case: (),
+        lambda status: status.disposition is Disposition.RUNNING,
+    ),
+    Filter(
+        "during training",
+        "a thread failed after the end of the training",
+        _during_training,
+        lambda status: status.disposition is Disposition.UNKNOWN,
+    ),
+    Filter(
+        "success unless the log ends in a failure",
+        "the exit status is 0, and the log does not end there",
+        _failed_despite_success,
+        lambda status: status.disposition is Disposition.COMPLETED,
+    ),
+)
+"""Filters for what can have ended the run."""
+
+ROOTS: tuple[Filter, ...] = (
+    Filter(
+        "final status before log",
+        "seen in the log, but it did not end the run",
+        _scheduler_notices,
+        lambda status: status.is_final,
+    ),
+    Filter(
+        "reason of the stop",
+        "a signal stopped the run; only a notice of that stop counts",
+        _reasons_of_stop,
+        lambda status: not status.is_final and status.signal in _STOPS,
+    ),
+    Filter(
+        "root before cascade",
+        "it follows from an earlier failure",
+        _without_cascades,
+        lambda status: not status.is_final,
+    ),
+    Filter(
+        "last start",
+        "the job was started again after it, and failed by itself",
+        _of_last_start,
+        lambda status: not status.is_final and status.signal not in _STOPS,
+    ),
+)
+"""Filters for the root among the candidates that can have ended the run."""

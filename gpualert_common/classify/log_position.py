@@ -1,0 +1,124 @@
+"""A place in a log and the lines behind it: did training go on, and did the run end there?
+
+All answers rest on the tail of the log, which a reading keeps.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import islice
+from typing import Final
+
+from gpualert_common.classify.lines import LinePosition, canonicalize
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.progress_marks import PROGRESS_MARK
+from gpualert_common.classify.traceback_lines import is_progress_bar
+from gpualert_common.regex import compile_bytes
+
+PROGRESS_STEPS: Final = 3
+"""Number of different steps after a failure that prove that training went on."""
+
+_LAST_WORD_LINES = 3
+"""Lines that may follow the end of a run: a redrawn progress bar, a line that is flushed late."""
+
+_FAREWELL_LINES = 4
+"""Lines that a program may still write after it announces that it stops."""
+
+_FAR_FROM_END_LINES = 40
+"""A place further from the end than this is never the last word."""
+
+_NEAR_END_LINES = 300
+"""A line without a traceback that is further from the end did not end the run."""
+
+_FINITE_LOSSES = 2
+"""Number of finite losses after the last bad value that prove that the value was passing."""
+
+_INFO_RECORD: Final = compile_bytes(rb"\b(?:INFO|DEBUG|NOTICE)\b")
+"""A log record of a program that goes on; a runtime that shuts down writes warnings."""
+
+_COMPLETED: Final = compile_bytes(rb"(?i)\b(?:completed?|finish\w*|done|success\w*)\b")
+_TRAINING_DONE: Final = compile_bytes(
+    rb"(?i)\btraining (?:of \w+ )?(?:is |was |has )?(?:done|completed?|finished|over)\b"
+    rb"|['\"]train_runtime['\"]"
+)
+_WRITTEN: Final = compile_bytes(
+    rb"(?i)\bwrote \S+\.\w"
+    rb"|\b(?:saved|wrote|written)\b.{0,80}(?:checkpoint|ckpt|model|state|\.pt)"
+    rb"|(?:checkpoint|ckpt|\.pt\w?)\b.{0,60}\b(?:saved|written)\b|remounting filesystem read-only"
+)
+_FINITE_LOSS: Final = compile_bytes(
+    rb"(?i)\bloss(?:_[a-z]{1,9})?['\"]?\s{0,2}[:= ]\s{0,2}['\"]?-?"
+    rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
+)
+_SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
+_STEP_WITH_LOSS: Final = compile_bytes(
+    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update)\b[ :=#\[(]{0,3}\d{1,12}"
+    rb"[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
+)
+
+
+def training_went_on(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
+    """Return whether training made at least *steps* steps of progress behind *offset*."""
+    first = bisect_left(reading.progress, (offset, 0))
+    return first < len(reading.progress) and reading.progress[first][1] >= steps
+
+
+def training_was_done(reading: LogReading, offset: int) -> bool:
+    """Return whether the program had reported the end of its training before *offset*."""
+    before = _tail_before(reading, offset)
+    reports = list(_TRAINING_DONE.finditer(before))
+    return bool(reports) and PROGRESS_MARK.search(before, reports[-1].end()) is None
+
+
+def loss_recovered(reading: LogReading, offset: int) -> bool:
+    """Return whether the loss was finite again behind *offset*."""
+    behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
+    lines = [line for line in canonicalize(behind).split(b"\n") if PROGRESS_MARK.search(line)]
+    lines = [line for line in lines if not _SUMMARY.search(line)]
+    finite = (
+        line
+        for line in lines
+        if _FINITE_LOSS.search(line) and not is_progress_bar(line.decode("latin1"))
+    )
+    return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
+
+
+def was_writable(reading: LogReading, offset: int) -> bool:
+    """Return whether the program had written a file to its disk before *offset*."""
+    return _WRITTEN.search(_tail_before(reading, offset)) is not None
+
+
+def has_trained(reading: LogReading) -> bool:
+    """Return whether the log reports a step with its result.
+
+    A bare step number does not count: progress bars also load files, and settings have numbers.
+    """
+    if reading.trained_from is None or reading.trained_from < reading.tail_offset:
+        return reading.trained_from is not None
+    return _STEP_WITH_LOSS.search(reading.tail) is not None
+
+
+def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = False) -> bool:
+    """Return whether next to nothing follows *place*, and no record of a logger among it.
+
+    A program that announces there that it is *stopping* may add how it stops, but not that it has
+    completed its work.
+    """
+    if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END_LINES:
+        return False
+    after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
+    lines = [line for line in after if line.strip()]
+    if stopping and len(lines) <= _FAREWELL_LINES:
+        return not any(_COMPLETED.search(line) for line in lines)
+    if len(lines) > _LAST_WORD_LINES:
+        return False
+    return not any(_INFO_RECORD.search(line) for line in lines)
+
+
+def is_near_end(reading: LogReading, place: LinePosition) -> bool:
+    """Return whether *place* is within the last few hundred lines."""
+    return reading.lines - place.line <= _NEAR_END_LINES
+
+
+def _tail_before(reading: LogReading, offset: int) -> bytes:
+    return reading.tail[: max(0, offset - reading.tail_offset)]

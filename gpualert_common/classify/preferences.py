@@ -1,0 +1,99 @@
+"""Preferences among the candidates that the filters leave: exceptions from the order of importance.
+
+The table at the end of this module has them in their order.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpualert_common.causes import BEHIND, COMMUNICATION
+from gpualert_common.classify.candidates import Candidate, Tier
+from gpualert_common.classify.filters import Case
+
+_NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A rule that chooses: ``choose`` returns the candidate to lead from now on.
+
+    It returns None where the exit status says more than any candidate.  ``because`` says why the
+    candidate that led before is not the cause.
+    """
+
+    name: str
+    because: str
+    choose: Callable[[Candidate, Sequence[Candidate], Case], Candidate | None]
+
+
+def _cause_behind(best: Candidate, left: Sequence[Candidate], _case: Case) -> Candidate | None:
+    return next((one for one in left if one.cause == BEHIND.get(best.cause)), best)
+
+
+def _native_crash(best: Candidate, _left: Sequence[Candidate], case: Case) -> Candidate | None:
+    lost_peer = best.tier is Tier.COMMUNICATION
+    return None if lost_peer and case.status.signal in _NATIVE_CRASHES else best
+
+
+def _exception_before(best: Candidate, left: Sequence[Candidate], _case: Case) -> Candidate | None:
+    """The exception of a rank that was gone before the others noticed."""
+    if best.tier is not Tier.COMMUNICATION:
+        return best
+    gone = (
+        one
+        for one in left
+        if one.tier is Tier.CASCADE
+        and one.traceback is not None
+        and not one.is_cut_off
+        and not one.is_report
+        and one.place < best.place
+    )
+    return next(gone, best)
+
+
+def _time_limit(best: Candidate, _left: Sequence[Candidate], case: Case) -> Candidate | None:
+    is_limit = case.status.cause == "time_limit"
+    return None if is_limit and best.cause == "cancelled" else best
+
+
+def _status_before_cascade(
+    best: Candidate, _left: Sequence[Candidate], case: Case
+) -> Candidate | None:
+    """A signal says more than what followed it.
+
+    That a peer was lost says more than the plain status of the rank that reports it.
+    """
+    if best.tier < Tier.STATUS or case.status.cause is None:
+        return best
+    lost_peer = best.cause in COMMUNICATION and case.status.signal is None
+    return best if lost_peer and best.rank in (None, case.failed_rank) else None
+
+
+MOST_IMPORTANT = Preference(
+    "most important, then earliest", "less specific, or later than the cause", lambda best, *_: best
+)
+
+PREFERENCES: tuple[Preference, ...] = (
+    Preference("cause behind", "another cause explains it", _cause_behind),
+    Preference(
+        "crash before lost peer", "other ranks report this when one has crashed", _native_crash
+    ),
+    Preference(
+        "exception before lost peer",
+        "other ranks report this when one of them has failed",
+        _exception_before,
+    ),
+    Preference("time limit before its signal", "the time limit is the reason for it", _time_limit),
+    Preference(
+        "status before cascade", "the exit status says more than it", _status_before_cascade
+    ),
+)
+"""Exceptions from the order of importance, one after the other."""
+
+LAST_RESORT = Preference(
+    "closing lines", "it says less than the closing lines of the log", lambda best, *_: best
+)
+"""Choice of a run of which neither status nor candidates say more than that it failed."""

@@ -1,0 +1,283 @@
+"""Resolution of a run's end to one cause, from log readings and exit status.
+
+:mod:`gpualert_common.classify.selection` has the rules that choose among the candidates; this
+module prepares their input and completes their result.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpualert_common.causes import GENERIC, SCHEDULED, SIGNALLED
+from gpualert_common.classify.candidates import (
+    Candidate,
+    Tier,
+    find_candidates,
+    find_last_resort,
+)
+from gpualert_common.classify.chain_root import Basis
+from gpualert_common.classify.details import Scalar, derive, parse_details
+from gpualert_common.classify.exception_names import is_report
+from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
+from gpualert_common.classify.explanation import Explanation
+from gpualert_common.classify.filters import Case
+from gpualert_common.classify.log_position import has_trained
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.preferences import LAST_RESORT
+from gpualert_common.classify.resume_lines import is_resuming
+from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.selection import Selection, select
+from gpualert_common.classify.selection_report import explain, reason_against
+from gpualert_common.classify.traceback_model import Context, Traceback
+from gpualert_common.model import Disposition, ExitFacts, Role
+
+_SCHEDULED = {
+    "time_limit": Disposition.TIMEOUT,
+    "preempted": Disposition.PREEMPTED,
+    "cancelled": Disposition.CANCELLED,
+}
+_BASIS_CONFIDENCE = {
+    Basis.CONFIRMATION: 0.95,
+    Basis.MESSAGE: 0.96,
+    Basis.TYPE: 0.93,
+    Basis.PLACE: 0.87,
+    Basis.LINE: 0.95,
+    Basis.GUESS: 0.8,
+}
+"""Share of causes on such a basis that were right in logs that no rule was tuned to."""
+
+_TIER_CONFIDENCE = {Tier.COMMUNICATION: 0.9, Tier.CASCADE: 0.7}
+_GENERIC_TYPE_CONFIDENCE = 0.6
+"""For an exception of which rules know only the type: a more specific cause is likely."""
+
+_DESPITE_SUCCESS = 0.95
+"""Factor for a cause that the exit status 0 contradicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The cause, and the evidence for it.
+
+    ``evidence`` holds the observations behind the cause, earliest first; ``traceback`` the
+    exception that carried it.  ``secondary`` are pairs (cause, because), ``ruled_out`` pairs
+    (family, because).  ``trained`` is True when the log shows progress before the end.  ``carried``
+    is the exception by which the program reported the cause, also where other lines name it.
+    ``resuming`` is True for a checkpoint that was loaded in order to resume a training.
+    """
+
+    cause: str
+    disposition: Disposition
+    confidence: float
+    status: ExitStatus
+    explanation: Explanation
+    evidence: tuple[Observation, ...] = ()
+    traceback: Traceback | None = None
+    rank: int | None = None
+    details: dict[str, Scalar] = field(default_factory=dict)
+    secondary: tuple[tuple[str, str], ...] = ()
+    ruled_out: tuple[tuple[str, str], ...] = ()
+    trained: bool = False
+    carried: Traceback | None = None
+    resuming: bool = False
+
+
+def resolve(
+    readings: Sequence[LogReading], facts: ExitFacts, rules: RuleSet, *, running: bool = False
+) -> Resolution:
+    """Return the root cause that *readings* and *facts* support, ``none`` for no failure.
+
+    Never raises because of a log's content.  With *running* the run has not ended, and nothing is
+    its cause yet.
+    """
+    status = read_status(facts, rules, _worker_code(readings), running=running)
+    candidates = [one for reading in readings for one in find_candidates(reading, rules)]
+    launcher = _launcher_details(readings)
+    selection = select(candidates, Case(readings, status, launcher.get("failed_rank")))
+    _consider_last_resort(selection, status, readings, rules)
+    chosen = selection.chosen
+    carried = None
+    if chosen is None:
+        cause, confidence = _read_cause_of_status(status, facts)
+        details: dict[str, Scalar] = {}
+        if status.signal is not None:
+            details["signal_name"] = signal_name(status.signal)
+    else:
+        carried = _find_carrier(chosen, selection.possible)
+        chosen = _with_exception(chosen, selection.possible)
+        cause, confidence = chosen.cause, _confidence_of(chosen, status)
+        details = _details_of(chosen)
+    return Resolution(
+        cause=cause,
+        disposition=_disposition_of(chosen, status),
+        confidence=confidence,
+        status=status,
+        explanation=explain(cause, candidates, selection, status),
+        evidence=() if chosen is None else _evidence_for(chosen, readings),
+        traceback=None if chosen is None else chosen.traceback,
+        rank=None if chosen is None else chosen.rank,
+        details={**launcher, **details},
+        secondary=_secondary_causes(cause, candidates, selection),
+        ruled_out=_ruled_out_families(status, readings),
+        trained=any(map(has_trained, readings)),
+        carried=carried,
+        resuming=cause == "checkpoint" and carried is not None and is_resuming(carried),
+    )
+
+
+# -- input of the rules ----------------------------------------------------------------------
+
+
+def _worker_code(readings: Iterable[LogReading]) -> int | None:
+    """Return the status of the worker that failed first, as a launcher reported it.
+
+    The launcher itself stopped the workers that SIGTERM ended, because of the one that failed.
+    """
+    for reading in readings:
+        for one in reading.observations:
+            code = parse_details(one.details).get("child_exitcode")
+            if isinstance(code, int) and code not in (0, -signal.SIGTERM):
+                return code
+    return None
+
+
+def _launcher_details(readings: Iterable[LogReading]) -> dict[str, Scalar]:
+    """Return rank and host that failed first, as the launcher reports; it names them last."""
+    found: dict[str, str] = {}
+    for reading in readings:
+        for one in reading.observations:
+            if one.role is Role.REPORT:
+                found.update({k: v for k, v in one.details.items() if k.startswith("failed_")})
+    return parse_details(found)
+
+
+def _consider_last_resort(
+    selection: Selection, status: ExitStatus, readings: Sequence[LogReading], rules: RuleSet
+) -> None:
+    """Choose by the closing lines where neither status nor candidates say what failed."""
+    chosen = selection.chosen
+    has_ended = status.disposition in (Disposition.FAILED, Disposition.UNKNOWN)
+    is_plain = status.signal is None and status.cause in (None, "runtime_error", "config")
+    says_nothing = chosen is None or (chosen.tier is Tier.CASCADE and chosen.cause in GENERIC)
+    if not (has_ended and is_plain and says_nothing):
+        return
+    found = find_last_resort(readings, rules)
+    if found is not None:
+        selection.replace_chosen(LAST_RESORT, found)
+
+
+# -- the cause from the log ------------------------------------------------------------------
+
+
+def _with_exception(chosen: Candidate, possible: Sequence[Candidate]) -> Candidate:
+    """Return *chosen* with the exception of the same cause, for a line without one."""
+    if chosen.traceback is not None:
+        return chosen
+    for other in possible:
+        if other.traceback is not None and other.cause == chosen.cause:
+            observations = (*chosen.observations, *other.observations)
+            basis = max(chosen.basis, other.basis)
+            return replace(other, observations=observations, tier=chosen.tier, basis=basis)
+    return chosen
+
+
+def _find_carrier(chosen: Candidate, possible: Sequence[Candidate]) -> Traceback | None:
+    """Return the exception by which the program reported the cause, whatever it says itself."""
+    found = chosen.traceback
+    if found is None and chosen.cause not in SCHEDULED | SIGNALLED | {"oom_killer"}:
+        raised = [one for one in possible if one.traceback is not None]
+        raised = [one for one in raised if one.tier is not Tier.CASCADE or one.is_cut_off]
+        found = min(raised, key=lambda one: one.tier).traceback if raised else None
+    if found is None or is_report(found.type) or found.context is Context.NATIVE:
+        return None
+    return found
+
+
+def _confidence_of(chosen: Candidate, status: ExitStatus) -> float:
+    limits = [_BASIS_CONFIDENCE[chosen.basis], _TIER_CONFIDENCE.get(chosen.tier, 1.0)]
+    if chosen.cause in GENERIC and chosen.basis <= Basis.TYPE:
+        limits.append(_GENERIC_TYPE_CONFIDENCE)
+    factor = _DESPITE_SUCCESS if status.disposition is Disposition.COMPLETED else 1.0
+    return round(min(limits) * factor, 2)
+
+
+def _details_of(chosen: Candidate) -> dict[str, Scalar]:
+    captured: dict[str, str] = {}
+    for one in reversed(chosen.observations):
+        captured.update(one.details)
+    details = parse_details(captured)
+    exception = chosen.traceback
+    if exception is not None:
+        details |= {"exception": exception.name, "message": exception.message}
+        frame = exception.place_in_program
+        if frame is not None:
+            details |= {"file": frame.file, "line": frame.line, "function": frame.function}
+    return derive(chosen.cause, details)
+
+
+def _evidence_for(chosen: Candidate, readings: Sequence[LogReading]) -> tuple[Observation, ...]:
+    """Return the observations of *chosen*, and the last two others of the same cause."""
+    again = [
+        one
+        for reading in readings
+        for one in reading.observations
+        if one.cause == chosen.cause
+        and one.role in (Role.ROOT, Role.CONFIRMATION)
+        and one not in chosen.observations
+    ]
+    return (*chosen.observations, *again[-2:])
+
+
+def _disposition_of(chosen: Candidate | None, status: ExitStatus) -> Disposition:
+    is_fixed = status.disposition in (Disposition.COMPLETED, Disposition.NOT_STARTED)
+    if chosen is None or is_fixed:
+        return status.disposition
+    return _SCHEDULED.get(chosen.cause, status.disposition)
+
+
+# -- the cause from the status ---------------------------------------------------------------
+
+
+def _read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, float]:
+    """Return the cause that the exit status names by itself, with its confidence."""
+    if status.disposition is Disposition.COMPLETED:
+        return "none", 0.9
+    if status.disposition in (Disposition.RUNNING, Disposition.UNKNOWN):
+        return "none", 0.0
+    if facts.log_disk_full and status.cause in (None, "killed_unknown"):
+        return "disk_full", 0.6
+    if status.cause is None:
+        return "runtime_error", 0.3
+    if status.disposition is Disposition.NOT_STARTED:
+        return status.cause, 0.98
+    if status.signal is None:
+        return status.cause, 0.8  # of any program, or of the last one in a script
+    return status.cause, 0.7 if status.is_inferred else 0.9
+
+
+# -- the rest of the evidence ----------------------------------------------------------------
+
+
+def _secondary_causes(
+    cause: str, candidates: Sequence[Candidate], selection: Selection
+) -> tuple[tuple[str, str], ...]:
+    """Return each other cause that the log names, with the reason why it is not the root."""
+    found: dict[str, str] = {}
+    for one in candidates:
+        if one.cause != cause and one.cause not in found:
+            place = f"{one.file} line {one.place.line}"
+            found[one.cause] = f"{place}: {reason_against(one, selection).because}"
+    return tuple(found.items())
+
+
+def _ruled_out_families(
+    status: ExitStatus, readings: Sequence[LogReading]
+) -> tuple[tuple[str, str], ...]:
+    """Return the families that the evidence excludes; silence of a source excludes nothing."""
+    by_itself = status.disposition in (Disposition.FAILED, Disposition.COMPLETED)
+    workers = any(one.cause in SIGNALLED for reading in readings for one in reading.observations)
+    if by_itself and status.signal is None and not workers:
+        return (("A2", f"{status.claim}, not by a signal"),)
+    return ()

@@ -1,0 +1,84 @@
+"""Selection of the root cause among the candidates, by two ordered lists of named rules.
+
+The filters of :mod:`gpualert_common.classify.filters` reject candidates that did not end the run,
+or are not the root.  The most important of the rest leads, unless one of
+:mod:`gpualert_common.classify.preferences` chooses another one, or leaves the cause to the exit
+status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpualert_common.classify.candidates import Candidate
+from gpualert_common.classify.filters import POSSIBLE, ROOTS, Case, Filter
+from gpualert_common.classify.preferences import MOST_IMPORTANT, PREFERENCES, Preference
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An application of a rule that changed something."""
+
+    rule: Filter | Preference
+    rejected: tuple[Candidate, ...] = ()
+    leading: Candidate | None = None
+
+
+@dataclass(slots=True)
+class Selection:
+    """The chosen candidate, None where the exit status decides, and each step to it.
+
+    ``possible`` are the candidates that can have ended the run, whatever its status says.
+    """
+
+    possible: Sequence[Candidate] = ()
+    chosen: Candidate | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    def replace_chosen(self, rule: Preference, candidate: Candidate) -> None:
+        """Choose *candidate* by *rule* in place of the one chosen so far."""
+        before = () if self.chosen is None else (self.chosen,)
+        self.steps.append(Step(rule, before, candidate))
+        self.chosen = candidate
+
+
+def select(candidates: Sequence[Candidate], case: Case) -> Selection:
+    """Return the root cause among *candidates*, as far as log and status tell."""
+    selection = Selection()
+    selection.possible = _filter(candidates, case, POSSIBLE, selection.steps)
+    left = _filter(selection.possible, case, ROOTS, selection.steps)
+    best = min(left, key=_rank, default=None)
+    if best is None:
+        return selection
+    selection.steps.append(Step(MOST_IMPORTANT, leading=best))
+    for rule in PREFERENCES:
+        chosen = rule.choose(best, left, case)
+        if chosen is not best:
+            selection.steps.append(Step(rule, (best,), chosen))
+        if chosen is None:
+            return selection
+        best = chosen
+    selection.chosen = best
+    return selection
+
+
+def _filter(
+    candidates: Sequence[Candidate], case: Case, filters: Sequence[Filter], steps: list[Step]
+) -> Sequence[Candidate]:
+    left = candidates
+    for rule in filters:
+        if not rule.applies(case.status):
+            continue
+        kept = rule.keep(left, case)
+        kept_ids = set(map(id, kept))
+        rejected = tuple(one for one in left if id(one) not in kept_ids)
+        if rejected:
+            steps.append(Step(rule, rejected))
+        left = kept
+    return left
+
+
+def _rank(one: Candidate) -> tuple[int, bool, int]:
+    """The most important first, then the earlier; a traceback without its exception last."""
+    return one.tier, one.is_cut_off, one.place.offset

@@ -1,0 +1,107 @@
+"""Report on a selection: why the root cause was chosen, and why each other candidate was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpualert_common.classify.candidates import Candidate, Tier
+from gpualert_common.classify.chain_root import Basis
+from gpualert_common.classify.exit_status import ExitStatus
+from gpualert_common.classify.explanation import AppliedRule, ExplainedCandidate, Explanation
+from gpualert_common.classify.preferences import LAST_RESORT, MOST_IMPORTANT, Preference
+from gpualert_common.classify.selection import Selection, Step
+
+_TIERS = {
+    Tier.CONFIRMED: "confirmed",
+    Tier.SPECIFIC: "specific",
+    Tier.GENERIC: "generic",
+    Tier.COMMUNICATION: "communication",
+    Tier.STATUS: "status",
+    Tier.CASCADE: "cascade",
+}
+_BASES = {
+    Basis.CONFIRMATION: "a line that confirms it",
+    Basis.MESSAGE: "the message of an exception",
+    Basis.TYPE: "the type of an exception",
+    Basis.PLACE: "the place where an exception was raised",
+    Basis.LINE: "a line of the log",
+    Basis.GUESS: "one of the closing lines",
+}
+_OTHER_RANKS = "other ranks report this when one of them has failed"
+
+
+def explain(
+    cause: str, candidates: Sequence[Candidate], selection: Selection, status: ExitStatus
+) -> Explanation:
+    """Return why *cause* is the root cause, and why each other of *candidates* is not."""
+    chosen = selection.chosen
+    every = [*candidates]
+    if chosen is not None and not any(one is chosen for one in every):
+        every.append(chosen)  # found in the closing lines
+    numbers = {id(one): number for number, one in enumerate(every, 1)}
+    return Explanation(
+        cause=cause,
+        decided_by="exit status" if chosen is None else "log",
+        because=_reason_for(chosen, selection, status),
+        status=status.claim,
+        candidates=tuple(_explained(one, selection, status) for one in every),
+        rules=tuple(_applied(step, numbers) for step in selection.steps),
+    )
+
+
+def reason_against(one: Candidate, selection: Selection) -> AppliedRule:
+    """Return the rule that decided against a candidate, with its reason."""
+    steps = [step for step in selection.steps if any(one is other for other in step.rejected)]
+    if steps:
+        return AppliedRule(steps[-1].rule.name, steps[-1].rule.because)
+    last = selection.steps[-1].rule
+    if selection.chosen is None or last is LAST_RESORT:
+        return AppliedRule(last.name, last.because)
+    is_about_others = one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
+    if one.tier is selection.chosen.tier:
+        because = "later than the cause"
+    else:
+        because = _OTHER_RANKS if is_about_others else "less specific than the cause"
+    return AppliedRule(MOST_IMPORTANT.name, because)
+
+
+def _reason_for(chosen: Candidate | None, selection: Selection, status: ExitStatus) -> str:
+    if chosen is None:
+        return f"no candidate is left, and {status.claim}"
+    rule = selection.steps[-1].rule
+    if rule is MOST_IMPORTANT:
+        rejected = [one for step in selection.steps for one in step.rejected]
+        others = [one for one in selection.possible if one is not chosen]
+        left = [one for one in others if not any(one is other for other in rejected)]
+        rank = "the most important of those left" if left else "the only candidate left"
+        return f"{rank}; {_TIERS[chosen.tier]}, by {_BASES[chosen.basis]}"
+    return f"chosen by the rule '{rule.name}'; {_TIERS[chosen.tier]}, by {_BASES[chosen.basis]}"
+
+
+def _explained(one: Candidate, selection: Selection, status: ExitStatus) -> ExplainedCandidate:
+    is_root = one is selection.chosen
+    if is_root:
+        rule, because = selection.steps[-1].rule.name, _reason_for(one, selection, status)
+    else:
+        against = reason_against(one, selection)
+        rule, because = against.rule, against.because
+    text = one.excerpt or ("" if one.traceback is None else one.traceback.text)
+    return ExplainedCandidate(
+        cause=one.cause,
+        tier=_TIERS[one.tier],
+        basis=_BASES[one.basis],
+        file=one.file,
+        line=one.place.line,
+        text=text,
+        is_root=is_root,
+        rule=rule,
+        because=because,
+        chain_rule=one.chain_rule,
+    )
+
+
+def _applied(step: Step, numbers: dict[int, int]) -> AppliedRule:
+    rejected = tuple(numbers[id(one)] for one in step.rejected)
+    leading = None if step.leading is None else numbers.get(id(step.leading))
+    is_status = isinstance(step.rule, Preference) and step.leading is None
+    return AppliedRule(step.rule.name, step.rule.because, rejected, leading, is_status)

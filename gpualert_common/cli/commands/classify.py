@@ -1,0 +1,95 @@
+"""Explain why a run failed, from its log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import asdict, replace
+
+from gpualert_common import report
+from gpualert_common.classifier import RunClassifier
+from gpualert_common.classify import require_sound
+from gpualert_common.cli.arguments import add_options, add_output_forms
+from gpualert_common.cli.explanation import explanation_lines
+from gpualert_common.codec import encode
+from gpualert_common.errors import UsageError
+from gpualert_common.model import Verdict
+from gpualert_common.redact import Redactor
+from gpualert_common.report import Unmasked, markdown, terminal
+from gpualert_common.settings import load_settings
+from gpualert_common.spec import Ending
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the logs, the exit status, and how to print the verdict."""
+    parser.description = (
+        "Explain why a run failed, from its log or logs (all log files of one run)."
+    )
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="a log file, or - for stdin")
+    parser.add_argument(
+        "--exit-code",
+        type=int,
+        metavar="N",
+        help="exit status of the run: 0 to 255, or -n for signal n",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="also list the candidates for the cause and the rules that chose among them",
+    )
+    add_options(parser, "rules")
+    add_output_forms(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the verdict of one run from all its log files."""
+    ending = Ending(0.0)
+    ending.code = options.exit_code
+    if ending.code is not None and not -64 <= ending.code <= 255:
+        raise UsageError(f"--exit-code {ending.code}: a status is 0 to 255, or -n for signal n")
+    own = load_settings({"rules": options.rules})["rules"].value
+    if own is not None:
+        require_sound(own)
+    classifier = RunClassifier({"rules": own})
+    for log in options.logs:
+        _read(classifier, log)
+    verdict = classifier.conclude(ending, {})
+    verdict = replace(verdict, log_path=_log_of(verdict, options.logs))
+    explanation = classifier.explanation if options.explain else None
+    if options.json:
+        fields = encode(verdict)
+        if explanation is not None:
+            fields["explanation"] = asdict(explanation)
+        print(json.dumps(fields, ensure_ascii=False))
+        return 0
+    say = report.speaker(Redactor() if options.markdown else Unmasked())
+    told = report.told_of(verdict, say)
+    facts = [("Log", say(log)) for log in options.logs]
+    if options.markdown:
+        print(markdown.page(told, facts=facts), end="")
+    else:
+        paper = terminal.Paper.of_stdout(whole=options.full)
+        print("\n".join(terminal.page(told, paper, facts=facts)))
+    if explanation is not None:
+        lines = list(explanation_lines(explanation, say))
+        print("", *(["```text", *lines, "```"] if options.markdown else lines), sep="\n")
+    return 0
+
+
+def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
+    """Return the log of the verdict: the first that it cites, else the last one given."""
+    cited = [claim.where.file for claim in verdict.shows if claim.where is not None]
+    log = (cited or logs)[-1 if not cited else 0]
+    return None if log in ("-", "stdin") else os.path.abspath(log)
+
+
+def _read(classifier: RunClassifier, log: str) -> None:
+    if log == "-":
+        classifier.feed_stream(sys.stdin.buffer, "stdin")
+        return
+    try:
+        classifier.feed_file(log, log)
+    except OSError as error:
+        raise UsageError(f"{log}: {error.strerror}") from None

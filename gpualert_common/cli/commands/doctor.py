@@ -1,0 +1,68 @@
+"""Show which evidence sources work here, and what the others lack."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict, dataclass
+
+from gpualert_common.cli.arguments import add_json
+from gpualert_common.notify.isolation import NoAnswerError, isolated
+from gpualert_common.spec import SCHEMA
+from gpualert_common.telemetry import source
+from gpualert_common.telemetry.source import SourceUnavailableError
+
+DEADLINE_S = 5.0
+"""A driver that has not answered by then hangs; one that wakes up first needs two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of opening a source: ``why`` and ``remedy`` are "" where it works."""
+
+    name: str
+    works: bool
+    decides: str
+    why: str = ""
+    remedy: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the form of the output."""
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Try each source and print the result; the exit status is always 0."""
+    findings = [_examine(name) for name in source.source_names()]
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "sources": [asdict(one) for one in findings]}))
+        return 0
+    width = max(len(one.name) for one in findings)
+    for one in findings:
+        print(f"{one.name:{width}}  {'works' if one.works else 'no':5}  {one.decides}")
+        for lead, text in (("why", one.why), ("remedy", one.remedy)):
+            if text:
+                print(f"{'':{width}}  {'':5}  {lead}: {text}")
+    return 0
+
+
+def _examine(name: str) -> Finding:
+    decides = ""
+    try:
+        decides = source.source_class(name).decides
+        isolated(lambda: _open(name), DEADLINE_S)
+    except SourceUnavailableError as error:
+        return Finding(name, False, decides, error.why, error.remedy)
+    except NoAnswerError as error:
+        return Finding(name, False, decides, str(error), "")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it may fail in any way
+        return Finding(name, False, decides, f"{type(error).__name__}: {error}")
+    return Finding(name, True, decides)
+
+
+def _open(name: str) -> None:
+    """In a process of its own, which ends with it.  What a driver prints goes to stderr."""
+    os.dup2(2, 1)
+    source.source_class(name)(None)

@@ -1,0 +1,46 @@
+"""Print the log of a run as it grows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+from gpualert_common import record_locations
+from gpualert_common import recover as recovery
+from gpualert_common.cli.arguments import add_run
+from gpualert_common.cli.records import state_dir
+
+_POLL_S = 0.1
+_FOLLOW_CHUNK_BYTES = 1 << 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run."""
+    add_run(parser, "last", "last")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print the log from its start until the run has ended; Ctrl-C stops only the printing."""
+    record = record_locations.find(options.run, state_dir(options))
+    fds = [record.open_log(name) for name in record.logs]
+    offsets = [0] * len(fds)
+    try:
+        while True:
+            ended = not recovery.is_live(record)
+            printed = 0
+            for index, fd in enumerate(fds):
+                if os.fstat(fd).st_size < offsets[index]:
+                    offsets[index] = 0  # truncated: it goes on at its start
+                while data := os.pread(fd, _FOLLOW_CHUNK_BYTES, offsets[index]):
+                    sys.stdout.buffer.write(data)
+                    offsets[index] += len(data)
+                    printed += len(data)
+            sys.stdout.buffer.flush()
+            if ended and not printed:
+                return 0
+            if not printed:
+                time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,141 @@
+"""Send a test alert, or print the message about a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from typing import Any
+
+from gpualert_common import record_locations
+from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
+from gpualert_common.cli.records import state_dir
+from gpualert_common.errors import DeliveryError, UsageError
+from gpualert_common.external_run import record_run
+from gpualert_common.notify import delivery
+from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.notify.compose import compose
+from gpualert_common.notify.entry import PENDING
+from gpualert_common.notify.outbox import Outbox
+from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
+from gpualert_common.spec import SCHEMA, Ending
+
+_TEST_LOG = b"""\
+This is a test of gpualert's alerts; no training has failed.
+Had one failed, the end of its log would stand here.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``test`` and ``preview``."""
+    actions = parser.add_subparsers(dest="notify_action", metavar="ACTION", required=True)
+    test = actions.add_parser(
+        "test",
+        help="send a test message",
+        description="Send a test message through every configured or named channel, once. Exit "
+        "status 0 when all of them accepted it, else 1.",
+    )
+    add_options(test, "notify")
+    add_json(test)
+    preview = actions.add_parser(
+        "preview",
+        help="print the message about a run",
+        description="Print the message about a run as a channel would get it, and send nothing.",
+    )
+    preview.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
+    preview.add_argument("--html", action="store_true", help="print the HTML part")
+    preview.add_argument(
+        "--channel",
+        dest="notify",
+        type=lambda channel: [channel],
+        metavar="CHANNEL",
+        help="as for run --notify; default: the first one configured",
+    )
+    for action in (test, preview):
+        add_state_dir(action)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Test the channels or preview a message."""
+    return _test(options) if options.notify_action == "test" else _preview(options)
+
+
+def _test(options: argparse.Namespace) -> int:
+    """Send a test message by every channel, once; 1 when one did not accept it."""
+    alerts, secrets = _alerts(options)
+    results = []
+    with tempfile.TemporaryDirectory(prefix="gpualert-") as place:
+        record = _test_record(place, alerts)
+        outbox = Outbox(record)
+        for channel in alerts["channels"]:
+            entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
+            row = {"channel": channel["name"], "kind": channel["kind"]}
+            try:
+                accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))
+                row |= {"accepted": True, "told": accepted}
+            except DeliveryError as error:
+                row |= {"accepted": False, "told": str(error)}
+            results.append(row)
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "channels": results}))
+    for row in () if options.json else results:
+        print(f"{row['channel']:16} {'accepted' if row['accepted'] else 'FAILED'}: {row['told']}")
+    return 0 if all(row["accepted"] for row in results) else 1
+
+
+def _preview(options: argparse.Namespace) -> int:
+    """Print the message about a run as one channel would get it; nothing is sent."""
+    record = record_locations.find(options.run, state_dir(options))
+    if record.ending is None:
+        raise UsageError(f"{record.run_id} has not ended: there is nothing to tell yet")
+    alerts, secrets = _alerts(options)
+    channel = alerts["channels"][0]
+    try:
+        sender, known = delivery.open_channel(record, channel, secrets.get(channel["name"], {}))
+    except DeliveryError as error:
+        raise UsageError(str(error)) from None
+    message, bundle = compose(record, sender.budget, known)
+    if options.html:
+        print(message.html if message.html is not None else "(this channel takes no HTML)")
+        return 0
+    print(f"To:      {sender.address}\nSubject: {message.subject}\n\n{message.text}")
+    for attachment in message.attachments:
+        size = len(attachment.content)
+        print(f"[attached: {attachment.name}, {attachment.media_type}, {size} bytes]")
+    for note in bundle.notes:
+        print(f"gpualert: {note}", file=sys.stderr)
+    return 0
+
+
+def _alerts(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    given = options.notify or None
+    settings = load_settings({"notify": given, "state_dir": options.state_dir})
+    settings["notify_on"].value = "always"
+    alerts, secrets = alerts_of(settings)
+    if alerts is None:
+        raise UsageError("no channel is named: give one with --notify, or in the configuration")
+    return alerts, secrets
+
+
+def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """The test's record is in a temporary place, and the default mailbox is not there."""
+    if channel["kind"] != "mailbox" or "path" in channel["settings"]:
+        return channel
+    place = record_locations.places(state_dir(options))[0]
+    return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
+
+
+def _test_record(place: str, alerts: dict[str, Any]) -> Record:
+    ending = Ending(time.time(), time.time())
+    ending.code = 0
+    return record_run(
+        ending,
+        state_dir=place,
+        log=_TEST_LOG,
+        name="test message",
+        command=["gpualert", "notify", "test"],
+        alerts={**alerts, "artifacts": [], "on": "always"},
+    )

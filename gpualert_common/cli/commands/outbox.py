@@ -1,0 +1,154 @@
+"""List alerts, and send them again or drop them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpualert_common import record_locations
+from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
+from gpualert_common.cli.records import state_dir
+from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.notify.entry import DROPPED, FAILED, HELD, PENDING, UNSENT
+from gpualert_common.notify.outbox import Outbox
+from gpualert_common.notify.reconciliation import preview, reconcile
+from gpualert_common.notify.schedule import AlertAction
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.notify.status_text import format_status
+from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
+from gpualert_common.spec import SCHEMA
+
+_RETRY_S = 90.0
+"""For somebody who waits at a terminal: an attempt is given up after a minute."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``list``, ``retry`` and ``drop``."""
+    actions = parser.add_subparsers(dest="outbox_action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list alerts that are not delivered")
+    listing.add_argument("--all", action="store_true", help="list delivered and dropped ones, too")
+    retry = actions.add_parser(
+        "retry",
+        help="send alerts that are not delivered",
+        description="Send the alerts that are not delivered: of one run, also those held back for "
+        "another attempt at its task; without RUN, of all runs. Exit status 1 when an alert is "
+        "still not delivered.",
+    )
+    retry.add_argument(
+        "run", nargs="?", default=None, metavar="RUN", help=f"{RUN_HELP}; default: all"
+    )
+    add_options(retry, "notify")
+    drop = actions.add_parser("drop", help="never send the alerts of a run")
+    drop.add_argument("run", metavar="RUN", help=RUN_HELP)
+    for action in (listing, retry, drop):
+        add_json(action)
+        add_state_dir(action)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """List, retry or drop; 1 when an alert that should have been sent is not."""
+    actions = {"list": _list, "retry": _retry, "drop": _drop}
+    return actions[options.outbox_action](options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    """Print every alert that is not sent, also one that is due and that no disk took."""
+    rows = []
+    for record in _records(options):
+        try:
+            found = [*preview(record)[1], *Outbox(record).warnings()]
+            rows += [_row(record, entry.fields) for entry in found]
+        except GPUAlertError as error:
+            print(f"gpualert: {error}", file=sys.stderr)
+    shown = [row for row in rows if options.all or row["state"] in UNSENT]
+    _print(options, shown)
+    if not shown:
+        what = "no alerts yet" if not rows else "nothing is left to deliver; all of them: --all"
+        print(what, file=sys.stderr)
+    return 0
+
+
+def _retry(options: argparse.Namespace) -> int:
+    """Send what is not sent; of one run also what its engine still holds."""
+    one = options.run is not None
+    if options.notify and not one:
+        raise UsageError("--notify sends the alert of one run elsewhere: name the run")
+    extra, secrets = _channels(options.notify)
+    rows = []
+    for record in _records(options):
+        try:
+            decision, entries = preview(record, extra, send_now=one)
+        except GPUAlertError as error:
+            print(f"gpualert: {error}", file=sys.stderr)
+            continue
+        is_unsent = bool(extra) or any(entry.state in UNSENT for entry in entries)
+        if decision.action is not AlertAction.SEND or not is_unsent:
+            continue
+        sent = dispatch(
+            record.path,
+            secrets=secrets,
+            extra_channels=extra,
+            send_now=one,
+            retry_failed=True,
+            deadline_s=_RETRY_S,
+            patience_s=0.0,
+        )
+        rows += [_row(record, fields) for fields in sent if one or fields["state"] != HELD]
+    _print(options, rows)
+    if not rows:
+        print("nothing to deliver", file=sys.stderr)
+    return int(any(row["state"] in (PENDING, FAILED) for row in rows))
+
+
+def _drop(options: argparse.Namespace) -> int:
+    """Drop the alerts of a run: they are never sent."""
+    record = record_locations.find(options.run, state_dir(options))
+    dropped = []
+    entries = reconcile(record)[1]
+    for entry in entries:
+        if entry.locked:
+            raise UsageError(f"{entry.channel} is being sent at this moment; try again")
+        if entry.change(UNSENT, state=DROPPED):
+            dropped.append(_row(record, entry.fields))
+        elif entry.state in UNSENT:
+            raise UsageError(f"{record.path}: the disk does not take it; nothing is dropped")
+    Outbox(record).mark(entries)
+    _print(options, dropped)
+    if not dropped:
+        print("nothing to drop", file=sys.stderr)
+    return 0 if dropped else 1
+
+
+def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+    """Return the channels given for this call, and the secrets among their settings."""
+    if not notify:
+        return [], {}
+    settings = load_settings({"notify": notify})
+    settings["notify_on"].value = "always"
+    alerts, secrets = alerts_of(settings)
+    return ([] if alerts is None else alerts["channels"]), secrets
+
+
+def _records(options: argparse.Namespace) -> Iterator[Record]:
+    if getattr(options, "run", None) is not None:
+        yield record_locations.find(options.run, state_dir(options))
+    else:
+        yield from record_locations.records(state_dir(options))
+
+
+def _row(record: Record, fields: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in fields.items() if key != "schema"}
+    status = {"channel": fields["channel"]["name"], "told": format_status(fields)}
+    return {"run_id": record.run_id, **kept, **status}
+
+
+def _print(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "alerts": rows}))
+    for row in () if options.json else rows:
+        print(f"{row['run_id']}  {row['told']}")

@@ -1,0 +1,100 @@
+"""Show how far a training came, and how its loss developed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from typing import BinaryIO
+
+from gpualert_common import record_locations
+from gpualert_common.classify import CHUNK_BYTES
+from gpualert_common.cli.arguments import add_json, add_state_dir
+from gpualert_common.cli.records import content_of, state_dir
+from gpualert_common.codec import encode
+from gpualert_common.errors import UsageError
+from gpualert_common.progress import (
+    Progress,
+    ProgressReader,
+    beginning_of,
+    describe,
+    merge,
+    read_index,
+    timed,
+)
+from gpualert_common.record import INDEX, Record
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the log or run, and the form of the output."""
+    parser.description = (
+        "Show how far a training came, by its log: steps, losses, checkpoints, and whether it "
+        "started from the beginning or resumed."
+    )
+    add_state_dir(parser)
+    parser.add_argument("log", metavar="LOG", help="a log file, - for stdin, or a run")
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Print what a log, or the logs of a run, say of the training's progress."""
+    found = _read(options)
+    if options.json:
+        start, because = beginning_of(found)
+        value = {**encode(found), "beginning": {"start": str(start), "because": list(because)}}
+        print(json.dumps(value, ensure_ascii=False))
+    else:
+        columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        print("\n".join(describe(found, columns)))
+    return 0
+
+
+def _read(options: argparse.Namespace) -> Progress:
+    """Of stdin, of a file, or else of the run that is called so."""
+    log = options.log
+    if log == "-":
+        return _of_stream(sys.stdin.buffer, "stdin")
+    if os.path.exists(log) and not os.path.isdir(log):
+        try:
+            with open(log, "rb", buffering=0) as file:
+                return _of_stream(file, log)
+        except OSError as error:
+            raise UsageError(f"{log}: {error.strerror}") from None
+    if os.path.isdir(log):
+        return _of_record(Record.open(log))
+    if os.sep in log:
+        raise UsageError(f"{log}: No such file or directory")
+    try:
+        record = record_locations.find(log, state_dir(options))
+    except UsageError as error:
+        raise UsageError(f"{log} is no file here, and {error}") from None
+    return _of_record(record)
+
+
+def _of_record(record: Record) -> Progress:
+    """What all logs of a run tell, with the times at which they grew."""
+    index = content_of(record, INDEX)
+    started_at = record.spec.get("created_at") or 0.0
+    ending = record.ending
+    parts = []
+    for column, name in enumerate(record.logs):
+        with open(record.open_log(name), "rb", buffering=0) as file:
+            part = _of_stream(file, name)
+        arrivals = read_index(index, started_at, column)
+        if ending is not None and ending.ended_at is not None:  # the index tells no last second
+            arrivals.append((ending.ended_at, part.read_bytes + part.unread_bytes))
+        parts.append(timed(part, arrivals))
+    if not parts:
+        raise UsageError(f"{record.path}: its launch record names no log")
+    return merge(parts)
+
+
+def _of_stream(stream: BinaryIO, name: str) -> Progress:
+    reader = ProgressReader(name)
+    offset = 0
+    while data := stream.read(CHUNK_BYTES):
+        reader.feed(data, offset)
+        offset += len(data)
+    return reader.finish()

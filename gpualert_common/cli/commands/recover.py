@@ -1,0 +1,67 @@
+"""Finish the records of runs whose supervisor died."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from gpualert_common import record_locations
+from gpualert_common import recover as recovery
+from gpualert_common.cli.arguments import add_json, add_run
+from gpualert_common.cli.records import state_dir
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.notify.status_text import format_status
+from gpualert_common.notify.undelivered import is_undelivered
+from gpualert_common.settings import load_settings
+from gpualert_common.spec import SCHEMA
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run, and ``--force``."""
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="finish it here although it ran on another host or in a container, which is gone",
+    )
+    add_run(parser, None, "all")
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Finish one abandoned record, or all of them."""
+    rows: list[dict[str, Any]] = []
+    failed = False
+    deadline_s = load_settings()["notify_deadline"].value
+    found = (
+        record_locations.records(state_dir(options))
+        if options.run is None
+        else [record_locations.find(options.run, state_dir(options))]
+    )
+    for record in found:
+        try:
+            outcome = recovery.recover(record, force=options.force)
+        except (GPUAlertError, OSError) as error:
+            failed = True
+            outcome = f"failed: {error}"
+        alerts = []
+        if outcome == "recovered" or (outcome == "complete" and is_undelivered(record.path)):
+            alerts = [
+                format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
+            ]
+        if outcome != "complete" or options.run is not None or alerts:
+            rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "records": rows}))
+        return int(failed)
+    for row in rows:
+        print("\n".join([f"{row['run_id']}  {row['outcome']}", *_indented(row["alerts"])]))
+    if not rows:
+        print("nothing to recover", file=sys.stderr)
+    return int(failed)
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

@@ -1,0 +1,122 @@
+"""List, show or check the rules for causes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
+from gpualert_common.cli.arguments import add_json, add_options
+from gpualert_common.errors import RuleError, UsageError
+from gpualert_common.redact.secret_checks import check_secrets
+from gpualert_common.settings import load_settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions ``list``, ``show`` and ``check``."""
+    actions = parser.add_subparsers(dest="rules_action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the rules in their order")
+    show = actions.add_parser("show", help="show one rule")
+    show.add_argument("rule", metavar="ID", help="the cause that it names")
+    check = actions.add_parser(
+        "check",
+        help="check rule files and their samples",
+        description="Check your own rule files or, without any, the shipped ones. Each problem "
+        "names its file and key. Every pattern must match its samples, alone and behind the "
+        "prefixes of launchers, and no near miss.",
+    )
+    check.add_argument("files", nargs="*", metavar="FILE", help="a rule file, or a directory")
+    for action in (listing, show):
+        add_options(action, "rules")
+    for action in (listing, show, check):
+        add_json(action)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """List, show or check; 1 when a check found problems."""
+    if options.rules_action == "check":
+        return _check(options)
+    known = load_rules(own=load_settings({"rules": options.rules})["rules"].value)
+    if options.rules_action == "list":
+        return _list(options, known)
+    found = [rule for rule in known if rule.id == options.rule]
+    if not found:
+        raise UsageError(f"no rule {options.rule!r}; known are {', '.join(known.by_cause)}")
+    if options.json:
+        print(json.dumps({"schema": 1, "rules": [_in_full(rule) for rule in found]}))
+        return 0
+    for rule in found:
+        _show(rule)
+    return 0
+
+
+def _list(options: argparse.Namespace, known: RuleSet) -> int:
+    if options.json:
+        print(json.dumps({"schema": 1, "rules": [_facts(rule) for rule in known]}))
+    for rule in () if options.json else known:
+        mine = f"  {rule.file} (yours)" if rule.own else ""
+        print(f"{rule.order:5} {rule.id:20} {len(rule.patterns):3} patterns{mine}")
+    return 0
+
+
+def _in_full(rule: Rule) -> dict[str, Any]:
+    patterns = [
+        {"name": one.name, "role": one.role, "where": one.where, "re": one.re}
+        for one in rule.patterns
+    ]
+    raised_in = [{"exceptions": one.exceptions, "file": one.file} for one in rule.raised_in]
+    words = rule.words
+    return {
+        **_facts(rule),
+        "headline": words.headline,
+        "implies": words.implies,
+        "cannot_decide": words.cannot_decide,
+        "do": words.do,
+        "exceptions": rule.exceptions,
+        "raised_in": raised_in,
+        "patterns_in_full": patterns,
+    }
+
+
+def _show(rule: Rule) -> None:
+    told = _in_full(rule)
+    patterns, raised_in = told.pop("patterns_in_full"), told.pop("raised_in")
+    for name, value in told.items():
+        for text in value if isinstance(value, list | tuple) else [value]:
+            print(f"{name:14} {text}")
+    for one in raised_in:
+        print(f"{'raised in':14} {', '.join(one['exceptions'])}: {one['file']}")
+    for pattern in patterns:
+        where = " (in exceptions)" if pattern["where"] == "exception" else ""
+        print(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
+
+
+def _facts(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "order": rule.order,
+        "family": rule.family,
+        "fault_class": rule.fault_class,
+        "attribution": rule.attribution,
+        "retry": rule.retry,
+        "patterns": len(rule.patterns),
+        "since": rule.since,
+        "file": rule.file,
+        "sources": list(rule.sources),
+    }
+
+
+def _check(options: argparse.Namespace) -> int:
+    problems: list[RuleError] = []
+    for file in options.files:
+        problems += check_rules(own=file)
+    if not options.files:
+        problems = [*check_rules(), *check_secrets()]
+    if options.json:
+        print(json.dumps({"schema": 1, "problems": [str(problem) for problem in problems]}))
+    else:
+        for problem in problems:
+            print(problem)
+        print(f"{len(problems)} problems" if problems else "rules are in order")
+    return 1 if problems else 0

@@ -1,0 +1,147 @@
+"""Run a command under supervision."""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import os
+
+from gpualert_common.api import make_spec
+from gpualert_common.cli.arguments import add_options
+from gpualert_common.run_hooks import RunHooks, send_alerts
+from gpualert_common.settings import Face, given_options, load_settings, option_names
+from gpualert_common.spec import EXIT_NOT_PREPARED
+from gpualert_common.supervise import supervise
+from gpualert_common.supervise.forwarder import is_discard
+from gpualert_common.supervise.terminal_output import TerminalOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.cli.arguments import Parser
+    from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.model import Verdict
+    from gpualert_common.spec import Ending, RunSpec
+    from gpualert_common.supervise import SupervisedRun
+    from gpualert_common.supervise.terminal_output import ClosingText
+
+_STDOUT, _STDERR = 1, 2
+_START_S = 2.0
+"""A command that cannot be executed has said so by then."""
+_START_POLL_S = 0.01
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the options, and the command with its arguments."""
+    parser.usage = "gpualert run [options] -- CMD..."
+    parser.usage_status = EXIT_NOT_PREPARED
+    parser.description = (
+        "Run CMD with its log on disk before it starts, exit with its exit status, and explain "
+        "why it failed. stdout and stderr are those of CMD; gpualert's own messages go to stderr."
+    )
+    add_options(parser, *option_names(Face.CLI))
+    parser.add_argument("--cwd", metavar="DIR", help="working directory of the command")
+    parser.add_argument("--name", metavar="NAME", help="human-readable run name")
+    parser.add_argument(
+        "--detach",
+        action="store_true",
+        help="leave the run to a guardian that survives this shell, and print the run id",
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="CMD", help=argparse.SUPPRESS)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command and exit with its status, even when a helper process still hangs."""
+    settings = load_settings(given_options(vars(options)))
+    if settings["streams"].value == "auto":
+        settings["streams"].value = "merged" if options.detach else _streams()
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    spec = make_spec(command, settings, cwd=options.cwd, name=options.name, inherit=True)
+    quiet = settings["quiet"].value
+    if options.detach:
+        return _detach(spec, quiet=quiet)
+    offsets = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
+
+    def hooks(prepared: PreparedRun) -> RunHooks:
+        terminal = TerminalOutput(
+            _forwards(spec),
+            greeting="" if quiet else _greeting(prepared),
+            closing_text=None if quiet else _closing_text(prepared),
+            offsets=offsets,
+        )
+        return RunHooks(spec, prepared, terminal)
+
+    supervised = supervise(spec, hooks, own_process=True)
+    if supervised.sender:
+        _alert(spec, supervised, quiet=quiet)
+    os._exit(supervised.ending.shell_code)
+
+
+def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
+    """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
+    try:
+        alerts = send_alerts(spec, supervised.record.path, supervised.sender)
+        if not quiet and alerts:
+            from gpualert_common.notify.status_text import format_status
+
+            words = "".join(f"gpualert: alert {format_status(fields)}\n" for fields in alerts)
+            os.write(_STDERR, words.encode("utf-8", "replace"))
+    except Exception:  # noqa: BLE001 - the boundary: no fault of an alert reaches the status
+        pass
+
+
+def _detach(spec: RunSpec, *, quiet: bool) -> int:
+    """Leave the run to a guardian, print its id, and say how it can be followed."""
+    import sys
+    import time
+
+    from gpualert_common.guardian import RunHandle
+
+    handle = RunHandle.launch(spec)
+    record = handle.record
+    deadline = time.monotonic() + _START_S
+    while record.event("launched") is None and record.ending is None:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_START_POLL_S)
+    sys.stdout.write(f"{handle.run_id}\n")
+    ending = record.ending
+    if ending is not None and not ending.started:
+        assert ending.start_error is not None
+        sys.stderr.write(f"gpualert: {ending.start_error[1]}\n")
+        return ending.shell_code
+    if not quiet:
+        words = "".join(f"no log at {place}: {problem}\n" for place, problem in handle.tried)
+        words += f"log {handle.log_path}; follow it with: gpualert follow {handle.run_id}\n"
+        sys.stderr.write("".join(f"gpualert: {line}\n" for line in words.splitlines()))
+    return 0
+
+
+def _streams() -> str:
+    """Merged where both go to one place (a terminal, a file): apart, their order would be lost."""
+    out, err = os.fstat(_STDOUT), os.fstat(_STDERR)
+    same = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
+    return "merged" if same else "apart"
+
+
+def _forwards(spec: RunSpec) -> dict[str, int]:
+    targets = dict(zip(spec.logs, (_STDOUT, _STDERR), strict=False))
+    return {name: fd for name, fd in targets.items() if not is_discard(fd)}
+
+
+def _greeting(prepared: PreparedRun) -> str:
+    tried = "".join(f"gpualert: no log at {place}: {what}\n" for place, what in prepared.tried)
+    return tried + (f"gpualert: the record is {prepared.record.path}\n" if tried else "")
+
+
+def _closing_text(prepared: PreparedRun) -> ClosingText:
+    def format_end(verdict: Verdict | None, ending: Ending) -> str:
+        from gpualert_common import report
+
+        record = prepared.record
+        path = record.path  # with the streams apart, the folder of both logs
+        if verdict is not None and verdict.log_path is not None and len(record.logs) == 1:
+            path = verdict.log_path
+        seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
+        return report.short(verdict, record.run_id, path, seconds)
+
+    return format_end

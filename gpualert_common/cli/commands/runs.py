@@ -1,0 +1,166 @@
+"""List the runs on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpualert_common import record_locations
+from gpualert_common.cli.arguments import add_json, add_state_dir
+from gpualert_common.cli.records import printable, state_dir, summarize, time_of
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.history import History, PastRun, rebuild
+from gpualert_common.spec import SCHEMA
+
+_HEADER = ("RUN", "STARTED", "STATE", "EXIT", "CAUSE", "GPU-H", "WASTED", "NAME")
+_RIGHT = ("EXIT", "GPU-H", "WASTED")
+_WIDE_FROM = 120
+"""Columns that the whole table needs; a narrower one has no times, which the ids begin with."""
+_PIPED = 160
+"""Columns where no terminal says how many there are."""
+_SHORT_ID = len("20261120-101010")
+_LEAST_NAME = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the state directory and the form of the output."""
+    add_json(parser)
+    add_state_dir(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """List the runs, oldest first."""
+    rows = []
+    for record in record_locations.records(state_dir(options)):
+        try:
+            rows.append(summarize(record))
+        except GPUAlertError as error:
+            told = {"run_id": record.run_id, "state": "damaged", "problem": str(error)}
+            rows.append({**told, "path": record.path})
+    for problem in _add_costs(rows):
+        print(f"gpualert: GPU-hours: {printable(problem)}", file=sys.stderr)
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "runs": rows, "total": _total(rows)}))
+        return 0
+    if not rows:
+        print("no runs yet", file=sys.stderr)
+        return 0
+    for line in _table(rows, shutil.get_terminal_size((_PIPED, 0)).columns):
+        print(line)
+    return 0
+
+
+def _add_costs(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Put ``gpu_hours`` and ``wasted_gpu_hours`` into each row, None where nobody knows.
+
+    From the history of the place of each row, which is made from the records where it was lost.
+    Returns what went wrong.
+    """
+    known: dict[str, PastRun] = {}
+    problems = []
+    for place in dict.fromkeys(os.path.dirname(os.path.dirname(row["path"])) for row in rows):
+        history = History.open(place)
+        was_there = history.exists
+        found = history.by_run()
+        told = history.problem
+        if not was_there or history.begun:
+            filled = rebuild(place)
+            told = told or filled.problem
+            found = history.by_run()
+        known.update(found)
+        problems += [told] if told else []
+    for row in rows:
+        run = known.get(row["run_id"])
+        row["gpu_hours"] = _hours(run.gpu_seconds) if run else None
+        row["wasted_gpu_hours"] = _hours(run.wasted_gpu_seconds) if run else None
+    return problems
+
+
+def _total(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How many runs there are, and the sums of what is known of them; None where nothing is."""
+    found: dict[str, Any] = {"runs": len(rows)}
+    for name in ("gpu_hours", "wasted_gpu_hours"):
+        values = [row[name] for row in rows if row[name] is not None]
+        found[name] = sum(values) if values else None
+    return found
+
+
+def _table(rows: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+    """The lines that show ``rows`` on so many columns: a header, the runs, and their sum."""
+    wide = width >= _WIDE_FROM
+    ids = [row["run_id"] for row in rows]
+    shown = ids if wide else _shortened(ids)
+    lines = [_HEADER, *(_cells(row, run_id) for row, run_id in zip(rows, shown, strict=True))]
+    if not wide:
+        lines = [(line[0], *line[2:]) for line in lines]
+    gap = "  " if wide else " "
+    return [*_aligned(lines, gap, width), _total_line(rows)]
+
+
+def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
+    problem = row.get("problem")
+    try:
+        if problem is None:
+            return (
+                run_id,
+                time_of(row["started_at"]),
+                row["state"],
+                "-" if row["exit_code"] is None else str(row["exit_code"]),
+                printable(row["cause"] or ""),
+                _told_hours(row["gpu_hours"]),
+                _told_hours(row["wasted_gpu_hours"]),
+                printable(row["name"] or shlex.join(row["command"])),
+            )
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        problem = f"its record has what makes no sense: {error}"
+    return (run_id, "-", "damaged", "-", "", "-", "-", printable(problem))
+
+
+def _shortened(ids: Sequence[str]) -> list[str]:
+    """As much of each id as no other one begins with, so that every command still knows it."""
+    size = _SHORT_ID
+    while size < max(map(len, ids), default=0) and len({one[:size] for one in ids}) < len(ids):
+        size += 1
+    return [one[:size] for one in ids]
+
+
+def _aligned(lines: Sequence[Sequence[str]], gap: str, width: int) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths[-1] = max(_LEAST_NAME, width - sum(widths[:-1]) - len(gap) * (len(widths) - 1))
+    names = lines[0]
+    return [
+        gap.join(
+            cell[:size].rjust(size) if name in _RIGHT else cell[:size].ljust(size)
+            for name, cell, size in zip(names, line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _total_line(rows: Sequence[Mapping[str, Any]]) -> str:
+    of_all = _total(rows)
+    unknown = sum(row["gpu_hours"] is None for row in rows)
+    runs = "1 run" if len(rows) == 1 else f"{len(rows)} runs"
+    if unknown == len(rows):
+        return f"{runs}, GPU-hours not known"
+    line = (
+        f"{runs}, {_told_hours(of_all['gpu_hours'])} GPU-hours, "
+        f"{_told_hours(of_all['wasted_gpu_hours'])} of them wasted"
+    )
+    return f"{line}; not known of {unknown}" if unknown else line
+
+
+def _hours(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 3600
+
+
+def _told_hours(hours: float | None) -> str:
+    if hours is None:
+        return "-"
+    return f"{hours:.2f}" if hours < 9.995 else f"{hours:.1f}"

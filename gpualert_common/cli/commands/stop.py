@@ -1,0 +1,101 @@
+"""Stop a run gracefully."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import time
+
+from gpualert_common import record_locations
+from gpualert_common import recover as recovery
+from gpualert_common.cli.arguments import add_json, add_run
+from gpualert_common.cli.records import state_dir
+from gpualert_common.errors import UsageError
+from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
+from gpualert_common.spec import SCHEMA
+from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
+
+_POLL_S = 0.1
+_STOP_MARGIN_S = 5.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run and the grace period."""
+    parser.add_argument(
+        "--grace", metavar="DURATION", help="time between the first signal and SIGKILL"
+    )
+    add_run(parser, None, "the only live one")
+    add_json(parser)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Stop a run gracefully and wait for its end; 1 when there was nothing to stop."""
+    record = _live_run(options)
+    grace_s = record.spec.get("grace_s") or 0.0
+    if options.grace is not None:
+        grace_s = load_settings({"grace": options.grace})["grace"].value
+    if record.state == "ended":
+        return _answer(options, record, "already ended", 1)
+    place = recovery.elsewhere(record)
+    if place:
+        raise UsageError(f"{record.run_id} runs on {place}; stop it there")
+    if record.state != "lost":
+        _ask_to_stop(record, grace_s)
+    if record.state == "lost":
+        return _stop_unsupervised(options, record, grace_s)
+    ending = record.ending
+    if ending is None:
+        return _answer(options, record, "asked to stop, but still running", 1)
+    by_itself = ending.signal is None and ending.limit is None
+    return _answer(options, record, "ended by itself" if by_itself else "ended", 0)
+
+
+def _live_run(options: argparse.Namespace) -> Record:
+    """The run that is meant; without a name the only one that lives, or else the last."""
+    if options.run is not None:
+        return record_locations.find(options.run, state_dir(options))
+    live = [
+        record.run_id
+        for record in record_locations.records(state_dir(options))
+        if recovery.is_live(record)
+    ]
+    if len(live) > 1:
+        raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
+    return record_locations.find(live[0] if live else "last", state_dir(options))
+
+
+def _ask_to_stop(record: Record, grace_s: float) -> None:
+    """Ask the supervisor, and wait until it has ended the run or died."""
+    sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
+    record.request("stop", grace_s=grace_s, sender=sender)
+    deadline = time.monotonic() + grace_s + LAST_CALL_S + KILLING_S + _STOP_MARGIN_S
+    while record.state not in ("ended", "lost") and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+
+
+def _stop_unsupervised(options: argparse.Namespace, record: Record, grace_s: float) -> int:
+    if not recovery.is_alive(record):
+        return _answer(options, record, "not running; its supervisor died", 1)
+    left = recovery.stop_unsupervised(record, grace_s)
+    if left:
+        return _answer(options, record, f"{len(left)} processes left", 1)
+    recovery.recover(record)
+    return _answer(options, record, "ended", 0)
+
+
+def _answer(options: argparse.Namespace, record: Record, text: str, status: int) -> int:
+    if options.json:
+        print(json.dumps({"schema": SCHEMA, "run_id": record.run_id, "outcome": text}))
+    else:
+        print(f"{record.run_id}  {text}")
+    return status
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

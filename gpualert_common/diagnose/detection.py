@@ -1,0 +1,24 @@
+"""Detection: something that is wrong with a run in progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpualert_common.model import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A detected problem, with the evidence for it.
+
+    ``summary`` is a few words without a verb that a time can follow: "GPU 3 idle".  ``since`` is in
+    seconds since the epoch, 0 for the time of the first detection.
+    """
+
+    summary: str
+    since: float = 0.0
+    shows: tuple[Claim, ...] = ()
+
+
+NOT_DETECTED = Detection("")
+"""The evidence shows that the problem does not exist."""

@@ -1,0 +1,1 @@
+"""Clocks of GPUs: throttling, and one GPU that lags behind its peers."""

@@ -1,0 +1,27 @@
+"""Activity of a run's processors and GPUs in a part of its time."""
+
+from __future__ import annotations
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence
+
+
+def cores_used(evidence: Evidence, since: float) -> float | None:
+    """Return the mean number of busy cores from *since* on; None for too short a time."""
+    cpu = evidence.series("host:tree", "cpu_seconds_total").since(since)
+    if len(cpu.at) < 2 or (passed_s := cpu.at[-1] - cpu.at[0]) < thresholds.SILENCE_S / 2:
+        return None
+    return cpu.rise / passed_s
+
+
+def gpu_percent(evidence: Evidence, since: float) -> float | None:
+    """Return the mean load of the busiest GPU of the run from *since* on; None without samples."""
+    loads = [evidence.series(gpu, "utilization_percent").since(since) for gpu in evidence.gpus]
+    means = [sum(one.value) / len(one.value) for one in loads if one]
+    return max(means, default=None)
+
+
+def is_working(cores: float | None, gpu_load: float | None) -> bool:
+    """Return whether a processor or a GPU works; an unknown number of cores counts as work."""
+    cpu_works = cores is None or cores >= thresholds.IDLE_CPU
+    return cpu_works or (gpu_load or 0.0) >= thresholds.IDLE_GPU_PERCENT

@@ -1,0 +1,81 @@
+"""C3 and F3: whether the run hung at its end, or was at work.
+
+It hung when it had printed nothing for longer than its steps ever took, and neither its processes
+nor its GPUs worked.  Then a time limit only ended it, and is not the cause; of a run that somebody
+stopped, and of one in progress, the verdict reports the hang as a warning.  Where GPUs are busy
+while nothing is printed, ranks may wait for each other: only several ranks together can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence, claim_of_event
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.phenomena.hangs._activity import (
+    cores_used,
+    gpu_percent,
+    is_working,
+)
+from gpualert_common.model import Claim
+
+FAMILY = "C3"
+_CAUSE = "idle_hang"
+_STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
+"""Causes of a run that a person or a limit ended because nothing happened any more."""
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """Yield whether the run hung at its end, where the evidence tells."""
+    if not evidence.is_running and evidence.resolution.cause not in _STOPPED:
+        return
+    if not evidence.ended_at:
+        return  # a log alone has no times
+    last_output_at = evidence.observations.last_output_at
+    silence_s = evidence.ended_at - last_output_at
+    if silence_s < thresholds.SILENCE_S:
+        if evidence.resolution.cause == "time_limit":
+            because = f"it had printed something {silence_s:.0f} s before its end"
+            yield Finding(FAMILY, Weight.RULED_OUT, because)
+        return
+    cores = cores_used(evidence, last_output_at)
+    gpu_load = gpu_percent(evidence, last_output_at)
+    if cores is None:
+        return
+    silent = f"nothing was printed for the last {silence_s:.0f} s"
+    if is_working(cores, gpu_load):
+        work = f"its processes used {cores:.2f} cores"
+        if gpu_load:
+            work = f"its GPUs worked {gpu_load:.0f} %"
+        yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but {work} of that time")
+        return
+    yield _hang(evidence, silence_s, silent, cores, gpu_load)
+
+
+def _hang(
+    evidence: Evidence, silence_s: float, silent: str, cores: float, gpu_load: float | None
+) -> Finding:
+    claims = [
+        Claim(silent, "log"),
+        Claim(f"its processes used {cores:.2f} cores meanwhile", "processes"),
+    ]
+    if gpu_load is not None:
+        claims.append(Claim(f"its GPUs worked {gpu_load:.1f} % of that time", "nvml"))
+    stacks = evidence.events("process_blocked", "process_idle")
+    claims += [claim_of_event(one) for one in stacks[-1:]]
+    is_limit = evidence.resolution.cause == "time_limit"
+    is_unseen = gpu_load is None and not evidence.is_available("nvml")
+    unknown = "whether a GPU was at work: no source could read its load"
+    return Finding(
+        FAMILY,
+        Weight.DECIDES if is_limit else Weight.WARNS,
+        f"{silent} and nothing of it was at work",
+        cause=_CAUSE if is_limit else "",
+        confidence=0.7 if is_unseen else 0.9 if gpu_load is not None else 0.8,
+        cannot_decide=(unknown,) if is_unseen else (),
+        over=frozenset(("time_limit",)),
+        kind="stood_still",
+        claims=tuple(claims),
+        details={"silent_s": round(silence_s)},
+    )

@@ -1,0 +1,198 @@
+"""B2, a fault of the hardware: Xids, ECC, row remapping, a GPU that is lost.
+
+A fault counts when it happened on a GPU of the run, while it ran.  It is the cause of a run that
+failed soon after it, in place of all errors that processes report when their GPU is gone; in a run
+that succeeded it is a warning.  Where it is not known whose GPU it was, it explains only errors of
+GPUs.  A counter that was already raised before the run is a latent fault: a warning, never the
+cause.  An Xid that NVIDIA's catalogue attributes to the application is no fault of the hardware,
+and one that follows another Xid says nothing by itself.  Where neither NVML nor the kernel's log
+was available, a CUDA error stays a CUDA error, and its attribution is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from gpualert_common.classify.details import Scalar
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence, claim_of_event, index_of
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.phenomena.hardware._gpu_events import (
+    concerns,
+    gpu_of,
+    is_of_own_process,
+    owner_of,
+    xid_of,
+)
+from gpualert_common.diagnose.phenomena.hardware._xids import Owner
+from gpualert_common.model import Claim
+from gpualert_common.telemetry.series import TelemetryEvent
+
+FAMILY = "B2"
+_CAUSE = "gpu_hardware"
+_OVER = frozenset(
+    (
+        *("cuda_runtime", "collective", "rendezvous", "segfault", "runtime_error", "traceback"),
+        *("assertion", "killed_unknown", "idle_hang", "time_limit"),
+    )
+)
+_OF_A_GPU = frozenset(("cuda_runtime", "collective"))
+"""Of them, those that only a GPU or its links to other GPUs can cause."""
+_AT_ONCE = frozenset(("runtime_error", "traceback", "assertion"))
+"""Errors of the next call to a failed GPU; later ones have other reasons."""
+_FAULTS = {Owner.HARDWARE, Owner.DRIVER, Owner.CONTAINED}
+_RISING = {
+    "ecc_uncorrected_total": "uncorrectable memory errors",
+    "remapped_rows_uncorrected_total": "rows remapped for uncorrectable errors",
+    "retired_pages_uncorrected_total": "pages retired for uncorrectable errors",
+    "nvlink_failed_recoveries_total": "NVLink recoveries that failed",
+    "pcie_fatal_errors_total": "fatal PCIe errors",
+}
+_LATENT = {
+    **_RISING,
+    "remapped_rows_pending": "a row remapping that is pending a reset",
+    "remapped_rows_failed": "a row remapping that failed",
+    "retired_pages_pending": "a page retirement that is pending a reboot",
+}
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the fault of a GPU, or the evidence against one."""
+    xids = [one for one in evidence.events("xid") if concerns(one, evidence)]
+    faults = [one for one in xids if owner_of(one) in _FAULTS]
+    lost = [one for one in evidence.events("gpu_lost") if one.of in evidence.gpus]
+    risen = list(_risen(evidence))
+    if faults or lost or risen:
+        yield _fault(evidence, faults, lost, risen)
+    elif any(owner_of(one) is Owner.APPLICATION for one in xids):
+        one = next(one for one in xids if owner_of(one) is Owner.APPLICATION)
+        yield Finding(
+            FAMILY,
+            Weight.RULED_OUT,
+            f"Xid {one.fields['xid']} is what the driver reports when a program errs",
+            claims=(claim_of_event(one),),
+        )
+    elif evidence.resolution.cause != "none" and evidence.is_available("nvml") and evidence.gpus:
+        yield Finding(
+            FAMILY, Weight.RULED_OUT, "no Xid came, and no fault counter of its GPUs rose"
+        )
+    elif _is_blind(evidence):
+        yield Finding(
+            FAMILY,
+            Weight.DOUBTS,
+            "neither NVML nor the kernel's log was available",
+            cause=evidence.resolution.cause,
+            confidence=0.8,
+            cannot_decide=(
+                "whether a fault of the GPU is behind it: no source shows its hardware",
+            ),
+        )
+    for one in evidence.events("gpu_lost"):
+        if one not in lost:
+            said = f"{one.text}; it is not known to be of this run"
+            yield Finding(FAMILY, Weight.WARNS, said, kind="lost_elsewhere")
+    for gpu, name in _latent(evidence):
+        yield Finding(
+            FAMILY,
+            Weight.WARNS,
+            f"GPU {index_of(gpu)} had {_LATENT[name]} before the run began",
+            kind="latent_fault",
+        )
+
+
+def _fault(
+    evidence: Evidence, xids: list[TelemetryEvent], lost: list[TelemetryEvent], risen: list[_Risen]
+) -> Finding:
+    claims: list[Claim] = [claim_of_event(one) for one in (*xids[:2], *lost[:1])]
+    claims += [
+        Claim(f"GPU {index_of(one.gpu)}: {one.by:.0f} {_RISING[one.name]} during the run", "nvml")
+        for one in risen[:2]
+    ]
+    because = claims[0].claim
+    if not evidence.has_failed:
+        return Finding(FAMILY, Weight.WARNS, because, kind="gpu_fault", claims=tuple(claims))
+    since = evidence.ended_at - _explains_for_s(evidence.resolution.cause)
+    told = any(one.at >= since for one in (*xids, *lost))
+    near = told or any(one.at >= since for one in risen)
+    gpus = [*(one.of for one in lost), *(gpu_of(one, evidence) for one in xids)]
+    gpus += [one.gpu for one in risen]
+    known = [gpu for gpu in gpus if gpu]
+    ours = bool(known) or any(is_of_own_process(one, evidence) for one in xids)
+    unknown = () if ours else ("whether that GPU was one of the run's",)
+    return Finding(
+        FAMILY,
+        Weight.DECIDES if near else Weight.SUPPORTS,
+        because,
+        cause=_CAUSE,
+        confidence=0.8 if unknown else 0.97 if told else 0.9,
+        over=_OVER if ours else _OF_A_GPU,
+        claims=tuple(claims),
+        details={"fault": because, **_details(xids), **_index(known)},
+        cannot_decide=unknown,
+    )
+
+
+def _details(xids: list[TelemetryEvent]) -> dict[str, Scalar]:
+    if not xids:
+        return {}
+    fields = xids[0].fields
+    found = {
+        "xid": str(fields["xid"]),
+        "pci": fields.get("pci"),
+        "action": xid_of(xids[0]).action,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _index(gpus: list[str]) -> dict[str, Scalar]:
+    return {"gpu": int(index_of(gpus[0]).partition("/")[0])} if gpus else {}
+
+
+def _explains_for_s(cause: str) -> float:
+    """Return for how long after a fault a run may end with this cause because of it."""
+    return thresholds.FAULT_AT_ONCE_S if cause in _AT_ONCE else thresholds.FAULT_BEFORE_END_S
+
+
+def _is_blind(evidence: Evidence) -> bool:
+    """Return whether a GPU may have failed without a source to show it."""
+    if (
+        not evidence.telemetry.sources
+        or evidence.is_available("nvml")
+        or evidence.is_available("kernel_log")
+    ):
+        return False
+    given = evidence.environment
+    has_gpus = any(given.get(name) for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"))
+    cause = evidence.resolution.cause
+    return cause == "cuda_runtime" or (cause == "segfault" and has_gpus)
+
+
+class _Risen(NamedTuple):
+    """A counter of faults that rose: by how much, and when for the last time."""
+
+    gpu: str
+    name: str
+    by: float
+    at: float
+
+
+def _risen(evidence: Evidence) -> Iterator[_Risen]:
+    for gpu in evidence.gpus:
+        for name in _RISING:
+            series = evidence.series(gpu, name)
+            counts = [*series.low[:1], *series.value]  # the first sample may be several, merged
+            steps = zip(series.at, pairwise(counts), strict=True)
+            rises = [(at, after - before) for at, (before, after) in steps if after > before]
+            if rises:
+                yield _Risen(gpu, name, sum(by for _at, by in rises), rises[-1][0])
+
+
+def _latent(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    for gpu in evidence.gpus:
+        for name in _LATENT:
+            series = evidence.series(gpu, name)
+            if series and series.low[0] > 0:
+                yield gpu, name
+                break

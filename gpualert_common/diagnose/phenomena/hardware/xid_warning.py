@@ -1,0 +1,50 @@
+"""A GPU of the run failed: an Xid of the hardware or its driver, or a GPU that is lost.
+
+Only those Xids count that NVIDIA's catalogue attributes to the hardware or the driver, and does not
+advise to ignore.  A GPU that is lost, or needs a reset, raises the same warning.  Such a fault is
+never withdrawn.
+"""
+
+from __future__ import annotations
+
+from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
+from gpualert_common.diagnose.evidence import Evidence, claim_of_event, index_of
+from gpualert_common.diagnose.phenomena.hardware._gpu_events import concerns, xid_of
+from gpualert_common.diagnose.phenomena.hardware._xids import Owner
+from gpualert_common.telemetry.series import TelemetryEvent
+
+DO = (
+    "look whether the training still makes progress; one that waits for this GPU never ends",
+    "stop it, and start it again from its last checkpoint on another machine",
+    "have the GPU looked at (`nvidia-smi -q`, the kernel's log) before anything runs on it",
+)
+FOLLOWS: frozenset[str] = frozenset()
+FORETELLS = frozenset(("gpu_hardware", "collective", "cuda_runtime"))
+_OWNERS = (Owner.HARDWARE, Owner.DRIVER)
+_MOST_SHOWN = 3
+
+
+def detect(evidence: Evidence) -> Detection | None:
+    """Return the first fault of the run's GPUs."""
+    faults = [one for one in evidence.events("xid") if _is_fault(one, evidence)]
+    gone = evidence.events("gpu_lost", "reset_required")
+    faults += [one for one in gone if one.of in evidence.gpus]
+    if not faults:
+        return NOT_DETECTED
+    faults.sort(key=lambda one: one.at)
+    shows = tuple(claim_of_event(one) for one in faults[:_MOST_SHOWN])
+    return Detection(_summary(faults[0]), faults[0].at, shows)
+
+
+def _is_fault(event: TelemetryEvent, evidence: Evidence) -> bool:
+    xid = xid_of(event)
+    counts = xid.owner in _OWNERS and xid.action != "IGNORE"
+    return counts and concerns(event, evidence)
+
+
+def _summary(fault: TelemetryEvent) -> str:
+    gpu = index_of(fault.of).partition("/")[0] if fault.of.startswith("gpu:") else None
+    where = f" on GPU {gpu}" if gpu is not None else ""
+    if fault.what != "xid":
+        return fault.text
+    return f"Xid {fault.fields['xid']}{where} ({xid_of(fault).meaning})"

@@ -1,0 +1,1 @@
+"""Losses of a training: divergence, health, and the warning of losses that are not finite."""

@@ -1,0 +1,1 @@
+"""Memory of host and GPU: kills, failed allocations, and the warning before them."""

@@ -1,0 +1,70 @@
+"""B1, out of GPU memory: whether the memory in use agrees with the error in the log.
+
+The log names the cause.  The memory in use agrees when it came near the size of the card.
+Otherwise one of three reasons explains the error and is reported: a single request larger than the
+memory left, other processes on the card, or a rise between two samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.classify.details import Scalar
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.rule_text import format_size
+from gpualert_common.model import Claim
+
+FAMILY = "B1"
+_CAUSE = "cuda_oom"
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    """Yield what the memory of the cards adds to the error in the log."""
+    if evidence.resolution.cause != _CAUSE or not evidence.gpus:
+        return
+    gpu, peak, total = max(
+        ((gpu, *_peak(evidence, gpu)) for gpu in evidence.gpus), key=lambda one: one[1] / one[2]
+    )
+    others = _held_by_others(evidence, gpu)
+    claims = [
+        Claim(
+            f"GPU {index_of(gpu)} held {format_size(peak)} of {format_size(total)} at most", "nvml"
+        )
+    ]
+    details: dict[str, Scalar] = {"peak_bytes": peak, "gpu": int(index_of(gpu))}
+    cannot_decide: tuple[str, ...] = ()
+    if others >= thresholds.CO_TENANT_SHARE * total:
+        claims.append(Claim(f"other processes held {format_size(others)} of it", "nvml"))
+        details["others_bytes"] = others
+    elif peak < thresholds.MEMORY_NEAR_FULL * total:
+        asked = evidence.resolution.details.get("requested_bytes")
+        if isinstance(asked, int) and peak + asked > total:
+            claims.append(Claim(f"{format_size(asked)} more did not fit", "nvml"))
+        else:
+            why = f"why the request failed at {format_size(peak)} of {format_size(total)}"
+            cannot_decide = (f"{why}: memory may have risen between two samples, or be limited",)
+    yield Finding(
+        FAMILY,
+        Weight.SUPPORTS,
+        claims[0].claim,
+        cause=_CAUSE,
+        claims=tuple(claims),
+        details=details,
+        cannot_decide=cannot_decide,
+    )
+
+
+def _peak(evidence: Evidence, gpu: str) -> tuple[int, int]:
+    total = int(evidence.series(gpu, "memory_total_bytes").peak) or 1
+    return int(evidence.series(gpu, "memory_used_bytes").peak), total
+
+
+def _held_by_others(evidence: Evidence, gpu: str) -> int:
+    held = 0.0
+    for of in evidence.telemetry.things("gpu"):
+        card, _, pid = of.partition("/pid:")
+        if card == gpu and pid and int(pid) not in evidence.pids:
+            held += evidence.series(of, "memory_used_bytes").peak
+    return int(held)

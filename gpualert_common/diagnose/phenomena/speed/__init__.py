@@ -1,0 +1,1 @@
+"""Speed of a training: settings, load of the GPUs, and time spent in saving."""

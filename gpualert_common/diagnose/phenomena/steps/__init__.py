@@ -1,0 +1,1 @@
+"""Number of steps of a training."""

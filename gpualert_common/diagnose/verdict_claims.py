@@ -1,0 +1,85 @@
+"""Claims of a verdict: what the evidence shows, each with its place in the log or its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.resolution import Resolution
+from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.model import Claim, ExitFacts, LogLocation, Role
+
+_MOST_CLAIMS = 8
+_MOST_OF_SOURCES = 4
+"""Number of claims, among them, of sources other than log and status."""
+_EXCERPT_CHARS = 300
+
+
+def list_claims(
+    resolution: Resolution,
+    facts: ExitFacts,
+    readings: Sequence[LogReading],
+    of_sources: Sequence[Claim],
+) -> tuple[Claim, ...]:
+    """Return the claims of a verdict: exit status, other sources, exception, lines of the log."""
+    claims = [Claim(resolution.status.claim, "exit_status"), *of_sources[:_MOST_OF_SOURCES]]
+    found = resolution.traceback
+    if found is not None:
+        claims.append(_exception_claim(found, resolution.rank))
+    places = set() if found is None else {(found.file, found.end)}
+    for one in resolution.evidence:
+        if (one.file, one.place) not in places:  # another pattern may match the same line
+            claims.append(_line_claim(one, readings))
+            places.add((one.file, one.place))
+    for reading in readings:
+        claims += [
+            _line_claim(one, readings)
+            for one in reading.observations
+            if "child_exitcode" in one.details and one not in resolution.evidence
+        ][:1]
+    if facts.log_disk_full:
+        claims.append(Claim("the disk of the log had no space left", "log_writer"))
+    return tuple(_placed(claim, readings) for claim in claims[:_MOST_CLAIMS])
+
+
+def _placed(claim: Claim, readings: Sequence[LogReading]) -> Claim:
+    """Return a claim without its line number where a part of the log before it was not read."""
+    where = claim.where
+    gaps = [
+        end
+        for reading in readings
+        for _start, end in reading.unscanned
+        if where is not None and reading.file == where.file
+    ]
+    if where is None or all(end > where.offset for end in gaps):
+        return claim
+    return replace(claim, where=replace(where, line=None))
+
+
+def _exception_claim(found: Traceback, rank: int | None) -> Claim:
+    where = LogLocation(found.file, found.end.line, found.end.offset)
+    at = ""
+    frame = found.place_in_program
+    if frame is not None:
+        at = f" in {frame.function or 'the module'} ({frame.file}:{frame.line})"
+    excerpt = f"{found.type}: {found.message}" if found.message else found.type
+    return Claim(f"{found.name} was raised{at}", "log", where, excerpt[:_EXCERPT_CHARS], rank)
+
+
+_ROLE_WORDS = {
+    Role.ROOT: "the log says so",
+    Role.CONFIRMATION: "the log confirms it",
+    Role.CASCADE: "the log reports what followed",
+    Role.REPORT: "the launcher reports",
+    Role.BENIGN: "the log mentions it",
+}
+
+
+def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
+    count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
+    times = f", {count} times" if count > 1 else ""
+    what = one.pattern.name.replace("_", " ")
+    where = LogLocation(one.file, one.place.line, one.place.offset)
+    return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)

@@ -1,0 +1,126 @@
+"""Monitor of a run in progress, which raises and withdraws early warnings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gpualert_common.classify.resolution import Resolution, resolve
+from gpualert_common.classify.rules import RuleSet
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.detection import Detection
+from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
+from gpualert_common.diagnose.phenomena import detect_warnings
+from gpualert_common.diagnose.warning_state import WarningState
+from gpualert_common.model import ExitFacts
+from gpualert_common.progress import Progress
+from gpualert_common.regex import compile_bytes
+from gpualert_common.telemetry.series import Telemetry
+from gpualert_common.telemetry.source import PERIOD_S
+
+_NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
+"""Without such a word all losses are finite, and the training's progress need not be read."""
+
+_READING_SHARE = 1 / 200
+"""Share of a core for reading the progress: its last 64 KiB are read again each time."""
+
+_LONGEST_PAUSE_S = 15.0
+"""Longest pause between two readings.  The first reading compiles patterns, which is slow."""
+
+
+class WarningMonitor:
+    """The early warnings of a run, judged every few seconds.  Not thread-safe."""
+
+    def __init__(
+        self,
+        launch_record: Mapping[str, Any],
+        events: Iterable[Mapping[str, Any]],
+        pid: int | None,
+        rules: RuleSet,
+    ) -> None:
+        """``events`` are those of the record: an earlier recorder may have raised warnings."""
+        self._started_at = float(launch_record.get("created_at") or 0.0)
+        self._command = tuple(map(str, launch_record.get("command") or ()))
+        self._pid = pid
+        self._facts = ExitFacts(code=None)
+        self._resolution: Resolution = resolve((), self._facts, rules, running=True)
+        self._check_due = self._progress_due = 0.0
+        self._printed_at = self._checked_at = self._back_at = 0.0
+        self._timing = OutputTiming()
+        self._may_not_be_finite = self._has_new_output = True
+        self._broken: set[str] = set()
+        self.state = WarningState(events)
+
+    def note_output(self, data: bytes) -> None:
+        """Take note of new output of the run."""
+        self._has_new_output = True
+        if not self._may_not_be_finite:
+            self._may_not_be_finite = _NOT_FINITE.search(data) is not None
+
+    def check(
+        self,
+        telemetry: Telemetry,
+        printed_at: float,
+        read_progress: Callable[[], Progress | None],
+    ) -> list[dict[str, Any]]:
+        """Return the events to store, mostly none.  Checks no more often than sources sample.
+
+        ``printed_at`` is the time at which the logs last grew.
+        """
+        clock = time.monotonic()
+        if clock < self._check_due:
+            return []
+        self._check_due = clock + PERIOD_S
+        now = time.time()
+        if self._checked_at and not 0 <= now - self._checked_at <= thresholds.SAMPLE_DELAY_S:
+            self._back_at = now  # the machine slept, or its clock was set: that is no silence
+        self._checked_at = now
+        self._note_print(min(printed_at, now))
+        observations = RunObservations(
+            telemetry,
+            self._pid,
+            self._started_at,
+            now,
+            last_output_at=min(max(self._started_at, printed_at, self._back_at), now),
+            progress=self._progress(clock, read_progress),
+            command=self._command,
+            timing=self._timing,
+        )
+        evidence = Evidence(self._resolution, self._facts, observations)
+        detections, problems = self._detect(evidence)
+        return [*problems, *self.state.update(detections, now)]
+
+    def _detect(self, evidence: Evidence) -> tuple[dict[str, Detection], list[dict[str, Any]]]:
+        """Return the detections, and an event for each detector that fails for the first time."""
+        detections, problems = {}, []
+        for kind, found in detect_warnings(evidence):
+            if isinstance(found, Detection):
+                detections[kind] = found
+            elif kind not in self._broken:
+                self._broken.add(kind)
+                problem = f"{type(found).__name__}: {found}"
+                problems.append({"event": "warning_failed", "kind": kind, "problem": problem})
+        return detections, problems
+
+    def _note_print(self, at: float) -> None:
+        if at <= self._printed_at:
+            return
+        pause_s = at - max(self._printed_at, self._back_at) if self._printed_at else 0.0
+        longest_s = max(self._timing.longest_pause_s, pause_s)
+        self._timing = OutputTiming(self._timing.moments + 1, longest_s)
+        self._printed_at = at
+
+    def _progress(
+        self, clock: float, read_progress: Callable[[], Progress | None]
+    ) -> Progress | None:
+        """Return the training's progress when it may have news, at a bounded cost."""
+        may_recover = self._has_new_output and self.state.is_active("nan")
+        if not (self._may_not_be_finite or may_recover) or clock < self._progress_due:
+            return None
+        began_s = time.thread_time()
+        progress = read_progress()
+        pause_s = (time.thread_time() - began_s) / _READING_SHARE
+        self._progress_due = clock + min(pause_s, _LONGEST_PAUSE_S)
+        self._may_not_be_finite = self._has_new_output = False
+        return progress

@@ -1,0 +1,22 @@
+"""Settings: their declarations, and how they are read from flags, variables and files.
+
+Everything here is imported before the child is launched, and imports nothing heavy.
+"""
+
+from gpualert_common.settings.loading import PROJECT_FILE, Setting, load_settings, user_file
+from gpualert_common.settings.options import OPTIONS, Face, Option, given_options, option_names
+from gpualert_common.settings.values import parse_duration, parse_size
+
+__all__ = [
+    "OPTIONS",
+    "PROJECT_FILE",
+    "Face",
+    "Option",
+    "Setting",
+    "given_options",
+    "load_settings",
+    "option_names",
+    "parse_duration",
+    "parse_size",
+    "user_file",
+]

@@ -1,0 +1,86 @@
+"""Settings and their origin: flag > environment > project file > user file > default.
+
+The project file is ``gpualert.toml`` in the working directory, the user file
+``$XDG_CONFIG_HOME/gpualert/config.toml``.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gpualert_common.errors import ConfigError
+from gpualert_common.settings.options import OPTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PROJECT_FILE = "gpualert.toml"
+
+
+class Setting:
+    """A value and its origin: a flag, an argument, an environment variable, a file, or default."""
+
+    __slots__ = ("origin", "value")
+
+    def __init__(self, value: Any, origin: str) -> None:
+        self.value = value
+        self.origin = origin
+
+
+def load_settings(
+    given: Mapping[str, object] | None = None, *, given_as: str = "flag"
+) -> dict[str, Setting]:
+    """Return every setting, by name.
+
+    ``given`` has the values of the caller, None for one that is not set; ``given_as`` says in
+    errors where they come from.  Raises ConfigError that names the file or variable and the key.
+    """
+    settings = {name: Setting(option.default, "default") for name, option in OPTIONS.items()}
+    for path in (user_file(), PROJECT_FILE):
+        for name, value in _read_file(path).items():
+            setting = _setting(name, value, os.path.abspath(path))
+            if name == "channels":  # a project adds to the channels of its user
+                setting.value = {**settings[name].value, **setting.value}
+            settings[name] = setting
+    for name, option in OPTIONS.items():
+        if option.variable in os.environ:
+            settings[name] = _setting(name, os.environ[option.variable], option.variable)
+    for name, value in (given or {}).items():
+        if value is not None:
+            settings[name] = _setting(name, value, given_as)
+    return settings
+
+
+def user_file() -> str:
+    """Return the path of the user's own configuration file."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(base, "gpualert", "config.toml")
+
+
+def _setting(name: str, value: object, origin: str) -> Setting:
+    try:
+        return Setting(OPTIONS[name].parse(value), origin)
+    except ValueError as error:
+        where = OPTIONS[name].flag if origin == "flag" else f"{origin}: {name}"
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _read_file(path: str) -> dict[str, object]:
+    try:
+        with open(path, "rb") as file:
+            import tomllib
+
+            content = tomllib.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{os.path.abspath(path)}: not valid TOML: {error}") from None
+    for name in content:
+        if name not in OPTIONS:
+            known = ", ".join(OPTIONS)
+            raise ConfigError(f"{os.path.abspath(path)}: {name}: unknown key; known are {known}")
+    return content

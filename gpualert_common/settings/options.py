@@ -1,0 +1,287 @@
+"""Every setting of a run, declared once.
+
+From this table come the flags of ``gpualert run``, the environment variables, the keys of the
+configuration files, the arguments of ``run()`` and of both engines' tasks, the fields of
+:class:`~gpualert_common.spec.RunSpec` and docs/configuration.md.  Signatures that are written out
+for users are checked against it by tests/core/test_option_declarations.py.
+"""
+
+from __future__ import annotations
+
+from gpualert_common.settings import values
+from gpualert_common.spec import (
+    DEFAULT_GRACE_S,
+    DEFAULT_LOG_RESERVE_BYTES,
+    DEFAULT_NOTIFY_DEADLINE_S,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+class Face:
+    """Places beside the files and the environment where an option may be given."""
+
+    CLI = "gpualert run"
+    API = "run()"
+    AIRFLOW = "Airflow"
+    PREFECT = "Prefect"
+
+
+_PYTHON = (Face.CLI, Face.API)
+_EVERYWHERE = (*_PYTHON, Face.AIRFLOW, Face.PREFECT)
+
+
+class Option:
+    """One setting.
+
+    ``parse`` turns a value into what the program uses, or raises ValueError; a tuple holds the
+    only texts that are accepted.  ``help`` is a phrase
+    for ``--help``, ``gpualert config show`` and the fields of blocks; ``details`` are sentences in
+    Markdown for docs/configuration.md.  ``faces`` says where it may be given beside files and
+    environment, ``spec_field`` under which name it goes into a RunSpec.  A default has the unit
+    ``unit`` ("s", "bytes", or none).
+    """
+
+    __slots__ = (
+        "choices",
+        "default",
+        "details",
+        "faces",
+        "help",
+        "metavar",
+        "name",
+        "parse",
+        "short_flag",
+        "spec_field",
+        "unit",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        parse: Callable[[object], Any] | tuple[str, ...],
+        default: Any,
+        help: str,  # noqa: A002 - as argparse calls it
+        *,
+        details: str = "",
+        metavar: str | None = None,
+        short_flag: str = "",
+        unit: str = "",
+        faces: tuple[str, ...] = _EVERYWHERE,
+        spec_field: str = "",
+    ) -> None:
+        self.name = name
+        self.choices = parse if isinstance(parse, tuple) else ()
+        self.parse = values.one_of(*parse) if isinstance(parse, tuple) else parse
+        self.default = default
+        self.help = help
+        self.details = details
+        self.metavar = metavar
+        self.short_flag = short_flag
+        self.unit = unit
+        self.faces = faces
+        self.spec_field = spec_field
+
+    @property
+    def variable(self) -> str:
+        """Name of the environment variable."""
+        return f"GPUALERT_{self.name.upper()}"
+
+    @property
+    def flag(self) -> str:
+        """Flag of the command line; ``--no-NAME`` for a switch that is on by default."""
+        return f"--{'no-' if self.default is True else ''}{self.name.replace('_', '-')}"
+
+    @property
+    def sentence(self) -> str:
+        """The help as a sentence."""
+        return f"{self.help[0].upper()}{self.help[1:]}."
+
+    @property
+    def default_text(self) -> str:
+        """The default as a user writes it, "none" where there is none."""
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
+        if not self.default:
+            return "none"
+        if self.unit == "s":
+            return f"{self.default:g}s"
+        if self.unit == "bytes":
+            return f"{self.default >> 20}MiB"
+        return " ".join(self.default) if isinstance(self.default, list) else str(self.default)
+
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        Option(
+            "state_dir",
+            values.parse_path,
+            None,
+            "directory that holds the run records",
+            details="Default: see [where records are](../README.md#where-things-are).",
+            metavar="DIR",
+            faces=(*_PYTHON, Face.PREFECT),
+            spec_field="state_dir",
+        ),
+        Option(
+            "timeout",
+            values.parse_duration,
+            None,
+            "wall-clock limit of the run, such as 90m or 12h",
+            metavar="DURATION",
+            unit="s",
+            faces=(*_PYTHON, Face.PREFECT),
+            spec_field="timeout_s",
+        ),
+        Option(
+            "grace",
+            values.parse_grace,
+            DEFAULT_GRACE_S,
+            "time between the first signal of a stop and SIGKILL",
+            metavar="DURATION",
+            unit="s",
+            spec_field="grace_s",
+        ),
+        Option(
+            "streams",
+            ("auto", "merged", "apart"),
+            "auto",
+            "one log for stdout and stderr (merged) or one for each (apart)",
+            details="`auto`: merged where both go to one place (a terminal, a file), so that "
+            "their order is kept; else apart, so that pipes work.",
+            faces=_PYTHON,
+            spec_field="streams",
+        ),
+        Option(
+            "log_full",
+            ("fail", "drop"),
+            "fail",
+            "when the disk of the log is full: the command gets the error (fail), or the log is "
+            "cut (drop)",
+            faces=_PYTHON,
+            spec_field="log_full",
+        ),
+        Option(
+            "log_reserve",
+            values.parse_size,
+            DEFAULT_LOG_RESERVE_BYTES,
+            "disk space reserved for the log before the launch",
+            metavar="SIZE",
+            unit="bytes",
+            faces=_PYTHON,
+            spec_field="log_reserve_bytes",
+        ),
+        Option(
+            "end_survivors",
+            values.parse_switch,
+            False,
+            "stop processes that outlive a command which ended by itself",
+            faces=_PYTHON,
+            spec_field="end_survivors",
+        ),
+        Option(
+            "notify",
+            values.parse_texts,
+            ["mailbox"],
+            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., an "
+            "apprise URL, env:NAME, file:PATH, or none",
+            details="See [alerts](alerts.md) and [channels](channels.md).",
+            metavar="CHANNEL",
+        ),
+        Option(
+            "notify_on",
+            ("failure", "always", "never"),
+            "failure",
+            "when to send alerts",
+        ),
+        Option(
+            "notify_deadline",
+            values.parse_deadline,
+            DEFAULT_NOTIFY_DEADLINE_S,
+            "how long the end of the run waits for its alerts",
+            details="Alerts that are not delivered by then are still sent.",
+            metavar="DURATION",
+            unit="s",
+        ),
+        Option(
+            "warn",
+            values.parse_switch,
+            False,
+            "also alert while the run is in progress: NaN, silence, a GPU that fails or idles",
+            details="See [warnings](warnings.md).",
+        ),
+        Option(
+            "artifact",
+            values.parse_globs,
+            [],
+            "files that alerts carry, as a glob pattern",
+            details="They are carried beside the [usual results](artifacts.md).",
+            metavar="GLOB",
+        ),
+        Option(
+            "templates",
+            values.parse_path,
+            None,
+            "directory of your own templates for alerts",
+            details="See [templates](templates.md).",
+            metavar="DIR",
+            faces=_PYTHON,
+        ),
+        Option(
+            "rules",
+            values.parse_home_path,
+            None,
+            "directory of your own rules for causes, used beside the shipped ones",
+            details="`~` is your home directory.",
+            metavar="DIR",
+            spec_field="rules",
+        ),
+        Option(
+            "channels",
+            values.parse_channels,
+            {},
+            "settings of channels, by name",
+            details="Tables `[channels.NAME]`, in files only; see [channels](channels.md).",
+            faces=(),
+        ),
+        Option(
+            "observe",
+            values.parse_switch,
+            True,
+            "sample GPUs, kernel log, memory and disks during the run",
+            details="A run that lasts for less than a second is not sampled.",
+            spec_field="observe",
+        ),
+        Option(
+            "quiet",
+            values.parse_switch,
+            False,
+            "suppress gpualert's own messages",
+            short_flag="-q",
+            faces=(Face.CLI,),
+        ),
+        Option(
+            "sync",
+            values.parse_switch,
+            True,
+            "sync the log, its directory and the exit record to disk",
+            details="Without it a power cut may lose the record of a run.",
+            faces=(Face.API,),
+            spec_field="sync",
+        ),
+    )
+}
+
+
+def option_names(face: str) -> list[str]:
+    """Return the names of the options that may be given at *face*."""
+    return [option.name for option in OPTIONS.values() if face in option.faces]
+
+
+def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options among the arguments of a function, as ``locals()`` has them."""
+    return {name: value for name, value in arguments.items() if name in OPTIONS}

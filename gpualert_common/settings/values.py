@@ -1,0 +1,148 @@
+"""Reading the value of one setting: durations, sizes, switches, paths, lists.
+
+Each function takes a value as TOML, a flag, an environment variable or an argument gives it, and
+raises ValueError for any other value.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+_DURATION_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZE_UNITS = {
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+}
+
+
+def parse_duration(value: object) -> float | None:
+    """Return seconds from a number, a timedelta or text such as "90", "30s", "1.5h".
+
+    "none" and "" give None.
+    """
+    if hasattr(value, "total_seconds"):  # a timedelta, whose module is not worth its import
+        value = value.total_seconds()
+    if isinstance(value, str) and value.lower() in ("none", ""):
+        return None
+    return _parse_quantity(value, _DURATION_UNITS, "a duration such as 30s, 10m or 2h")
+
+
+def parse_size(value: object) -> int:
+    """Return bytes from a number or from text such as "1MiB"."""
+    return int(_parse_quantity(value, _SIZE_UNITS, "a size such as 1MiB or 500KB"))
+
+
+def _parse_quantity(value: object, units: Mapping[str, float], expected: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{value!r} is not {expected}")
+    text = str(value).strip().lower()
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    try:
+        quantity = float(number) * units[text[len(number) :].strip()]
+    except (KeyError, ValueError):
+        raise ValueError(f"{value!r} is not {expected}") from None
+    if not 0 <= quantity < float("inf"):
+        raise ValueError(f"{value!r} is negative or not finite")
+    return quantity
+
+
+def parse_grace(value: object) -> float:
+    """Return the grace period in seconds; "none" is an error."""
+    seconds = parse_duration(value)
+    if seconds is None:
+        raise ValueError("a grace period is required; 0 kills the run at once")
+    return seconds
+
+
+def parse_deadline(value: object) -> float:
+    """Return the deadline of alerts in seconds; "none" is an error."""
+    seconds = parse_duration(value)
+    if seconds is None:
+        raise ValueError("a deadline is required; 0 sends the alerts and does not wait")
+    return seconds
+
+
+def parse_switch(value: object) -> bool:
+    """Return a boolean from itself or from text such as "true", "yes", "on" or "1"."""
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in ("1", "true", "yes", "on"):
+        return True
+    if text in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError(f"{value!r} is neither true nor false")
+
+
+def parse_path(value: object) -> str:
+    """Return a path as text, which must not be empty."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{value!r} is not a path")
+    return value
+
+
+def parse_home_path(value: object) -> str:
+    """Return a path with a leading ~ replaced by the home directory."""
+    return os.path.expanduser(parse_path(value))
+
+
+def one_of(*choices: str) -> Callable[[object], str]:
+    """Return a function that accepts only the given texts."""
+
+    def parse(value: object) -> str:
+        if value not in choices:
+            raise ValueError(f"{value!r} is not one of {', '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
+def parse_texts(value: object) -> list[Any]:
+    """Return the entries of a list, or of text that separates them by spaces.
+
+    Entries in text are quoted as for a shell.  A table in a list is a channel's settings.
+    """
+    entries = value
+    if isinstance(value, str):
+        if len(value.split()) > 1:
+            import shlex
+
+            entries = shlex.split(value)
+        else:
+            entries = value.split()
+    if not isinstance(entries, list | tuple):
+        raise ValueError(f"{value!r} is not a list")
+    if not all(isinstance(entry, str | dict) and entry for entry in entries):
+        raise ValueError(f"{value!r} has an entry that is neither a name nor an address")
+    return list(entries)
+
+
+def parse_globs(value: object) -> list[str]:
+    """Return the glob patterns of a list, or of text that holds one."""
+    globs = [value] if isinstance(value, str) else value
+    if not isinstance(globs, list | tuple) or not all(isinstance(one, str) for one in globs):
+        raise ValueError(f"{value!r} is not a list of glob patterns")
+    return [glob for glob in globs if glob]
+
+
+def parse_channels(value: object) -> dict[str, dict[str, Any]]:
+    """Return the settings of channels by name, each with its kind."""
+    if not isinstance(value, dict):
+        raise ValueError("channels are tables in a file, such as [channels.mail]")
+    for name, table in value.items():
+        if not isinstance(table, dict) or not isinstance(table.get("kind"), str):
+            raise ValueError(f'[channels.{name}] needs a kind, such as kind = "smtp"')
+    return value

@@ -1,0 +1,312 @@
+"""The supervisor's loop: one child, one pidfd, signals, a time limit, requests, stops.
+
+After launch nothing in here waits for a disk, a terminal or a classifier; the recorder does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Mapping, Sequence
+
+from gpualert_common.launch.signals import STOPS, Inbox
+from gpualert_common.processes.children import reap_adopted
+from gpualert_common.processes.pidfd import await_exit, is_ready
+from gpualert_common.processes.procfs import read_name
+from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.spec import Ending, RunSpec, is_seconds
+from gpualert_common.supervise.leader import Leader
+from gpualert_common.supervise.recorder_messages import end_message, event_message
+from gpualert_common.supervise.recorder_process import RecorderProcess
+from gpualert_common.supervise.stop import Stop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpualert_common.supervise.ownership_policy import OwnershipPolicy
+
+_TICK_S = 1.0
+_BLIND_S = 0.02
+"""Time between two checks for the exit where there is no pidfd to wait for."""
+_COPIER_DEADLINE_S = 2.0
+MAX_INTERRUPTIONS = 100
+"""A caller interrupts one stop by exceptions at most so often; more of them are a fault."""
+_FORCE_AFTER = 3
+"""A stop that was requested so often again kills at once: Ctrl-C, four times."""
+_SHORT_RUN_S = 0.005
+"""A child that exits within this time needs no recorder beside it, only after it."""
+
+
+class Supervisor:
+    """Supervises one child from just after its launch until nothing of its tree is left to stop."""
+
+    def __init__(
+        self,
+        pid: int,
+        spec: RunSpec,
+        tree: ProcessTree,
+        recorder: RecorderProcess,
+        inbox: Inbox | None,
+        policy: OwnershipPolicy | None = None,
+        copiers: Sequence[int] = (),
+    ) -> None:
+        self._leader = Leader(pid)
+        self._spec = spec
+        self._tree = tree
+        self._recorder = recorder
+        self._inbox = inbox
+        self._policy = policy
+        self._follower_fd = -1
+        self._copiers = copiers
+        self._poll = select.poll()
+        for fd in (self._leader.pidfd, inbox.fd if inbox is not None else -1):
+            if fd >= 0:
+                self._poll.register(fd, select.POLLIN)
+        self._stop: Stop | None = None
+        self._repeated_stops = 0
+        self._started = time.monotonic()
+        self._next_tick = self._started + _TICK_S
+        self.ending = Ending(time.time())
+        self.ending.pid = pid
+        self.survivors: list[dict[str, Any]] = []
+
+    def run(self) -> None:
+        """Return when the child has exited and, after a stop, nothing of its tree is left.
+
+        An exception of the caller (KeyboardInterrupt, an engine's timeout) that is raised in here
+        stops the run first, a second one at once, and is then raised again.
+        """
+        try:
+            self._loop()
+        except BaseException as error:
+            self._stop_interrupted(error)
+            raise
+        finally:
+            self._leader.close()
+
+    def _stop_interrupted(self, error: BaseException) -> None:
+        number = signal.SIGINT if isinstance(error, KeyboardInterrupt) else signal.SIGTERM
+        for _attempt in range(MAX_INTERRUPTIONS):
+            try:
+                self._request_stop(number, {"command": type(error).__name__, "pid": os.getpid()})
+                self._loop()
+                return
+            except BaseException:  # noqa: BLE001 - the child must not outlive its caller
+                if self._stop is not None:
+                    self._stop.force(time.monotonic())
+
+    # -- the loop --------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        self._poll.poll(_SHORT_RUN_S * 1000)
+        self._reap_leader()
+        if not self._leader.has_exited and not self._recorder.has_started:
+            self._start_recorder()
+        while not (self._leader.has_exited and (self._stop is None or self._stop.is_over)):
+            self._handle_signals()
+            self._handle_messages()
+            if self._policy is not None:
+                self._consult(self._policy)
+            self._poll.poll(self._timeout_ms())
+            now = time.monotonic()
+            self._reap_leader()
+            self._enforce_time_limit(now)
+            if now >= self._next_tick:
+                self._tick(now)
+            if self._stop is not None and not self._stop.is_over and now >= self._stop.due:
+                self._stop.advance(now)
+        self._finish()
+
+    def _timeout_ms(self) -> float:
+        due = [self._next_tick]
+        if self._leader.pidfd < 0:
+            due.append(time.monotonic() + _BLIND_S)
+        if self._stop is not None and not self._stop.is_over:
+            due.append(self._stop.due)
+        elif self._has_time_limit:
+            due.append(self._started + (self._spec.timeout_s or 0.0))
+        return max(0.0, min(due) - time.monotonic()) * 1000
+
+    def _tick(self, now: float) -> None:
+        self._next_tick = now + _TICK_S
+        if not self._leader.has_exited:
+            change = self._leader.job_control_event()
+            if change is not None:
+                self._record(change[0], **change[1])
+        if self._policy is not None and self._recorder.fd < 0:
+            self._start_recorder()  # without one no request would reach the run any more
+        if self._tree.adopts:
+            reap_adopted(self._leader.pid)
+
+    def _reap_leader(self) -> None:
+        if not self._leader.reap(self.ending):
+            return
+        self._tree.leader_reaped = True
+        if self._leader.pidfd >= 0:
+            self._poll.unregister(self._leader.pidfd)
+        if self._stop is None and self._spec.end_survivors:
+            self._stop_survivors()
+        if self._stop is not None:
+            self._record("leader_exited", code=self.ending.code)
+
+    # -- the recorder ----------------------------------------------------------------------
+
+    def _start_recorder(self) -> None:
+        self._recorder.start()
+        if self._recorder.fd >= 0:
+            self._poll.register(self._recorder.fd, select.POLLIN)
+        if self._recorder.pid is not None:
+            self._tree.exclude.add(self._recorder.pid)
+        self._record("launched", pid=self._leader.pid, start_ticks=self._leader.start_ticks())
+
+    def _record(self, event: str, **fields: Any) -> None:
+        self._recorder.send(event_message(event, **fields))
+
+    def _record_all(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        for event, fields in events:
+            self._record(event, **fields)
+
+    def _handle_messages(self) -> None:
+        fd = self._recorder.fd
+        messages = self._recorder.take_messages()
+        if fd >= 0 and self._recorder.fd < 0:  # it died; its link would be readable for ever
+            self._poll.unregister(fd)
+            if self._recorder.can_restart:
+                self._start_recorder()
+        for message in messages:
+            if message["kind"] == "request":
+                self._handle_request(message["request"])
+            elif self._policy is not None:
+                leases = message["leases"]
+                self._record_all(self._policy.handle_leases(leases, time.monotonic()))
+
+    # -- signals and requests --------------------------------------------------------------
+
+    def _handle_signals(self) -> None:
+        for received in self._inbox.take() if self._inbox is not None else ():
+            number, sender = received.number, received.sender
+            self._record("signal", signal=number, sender=sender)
+            if self._policy is not None and not self._policy.may_signal(sender.get("pid", 0)):
+                self._record("signal_refused", signal=number, because="it was superseded")
+            elif number in STOPS:
+                self._request_stop(number, sender)
+            elif not self._leader.has_exited and not self._leader.send(number):
+                self._record("signal_refused", signal=number)
+
+    def _handle_request(self, request: dict[str, Any]) -> None:
+        if request.get("kind") != "stop":
+            self._answer(request)
+            return
+        if self._policy is not None and not self._policy.may_stop(request):
+            self._refuse(request, "it was superseded")
+            return
+        sender, grace_s = request.get("sender"), request.get("grace_s")
+        self._request_stop(
+            signal.SIGTERM,
+            sender if isinstance(sender, dict) else {},
+            grace_s if is_seconds(grace_s) else None,
+        )
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        if self._policy is None:
+            self._refuse(request, "unknown kind of request")
+        elif not self._leader.has_exited:
+            try:
+                self._record_all(self._policy.answer(request))
+            except Exception as error:  # noqa: BLE001 - a request is a file that anybody may write
+                self._refuse(request, f"it failed: {error!r}")
+
+    def _refuse(self, request: dict[str, Any], because: str) -> None:
+        self._record("request_refused", request=request, because=because)
+
+    def _consult(self, policy: OwnershipPolicy) -> None:
+        """Report the follower's exit to the policy, and stop the run if the policy says so."""
+        if policy.follower_fd >= 0 and is_ready(policy.follower_fd):
+            self._record_all(policy.handle_follower_exit())
+        because = policy.end_reason(time.monotonic())
+        if because is not None and self._stop is None:
+            sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+            self._request_stop(signal.SIGTERM, sender)
+        if policy.follower_fd != self._follower_fd:
+            self._watch_follower(policy.follower_fd)
+
+    def _watch_follower(self, fd: int) -> None:
+        if self._follower_fd >= 0:
+            self._poll.unregister(self._follower_fd)
+        if fd >= 0:
+            self._poll.register(fd, select.POLLIN)
+        self._follower_fd = fd
+
+    # -- stops -----------------------------------------------------------------------------
+
+    @property
+    def _has_time_limit(self) -> bool:
+        is_running = self._stop is None and not self._leader.has_exited
+        return is_running and self._spec.timeout_s is not None
+
+    def _enforce_time_limit(self, now: float) -> None:
+        limit_s = self._spec.timeout_s
+        if self._has_time_limit and limit_s is not None and now >= self._started + limit_s:
+            self.ending.limit = "time"
+            self._record("time_limit", limit_s=limit_s)
+            self._request_stop(signal.SIGTERM, {})
+
+    def _request_stop(
+        self, number: int, sender: dict[str, Any], grace_s: float | None = None
+    ) -> None:
+        if self._stop is not None:
+            self._repeat_stop(self._stop, number, grace_s)
+            return
+        if self._leader.has_exited:
+            return
+        if self.ending.limit is None:
+            self.ending.signal, self.ending.sender = number, sender
+        grace_s = self._spec.grace_s if grace_s is None else grace_s
+        self._record("stopping", signal=number, sender=sender, grace_s=grace_s)
+        self._stop = Stop(self._tree, number, grace_s, time.monotonic())
+        if self._policy is not None:
+            self._policy.begin_stop()
+
+    def _repeat_stop(self, stop: Stop, number: int, grace_s: float | None) -> None:
+        """Send the signal of a further request; shorten the grace if it wants so, or force."""
+        now = time.monotonic()
+        self._repeated_stops += 1
+        if self._repeated_stops >= _FORCE_AFTER:
+            stop.force(now)
+        elif grace_s is not None:
+            stop.shorten(now + grace_s, now)
+        stop.request(number)
+
+    def _stop_survivors(self) -> None:
+        survivors = self._list_members()
+        if survivors:
+            if not self._recorder.has_started:
+                self._start_recorder()
+            self._record("ending_survivors", survivors=survivors)
+            self._stop = Stop(self._tree, signal.SIGTERM, self._spec.grace_s, time.monotonic())
+
+    # -- the end ---------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        deadline = time.monotonic() + _COPIER_DEADLINE_S
+        for pid in () if self._stop is not None and self._stop.survivors else self._copiers:
+            await_exit(pid, max(0.0, deadline - time.monotonic()))
+        if self._recorder.has_started or not self._tree.created_none():
+            self.survivors = self._list_members()
+        if self._inbox is not None:
+            self._inbox.take()
+            self._recorder.interrupt_fd = self._inbox.fd
+        self._recorder.finish(end_message(self.ending, self.survivors))
+
+    def _list_members(self) -> list[dict[str, Any]]:
+        try:
+            members = self._tree.members()
+        except OSError:
+            return []
+        found = [{"pid": process.pid, "command": read_name(process.pid)} for process in members]
+        for process in members:
+            process.close()
+        return found

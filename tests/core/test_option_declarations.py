@@ -1,0 +1,77 @@
+"""Every option is declared once, and every place where it may be given has it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+from gpualert_common import run
+from gpualert_common.cli.arguments import build_parser
+from gpualert_common.settings import OPTIONS, Face, option_names
+from gpualert_common.spec import RunSpec
+
+ROOT = Path(__file__).parents[2]
+OPERATOR = ROOT / "airflow_provider/gpualert_provider/operators/gpualert.py"
+TASK = ROOT / "prefect_collection/prefect_gpualert/tasks.py"
+BLOCK = ROOT / "prefect_collection/prefect_gpualert/operation.py"
+
+OWN_ARGUMENTS = {"command", "cwd", "env", "name"}
+"""What is of one run and therefore no option."""
+
+
+def arguments_of(file: Path, function: str) -> set[str]:
+    """Return the names of a function's arguments, of an engine that is not installed here."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+    raise AssertionError(function)
+
+
+def attributes_of(file: Path, name: str) -> set[str]:
+    """Return the names of the annotated attributes of a class."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            fields = (one.target for one in node.body if isinstance(one, ast.AnnAssign))
+            return {field.id for field in fields if isinstance(field, ast.Name)}
+    raise AssertionError(name)
+
+
+def test_function() -> None:
+    """``run()`` takes its options and nothing else that is one."""
+    assert set(inspect.signature(run).parameters) - OWN_ARGUMENTS == set(option_names(Face.API))
+
+
+def test_flags() -> None:
+    """``gpualert run`` has a flag for each of its options."""
+    options = build_parser("run").parse_args(["run", "--", "true"])
+    given = {name for name in vars(options) if name in OPTIONS}
+    assert given == set(option_names(Face.CLI))
+
+
+def test_operator() -> None:
+    """Airflow's operator takes its options, and keeps each as an attribute."""
+    arguments = arguments_of(OPERATOR, "__init__")
+    assert arguments & OPTIONS.keys() == set(option_names(Face.AIRFLOW))
+    source = OPERATOR.read_text()
+    assert [
+        name for name in option_names(Face.AIRFLOW) if f"self.{name} = {name}" not in source
+    ] == []
+
+
+def test_task_and_block() -> None:
+    """Prefect's task and its block take the same options."""
+    options = set(option_names(Face.PREFECT))
+    assert arguments_of(TASK, "gpualert_run") & OPTIONS.keys() == options
+    assert attributes_of(BLOCK, "TrainingOperation") & OPTIONS.keys() == options
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_declaration(name: str) -> None:
+    """A default passes its own parser, and a field of the spec exists."""
+    option = OPTIONS[name]
+    if option.default is not None:
+        assert option.parse(option.default) == option.default
+    assert option.spec_field in {"", *RunSpec.__slots__}
