@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from gpualert_common.model import Claim, Verdict
-from gpualert_common.report import Masks
+from gpualert_common.report.formatting import one_line
 from gpualert_common.report.markdown import code, plain
-from gpualert_common.report.words import one_line
+from gpualert_common.report.text_sanitizer import Masks
 
 MOST_ROWS = 200
 MOST_CELL = 500

@@ -155,7 +155,7 @@ class Scene:
             ended.close()
             assert recover.recover(Record.open(ended.path)) == "recovered"
         record = self.record(home)
-        return encode(recover.judge(record, record.ending))
+        return encode(recover.classify_logs(record, record.ending))
 
     def _look(self, record: Record, began: float) -> None:
         noise = random.Random(self.seed)
