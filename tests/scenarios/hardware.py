@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from gpualert_common.diagnose.phenomena.hardware._xids import XIDS, Owner
+from gpualert_common.diagnose.phenomena.hardware._xids import XIDS, XidOwner
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.logs import falling, hugging_face, of_rank, some_steps, traceback
@@ -22,8 +22,8 @@ NCCL = (
     "collective operation timeout: WorkNCCL(SeqNum=81, OpType=ALLREDUCE, NumelIn=1024, "
     "NumelOut=1024, Timeout(ms)=600000) ran for 600041 milliseconds before timing out.\n"
 )
-FATAL = [number for number, xid in XIDS.items() if xid.owner is Owner.HARDWARE]
-OF_THE_PROGRAM = [number for number, xid in XIDS.items() if xid.owner is Owner.APPLICATION]
+FATAL = [number for number, xid in XIDS.items() if xid.owner is XidOwner.HARDWARE]
+OF_THE_PROGRAM = [number for number, xid in XIDS.items() if xid.owner is XidOwner.APPLICATION]
 
 
 def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:

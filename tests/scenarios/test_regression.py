@@ -162,7 +162,7 @@ def test_number_of_checkpoints(every: int, saves: int) -> None:
     ("log", "why"),
     [
         ("all done\n", "nothing in its log"),
-        ("".join(f"step {n}/90\n" for n in range(90)), "of no loss"),
+        ("".join(f"step {n}/90\n" for n in range(90)), "no loss"),
         ("".join(f"step {n} loss {9 - n}\n" for n in range(5)), "too few losses"),
         ("".join(f"step {n}: loss {1 + n % 3}\n" for n in range(90)), "did not fall"),
     ],
