@@ -64,11 +64,11 @@ class RunHooks:
         alerts = self._spec.alerts
         if alerts is not None:
             is_well = verdict is not None and verdict.cause == "none"
-            if not is_well or alerts["on"] == "always" or self._has_warned(verdict):
+            if not is_well or alerts["on"] == "always" or self._has_warnings(verdict):
                 return OWN
         return LEFT if has_undelivered(self._record.path) else ""
 
-    def _has_warned(self, verdict: Verdict | None) -> bool:
+    def _has_warnings(self, verdict: Verdict | None) -> bool:
         """True where people got a warning, and must learn how the run ended."""
         if self._spec.alerts is None or not self._spec.alerts.get("warn") or verdict is None:
             return False

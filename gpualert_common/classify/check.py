@@ -129,16 +129,16 @@ def _pattern_problems(pattern: RulePattern, rule: Rule, rules: RuleSet) -> Itera
         if pattern.literal is not None and pattern.literal not in sample:
             yield RuleError(rule.file, f"{key}.literal", f"is not in the hit {sample!r}")
         for prefix in _PREFIXES:
-            if pattern.id not in _seen_in(prefix + sample, rules, pattern):
+            if pattern.id not in _find_matches(prefix + sample, rules, pattern):
                 shown = prefix + sample
                 yield RuleError(rule.file, f"samples.{pattern.name}.hits", f"no hit: {shown!r}")
                 break
     for sample in samples.near_misses:
-        if pattern.id in _seen_in(sample, rules, pattern):
+        if pattern.id in _find_matches(sample, rules, pattern):
             yield RuleError(rule.file, f"samples.{pattern.name}.near_misses", f"hits: {sample!r}")
 
 
-def _seen_in(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]:
+def _find_matches(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]:
     if pattern.raised_in is not None:  # a sample has no frames
         return {pattern.id} if compile_text(pattern.re).search(sample) else set()
     scanner = Scanner(rules, "sample")

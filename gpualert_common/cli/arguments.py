@@ -20,7 +20,7 @@ RUN_HELP = "a run id, the start of one, the path of a record, or: last"
 _COMMANDS = "gpualert_common.cli.commands"
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser without abbreviated options; ``usage_status`` is the exit status of a mistake."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -33,12 +33,12 @@ class Parser(argparse.ArgumentParser):
         self.exit(self.usage_status, f"{self.prog}: error: {message}\n")
 
 
-def build_parser(called: str) -> Parser:
+def build_parser(called: str) -> CommandParser:
     """Return the parser of the program when *called* is its first argument.
 
     It knows the arguments of that command alone, and of others (for --help) only the names.
     """
-    parser = Parser(
+    parser = CommandParser(
         prog="gpualert",
         description="Supervise a training command, keep its log, and explain why it failed.",
     )

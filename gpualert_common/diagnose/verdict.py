@@ -14,7 +14,7 @@ from gpualert_common.classify.rules import Rule, RuleSet
 from gpualert_common.diagnose.decision import Decision, decide
 from gpualert_common.diagnose.evidence import Evidence, RunObservations
 from gpualert_common.diagnose.paper_classes import paper_class
-from gpualert_common.diagnose.phenomena import judge_families
+from gpualert_common.diagnose.phenomena import diagnose_families
 from gpualert_common.diagnose.rule_text import all_filled, choose_text, find_rule, first_filled
 from gpualert_common.diagnose.run_metrics import RunMetrics, measure_run
 from gpualert_common.diagnose.verdict_claims import list_claims
@@ -68,7 +68,7 @@ def conclude(
     if observations is not None:
         evidence = Evidence(resolution, facts, observations)
         trained = evidence.has_trained
-        decision = decide(resolution, judge_families(evidence))
+        decision = decide(resolution, diagnose_families(evidence))
         try:
             metrics = measure_run(evidence)
         except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers

@@ -33,7 +33,7 @@ class Attempt:
     """One attempt at a task, with its terms for the run.
 
     ``key`` names the task; of two attempts the one with the higher ``number`` is the later;
-    ``told_as`` is the number that people know it by, where that is another one.  The training may
+    ``shown_number`` is the number that the engine shows, if it is another one.  The training may
     go on without a follower for ``adopt_within_s`` seconds; 0 says that no attempt will come, so
     that it is ended gracefully at once.  ``lease_s`` is how long a follower may be silent.
     ``across_hosts`` says that the next attempt may run on another host that shares the state
@@ -52,7 +52,7 @@ class Attempt:
     lease_s: float = DEFAULT_LEASE_S
     across_hosts: bool = False
     is_last: bool = False
-    told_as: int | None = None
+    shown_number: int | None = None
     fingerprint: str | None = None
     training: str | None = None
     before: RunLocation | None = None

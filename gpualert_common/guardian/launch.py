@@ -108,7 +108,7 @@ def resolve_spec(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
             "adopt_within_s": attempt.adopt_within_s,
             "across_hosts": attempt.across_hosts,
             "is_last": attempt.is_last,
-            "told_as": attempt.told_as,
+            "told_as": attempt.shown_number,
             "training": attempt.training,
         }
     fields["inherit"] = False

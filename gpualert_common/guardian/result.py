@@ -36,7 +36,7 @@ def write_outcome(
         "next_within_s": next_within_s,
         "owner": attempt.owner,
         "number": attempt.number,
-        "told_as": attempt.told_as,
+        "told_as": attempt.shown_number,
         "at": time.time(),
     }
     return _in_time(lambda: record.write_json(OUTCOME, fields))

@@ -250,7 +250,7 @@ class Directory:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _told(error, where) from None
+            raise _explain_error(error, where) from None
         try:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
@@ -263,7 +263,7 @@ class Directory:
                 offset += len(chunk)
             return b"".join(chunks)
         except OSError as error:
-            raise _told(error, where) from None
+            raise _explain_error(error, where) from None
         finally:
             os.close(fd)
 
@@ -298,7 +298,7 @@ def _lines(value: dict[str, Any]) -> bytes:
     return encode(value).encode("utf-8", "replace") + b"\n"
 
 
-def _told(error: OSError, where: str) -> Exception:
+def _explain_error(error: OSError, where: str) -> Exception:
     """What to raise for it; an engine's time-out, which may land here, is none of ours to tell."""
     if error.errno is None:
         return error

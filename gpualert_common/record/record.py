@@ -137,10 +137,10 @@ class Record(Control):
             return "ended"
         if not self.held:  # it may have ended while we looked
             return "lost" if self.read_json(EXIT) is None else "ended"
-        return self.told_state
+        return self.recorded_state
 
     @property
-    def told_state(self) -> str:
+    def recorded_state(self) -> str:
         """The state by what happened so far, whether or not anybody holds the record."""
         state = "starting"
         for value in self.events():

@@ -18,7 +18,7 @@ DEADLINE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SourceState:
     """What became of opening a source: ``why`` and ``remedy`` are "" where it works."""
 
     name: str
@@ -48,18 +48,18 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _examine(name: str) -> Finding:
+def _examine(name: str) -> SourceState:
     decides = ""
     try:
         decides = source.load_source_class(name).decides
         isolated(lambda: _open(name), DEADLINE_S)
     except SourceUnavailableError as error:
-        return Finding(name, False, decides, error.why, error.remedy)
+        return SourceState(name, False, decides, error.why, error.remedy)
     except NoAnswerError as error:
-        return Finding(name, False, decides, str(error), "")
+        return SourceState(name, False, decides, str(error), "")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - it may fail in any way
-        return Finding(name, False, decides, f"{type(error).__name__}: {error}")
-    return Finding(name, True, decides)
+        return SourceState(name, False, decides, f"{type(error).__name__}: {error}")
+    return SourceState(name, True, decides)
 
 
 def _open(name: str) -> None:

@@ -17,7 +17,7 @@ from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.cli.arguments import Parser
+    from gpualert_common.cli.arguments import CommandParser
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending, RunSpec
@@ -30,7 +30,7 @@ _START_S = 2.0
 _START_POLL_S = 0.01
 
 
-def add_arguments(parser: Parser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Add the options, and the command with its arguments."""
     parser.usage = "gpualert run [options] -- CMD..."
     parser.usage_status = EXIT_NOT_PREPARED

@@ -113,8 +113,8 @@ def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
                 row["state"],
                 "-" if row["exit_code"] is None else str(row["exit_code"]),
                 printable(row["cause"] or ""),
-                _told_hours(row["gpu_hours"]),
-                _told_hours(row["wasted_gpu_hours"]),
+                _format_hours(row["gpu_hours"]),
+                _format_hours(row["wasted_gpu_hours"]),
                 printable(row["name"] or shlex.join(row["command"])),
             )
     except (AttributeError, OverflowError, TypeError, ValueError) as error:
@@ -150,8 +150,8 @@ def _total_line(rows: Sequence[Mapping[str, Any]]) -> str:
     if unknown == len(rows):
         return f"{runs}, GPU-hours not known"
     line = (
-        f"{runs}, {_told_hours(of_all['gpu_hours'])} GPU-hours, "
-        f"{_told_hours(of_all['wasted_gpu_hours'])} of them wasted"
+        f"{runs}, {_format_hours(of_all['gpu_hours'])} GPU-hours, "
+        f"{_format_hours(of_all['wasted_gpu_hours'])} of them wasted"
     )
     return f"{line}; not known of {unknown}" if unknown else line
 
@@ -160,7 +160,7 @@ def _hours(seconds: float | None) -> float | None:
     return None if seconds is None else seconds / 3600
 
 
-def _told_hours(hours: float | None) -> str:
+def _format_hours(hours: float | None) -> str:
     if hours is None:
         return "-"
     return f"{hours:.2f}" if hours < 9.995 else f"{hours:.1f}"

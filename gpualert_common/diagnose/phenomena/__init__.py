@@ -5,7 +5,7 @@ of one kind of warning; files that begin with ``_`` are what they share.  The do
 its rule, and its numbers stand in :mod:`gpualert_common.diagnose.thresholds`.  A new family or
 warning is a new file, and no list elsewhere.
 
-A family has ``judge``, which yields its findings.  A warning has
+A family has ``diagnose``, which yields its findings.  A warning has
 
 ===========  ======================================================================
 detect       of the evidence of a run in progress: a detection, ``NOT_DETECTED``, or
@@ -62,9 +62,9 @@ def _modules() -> dict[str, Any]:
 
 @cache
 def families() -> dict[str, Family]:
-    """Return the judgement of each family, by the name of its file."""
+    """Return the function of each family, by the name of its file."""
     return {
-        name: module.judge for name, module in _modules().items() if not name.endswith(_WARNING)
+        name: module.diagnose for name, module in _modules().items() if not name.endswith(_WARNING)
     }
 
 
@@ -78,13 +78,13 @@ def warning_kinds() -> dict[str, WarningKind]:
     }
 
 
-def judge_families(evidence: Evidence) -> Iterator[Finding]:
+def diagnose_families(evidence: Evidence) -> Iterator[Finding]:
     """Yield the findings of all families; an error in one costs its own findings only."""
-    for name, judge in families().items():
+    for name, diagnose in families().items():
         try:
-            yield from list(judge(evidence))
+            yield from list(diagnose(evidence))
         except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
-            because = f"{name} could not be judged: {type(error).__name__}: {error}"
+            because = f"{name} failed: {type(error).__name__}: {error}"
             yield Finding("", Weight.WARNS, because, kind="family_failed")
 
 

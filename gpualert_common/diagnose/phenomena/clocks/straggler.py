@@ -19,7 +19,7 @@ from gpualert_common.model import Claim
 FAMILY = "D3"
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the slowest GPU of the run, if it is far behind the others."""
     highest = {gpu: evidence.series(gpu, "sm_clock_max_mhz").peak for gpu in evidence.gpus}
     of_all = all(highest.values())

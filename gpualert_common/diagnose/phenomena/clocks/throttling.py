@@ -23,7 +23,7 @@ FAMILY = "B3"
 _CAUSE = "throttling"
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the GPU of the run that was slowed down the most, if that was much."""
     found = [(*_worst(evidence, gpu), gpu) for gpu in evidence.gpus]
     if not found:

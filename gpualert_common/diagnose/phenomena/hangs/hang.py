@@ -26,7 +26,7 @@ _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
 """Causes of a run that a person or a limit ended because nothing happened any more."""
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether the run hung at its end, where the evidence tells."""
     if not evidence.is_running and evidence.resolution.cause not in _STOPPED:
         return

@@ -58,7 +58,7 @@ _LATENT = {
 }
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the fault of a GPU, or the evidence against one."""
     xids = [one for one in evidence.events("xid") if concerns(one, evidence)]
     faults = [one for one in xids if owner_of(one) in _FAULTS]

@@ -30,7 +30,7 @@ _NONE = frozenset(("none",))
 _PARTS = 8
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield what the losses show of a run that succeeded."""
     progress = evidence.progress
     if progress is None or not evidence.is_completed:

@@ -24,7 +24,7 @@ from gpualert_common.progress import Progress
 FAMILY = "G1"
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether a run that succeeded is healthy by its losses, and slow by earlier runs."""
     if not evidence.is_completed:
         return

@@ -20,7 +20,7 @@ FAMILY = "B1"
 _CAUSE = "cuda_oom"
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield what the memory of the cards adds to the error in the log."""
     if evidence.resolution.cause != _CAUSE or not evidence.gpus:
         return

@@ -39,7 +39,7 @@ _OVER = frozenset(
 """Causes that the exit status and the remaining processes suggest after a kill."""
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the kill, or the evidence against one."""
     if not evidence.has_failed:
         return

@@ -20,7 +20,7 @@ from gpualert_common.progress import CheckpointAction, Progress
 FAMILY = "D2"
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether a run that succeeded spent its time in saving."""
     progress = evidence.progress
     if progress is None or not evidence.is_completed or progress.counts.last_step is None:

@@ -23,7 +23,7 @@ _PATHS = ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE")
 _SLOW_PATHS = {"NCCL_NET=Socket", "NCCL_P2P_LEVEL=LOC", "NCCL_P2P_LEVEL=0", "NCCL_NVLS_ENABLE=0"}
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the settings, or the load of the GPUs, that make a run slow."""
     if not evidence.is_completed or not evidence.gpus:
         return

@@ -53,7 +53,7 @@ _NO_CHECKPOINT = re.compile(r"(?i)\.(?:py|sh|ya?ml|json[lc]?|toml|cfg|conf|ini|g
 _OF_A_STEP = re.compile(r"(?i)(?:step|iter|epoch|checkpoint|ckpt)\w*?[-_=/]?\d+(?!.*/)")
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether a run that should resume did, and whether it failed in that."""
     progress = evidence.progress
     if evidence.has_failed:

@@ -27,7 +27,7 @@ CAUSES = frozenset(
 """Causes that have this family when the run fails before it trains."""
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether a run that failed had begun to train."""
     cause = evidence.resolution.cause
     if not evidence.has_failed or cause not in CAUSES:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _NONE = frozenset(("none",))
 
 
-def judge(evidence: Evidence) -> Iterator[Finding]:
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield what the number of steps shows of a run that succeeded."""
     progress = evidence.progress
     if progress is None or not evidence.is_completed or is_evaluation(evidence.command):
