@@ -54,7 +54,7 @@ def compose_warning(
     """
     redactor = Redactor(known_secrets)
     warning = warning_of(entry.get("warning") or {}, speaker(redactor))
-    lines = artifacts.log_lines(record, redactor, WARNING_LOG_LINES)
+    lines = artifacts.read_last_lines(record, redactor, WARNING_LOG_LINES)
     alert = alert_of(record, Bundle(), redactor=redactor, outcome=None, log_lines=lines)
     subject, text = render_warning(alert, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
@@ -97,7 +97,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
         bundle,
         redactor=redactor,
         outcome=read_lenient(record, OUTCOME),
-        log_lines=artifacts.log_lines(record, redactor, BODY_LOG_LINES),
+        log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
     alert = dataclasses.replace(alert, redactions=alert.redactions + masked)
@@ -159,7 +159,7 @@ def _log_ends(record: Record, redactor: Redactor, budget: Budget) -> tuple[Attac
     if not number or number > budget.files:
         return ()
     room = min(budget.file_bytes, MOST_LOG_BYTES, int(budget.files_bytes * LOG_SHARE) // number)
-    ends = artifacts.log_tail(record, redactor, room)
+    ends = artifacts.read_log_tails(record, redactor, room)
     return tuple(Attachment(name, content, "text/plain") for name, content in ends if content)
 
 

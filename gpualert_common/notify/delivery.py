@@ -130,7 +130,7 @@ def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
         if entry.about != ENDED:
             return compose_warning(record, entry.fields, budget, secrets)
         message, bundle = compose(record, budget, secrets)
-        manifest = artifacts.manifest_json(bundle)
+        manifest = artifacts.encode_manifest(bundle)
         with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
             record.write_json(bundle_file(entry.channel), manifest)
         return message
