@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Make the parts of the papers that say what the code and the rules say.
+"""Generate the pages, and parts of pages, whose source is the code, the rules or the corpus.
 
-``generate.py`` writes them, ``generate.py --check`` only tells which are stale and exits with 1.
-Made are docs/rules.md and docs/causes/, from rules/*.toml, docs/redaction.md, from
-rules/secrets/*.toml, docs/channels.md, docs/evidence.md and docs/warnings.md, from the code,
-docs/accuracy.md and the figures between ``<!-- accuracy -->`` and ``<!-- end -->`` of the README,
-from corpus/results.json and corpus/first_contact.jsonl, docs/configuration.md, from the
-declarations of the options, and docs/cli.md, from ``gpualert COMMAND --help``.
+``generate.py`` writes them. ``generate.py --check`` lists the stale ones and exits with 1.
+
+| page | source |
+|---|---|
+| CONTRIBUTING.md, table of floors | tests/structure/floors.py, docstrings of the rooms |
+| docs/accuracy.md, its summary in README.md | corpus/results.json, first_contact.jsonl |
+| docs/rules.md, docs/causes/ | rules/*.toml |
+| docs/redaction.md | rules/secrets/*.toml |
+| docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
+| docs/configuration.md | the declarations of the options |
+| docs/cli.md | ``gpualert COMMAND --help`` |
 """
 
 from __future__ import annotations
@@ -29,13 +34,15 @@ from gpualert_common.classify.rules import Rule, RulePattern, RuleText
 from gpualert_common.cli.arguments import build_parser
 from gpualert_common.diagnose import phenomena, regression, thresholds
 from gpualert_common.notify.channel_config import channel_class, channel_kinds
-from gpualert_common.redact.samples import expand
+from gpualert_common.redact.samples import expand_sample
 from gpualert_common.redact.secret_kinds import SecretKind, load_secrets
 from gpualert_common.settings import OPTIONS, Face, Option
 from gpualert_common.telemetry import source
+from tests.structure.floors import format_floors
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 RULES_PAGE = ROOT / "docs" / "rules.md"
 CAUSES = ROOT / "docs" / "causes"
 REDACTION_PAGE = ROOT / "docs" / "redaction.md"
@@ -45,6 +52,7 @@ WARNINGS_PAGE = ROOT / "docs" / "warnings.md"
 CLI_PAGE = ROOT / "docs" / "cli.md"
 CONFIGURATION_PAGE = ROOT / "docs" / "configuration.md"
 ACCURACY_PAGE = ROOT / "docs" / "accuracy.md"
+FLOORS_BLOCK = re.compile(r"<!-- floors -->\n.*?<!-- end -->", re.DOTALL)
 ACCURACY_BLOCK = re.compile(r"<!-- accuracy -->\n.*?<!-- end -->", re.DOTALL)
 
 CLI_HEAD = """\
@@ -270,6 +278,12 @@ def option_row(option: Option) -> str:
     )
 
 
+def contributing_page() -> str:
+    """Return CONTRIBUTING.md with its table of floors made anew."""
+    floors = f"<!-- floors -->\n{format_floors()}\n<!-- end -->"
+    return FLOORS_BLOCK.sub(lambda _: floors, CONTRIBUTING.read_text())
+
+
 def readme_page() -> str:
     """Return the README with its figures of accuracy made anew."""
     figures = f"<!-- accuracy -->\n{format_kept_summary(CORPUS)}\n<!-- end -->"
@@ -346,7 +360,7 @@ def rules_page(rules: Sequence[Rule]) -> str:
 def kind_section(kind: SecretKind) -> str:
     """Return the part of the page that shows what is left of lines with one kind of secret."""
     masked = (
-        expand(kind.samples[pattern.name].hits[0]).masked(kind.id) for pattern in kind.patterns
+        expand_sample(kind.samples[pattern.name].hits[0]).mask(kind.id) for pattern in kind.patterns
     )
     lines = "\n".join(f"- {code(line)}" for line in masked)
     told = "Documented in: " + "; ".join(kind.sources) + f". Since {kind.since}."
@@ -437,6 +451,7 @@ def pages() -> dict[Path, str]:
     rules = load_rules(ROOT / "rules", samples=True).rules
     return {
         README: readme_page(),
+        CONTRIBUTING: contributing_page(),
         RULES_PAGE: rules_page(rules),
         **{CAUSES / f"{rule.id}.md": cause_page(rule) for rule in rules},
         REDACTION_PAGE: redaction_page(),

@@ -1,4 +1,4 @@
-"""The Python interface: ``run(command)``, and the spec that it shares with the program."""
+"""Python API: run()."""
 
 from __future__ import annotations
 

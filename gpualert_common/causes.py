@@ -1,4 +1,4 @@
-"""The closed list of cause names.  A rule file must bear one of them.
+"""Names of the causes and families.
 
 The order is that of the documentation, from start-up to the scheduler.  Names are never changed
 or removed, because verdicts on disk and retry policies of users refer to them; names are added.

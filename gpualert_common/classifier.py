@@ -1,4 +1,4 @@
-"""Classifier: from logs and an ending to a verdict, for a live run, a lost one, or an old log."""
+"""Classifier of a run: from logs and evidence to a verdict."""
 
 from __future__ import annotations
 

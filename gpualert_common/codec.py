@@ -1,4 +1,4 @@
-"""Objects to JSON and back: one way for all data classes that are stored or printed.
+"""Data classes as JSON and back.
 
 The keys are the names of the fields.  A key that the class does not know is ignored, and a missing
 one takes the field's default, so that records of older and newer versions can be read.  JSON has no

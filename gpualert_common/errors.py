@@ -1,4 +1,4 @@
-"""Errors, one kind per who has to act.  Imports nothing of ours.
+"""Errors, one class per party that has to act.
 
 A message says what was tried, on what, what came back, and the next thing to do.
 """

@@ -1,4 +1,4 @@
-"""Records of runs that another program supervised, made after the run has ended.
+"""Records of runs that something else supervised.
 
 For tasks of other operators, whose callbacks know an exception, an exit code and maybe a log, and
 for test messages.  Such a record has the same form as any other.

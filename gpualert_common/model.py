@@ -1,4 +1,4 @@
-"""Plain data that the stages hand on.  Imports nothing of ours.
+"""Data that the stages pass on: verdict, claims, artifacts.
 
 What must exist before the child is launched stands in :mod:`gpualert_common.spec`; this module
 is imported after it, because importing :mod:`dataclasses` costs more than the whole launch.
@@ -46,6 +46,32 @@ class Retry(StrEnum):
     ELSEWHERE = "elsewhere"
     AFTER_FIX = "after_fix"
     NO = "no"
+
+
+class RunPlace(StrEnum):
+    """Where the processes of a run are, as seen from here."""
+
+    HERE = "here"
+    OTHER_HOST = "other_host"
+    OTHER_BOOT = "other_boot"
+    OTHER_CONTAINER = "other_container"
+
+
+class RecoveryOutcome(StrEnum):
+    """The state of a record after an attempt to recover it."""
+
+    COMPLETE = "complete"
+    """It needed nothing."""
+    SUPERVISED = "supervised"
+    """Its supervisor is alive."""
+    RUNNING = "running"
+    """The run goes on without a supervisor."""
+    ELSEWHERE = "elsewhere"
+    """The processes of the run cannot be seen from here."""
+    NOT_LAUNCHED = "not launched"
+    """There is no run to recover."""
+    RECOVERED = "recovered"
+    """It has its ending and its verdict now."""
 
 
 class Role(StrEnum):

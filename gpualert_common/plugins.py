@@ -1,4 +1,4 @@
-"""Modules that are found by their file names: a new file in a package is a new plugin.
+"""Modules of a package, found by their file names.
 
 Channels, evidence sources, progress formats, families, warnings and the program's commands are
 packages of such modules.  Files whose names begin with ``_`` are no plugins.

@@ -1,4 +1,4 @@
-"""Where run records live on this machine, and how one is found."""
+"""Locations of run records on this machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs whose supervisor died: are they still running, can they be ended, how did they end?
+"""Recovery of runs whose supervisor died.
 
-All from the record alone.  A status nobody was there to take stays unknown and never becomes
-success; the log is whole, so the verdict says what it shows.
+Everything follows from the record.  A status that nobody was there to take stays unknown and never
+becomes success; the log is whole, so that the verdict names what it shows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
-from gpualert_common.model import Verdict
+from gpualert_common.model import RecoveryOutcome, RunPlace, Verdict
 from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
@@ -27,25 +27,25 @@ LIVE_BYTES = 64 << 20
 """Some three seconds' reading."""
 
 
-def is_alive(record: Record) -> bool:
-    """True when processes of a run that nobody supervises are still there."""
-    members = tree_of(record).members()
+def has_processes(record: Record) -> bool:
+    """Return True when processes of a run that nobody supervises are still there."""
+    members = find_processes(record).members()
     for process in members:
         process.close()
     return bool(members)
 
 
-def is_live(record: Record) -> bool:
-    """True while the run goes on, supervised or not; a damaged record has no run."""
+def is_in_progress(record: Record) -> bool:
+    """Return True while the run has not ended, supervised or not; False for a damaged record."""
     try:
         state = record.state
-        return state != "ended" and (state != "lost" or is_alive(record))
+        return state != "ended" and (state != "lost" or has_processes(record))
     except RecordError:
         return False
 
 
-def tree_of(record: Record) -> ProcessTree:
-    """The processes of a run, from what its record says of its leader."""
+def find_processes(record: Record) -> ProcessTree:
+    """Return the processes of a run, from the leader that its record names."""
     launched = record.event("launched") or {}
     pid = launched.get("pid")
     status = read_stat(pid) if isinstance(pid, int) else None
@@ -57,52 +57,51 @@ def tree_of(record: Record) -> ProcessTree:
     return ProcessTree(pid if same else None, run_marker(record.run_id))
 
 
-def elsewhere(record: Record) -> str:
-    """Where the processes of a run are, when they cannot be seen from here; empty otherwise.
+def locate(launch_record: Mapping[str, Any]) -> RunPlace:
+    """Return where the processes of a run are, as seen from here.
 
-    That is another host, or another space of process numbers (a container) of the same boot.
+    Another container is another space of process numbers in the same boot.
     """
-    return place_of(record.spec)
+    same_boot = launch_record.get("boot_id") == boot_id()
+    if launch_record.get("host") != host_name():
+        return RunPlace.OTHER_HOST
+    if (launch_record.get("custody") or {}).get("across_hosts") and not same_boot:
+        return RunPlace.OTHER_BOOT
+    if same_boot and launch_record.get("pid_namespace") != pid_namespace():
+        return RunPlace.OTHER_CONTAINER
+    return RunPlace.HERE
 
 
-def place_of(spec: Mapping[str, Any]) -> str:
-    """As :func:`elsewhere`, for the fields of a launch record."""
-    if spec.get("host") != host_name():
-        return f"host {spec.get('host')}"
-    across_hosts = (spec.get("custody") or {}).get("across_hosts")
-    if across_hosts and spec.get("boot_id") != boot_id():
-        return f"another host called {spec.get('host')}, or an earlier boot of this one"
-    if spec.get("boot_id") == boot_id() and spec.get("pid_namespace") != pid_namespace():
-        return "another container of this host"
-    return ""
+def is_far(record: Record) -> bool:
+    """Return True when the processes of a run cannot be seen from here."""
+    return locate(record.spec) is not RunPlace.HERE
 
 
-def recover(record: Record, *, force: bool = False) -> str:
-    """Finish what a dead supervisor left; returns what was found:
+def recover(record: Record, *, force: bool = False) -> RecoveryOutcome:
+    """Complete the record that a dead supervisor left, where that is possible.
 
-    ``complete`` nothing to do, ``supervised`` somebody is at it, ``running`` the processes live on
-    unsupervised, ``elsewhere`` they cannot be seen from here (``force``: they are surely gone),
-    ``not launched`` nothing to finish, ``recovered`` the record now has its ending and its verdict.
+    ``force`` also completes that of a run whose processes cannot be seen from here, and are surely
+    gone.
     """
     if record.read_json(EXIT) is not None and record.read_json(VERDICT) is not None:
-        return "complete"
+        return RecoveryOutcome.COMPLETE
     if not record.take():
-        return "supervised"
+        return RecoveryOutcome.SUPERVISED
     if record.read_json(SPEC) is None:
-        return "not launched"
+        return RecoveryOutcome.NOT_LAUNCHED
     ending = record.ending  # read only now: until it let go, a supervisor may have written it
     if ending is None:
-        if not force and elsewhere(record):
-            return f"elsewhere: on {elsewhere(record)}"
-        if is_alive(record):
-            return "running"
-        ending = last_known(record)
+        if not force and is_far(record):
+            return RecoveryOutcome.ELSEWHERE
+        if has_processes(record):
+            return RecoveryOutcome.RUNNING
+        ending = reconstruct_ending(record)
         _note(record, "recovered", by_pid=os.getpid())
         record.store(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
-    record.store(VERDICT, encode(judge(record, ending)))
+    record.store(VERDICT, encode(classify_logs(record, ending)))
     record.release_spare()
     _remember(record)
-    return "recovered"
+    return RecoveryOutcome.RECOVERED
 
 
 def _remember(record: Record) -> None:
@@ -119,24 +118,22 @@ def _note(record: Record, event: str, **fields: Any) -> None:
     except OSError as error:
         if error.errno is None:
             raise  # an engine's time-out, which may land here
-        # A full disk: what is told here is a help, and not the ending.
+        # A full disk: the event is a help, and not the ending.
 
 
-def judge(record: Record, ending: Ending | None) -> Verdict:
-    """The verdict of a record's logs; without an ending, of a run that goes on.
+def classify_logs(record: Record, ending: Ending | None) -> Verdict:
+    """Return the verdict of a record's logs; without an ending, of a run in progress.
 
-    Of the logs of a run that goes on only begin and end are read: somebody waits.
+    Of the logs of a run in progress only begin and end are read: a person waits.
     """
-    from gpualert_common.classifier import (
-        RunClassifier,  # with it comes the classifier; most runs need none
-    )
+    from gpualert_common.classifier import RunClassifier  # heavy; most runs need none
 
-    reader = RunClassifier(record.spec, record)
+    classifier = RunClassifier(record.spec, record)
     path = None
     for name in record.logs:
         path = record.log_path(name)
         try:
-            reader.feed_file(path, name, LIVE_BYTES if ending is None else None)
+            classifier.feed_file(path, name, LIVE_BYTES if ending is None else None)
         except FileNotFoundError:
             continue
     facts = {
@@ -144,30 +141,30 @@ def judge(record: Record, ending: Ending | None) -> Verdict:
         "log_disk_full": record.event("log_disk_full") is not None,
         "survivors": (record.read_json(EXIT) or {}).get("survivors", []),
     }
-    return reader.conclude(ending, facts)
+    return classifier.conclude(ending, facts)
 
 
 def stop_unsupervised(
     record: Record, grace_s: float, sender: dict[str, Any] | None = None
 ) -> list[int]:
-    """End the processes of a run that nobody supervises; returns the ids of those left."""
+    """Stop the processes of a run that nobody supervises; return the ids of those left."""
     sender = {"pid": os.getpid()} if sender is None else sender
     _note(record, "stopping", signal=int(signal.SIGTERM), sender=sender)
-    stop = Stop(tree_of(record), signal.SIGTERM, grace_s, time.monotonic())
+    stop = Stop(find_processes(record), signal.SIGTERM, grace_s, time.monotonic())
     return [pid for pid, _start in stop.complete()]
 
 
-def end_abandoned(record: Record, grace_s: float) -> None:
-    """End what lives of a run whose guardian died, on nobody's word, and finish its record."""
-    if is_alive(record):
+def finish_abandoned(record: Record, grace_s: float) -> None:
+    """Stop the processes of a run whose guardian died, and complete its record."""
+    if has_processes(record):
         because = "its guardian died"
         sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
         stop_unsupervised(record, grace_s, sender)
     recover(record)
 
 
-def last_known(record: Record) -> Ending:
-    """How a lost run ended, as far as it was written down before its supervisor died."""
+def reconstruct_ending(record: Record) -> Ending:
+    """Return the ending of a lost run, as far as its supervisor wrote it down before it died."""
     launched = record.event("launched") or {}
     ending = Ending(launched.get("at") or record.spec.get("created_at") or 0.0)
     ending.pid = launched.get("pid")

@@ -1,4 +1,4 @@
-"""Regular expressions of RE2: the time of a search is linear in the text, so none can hang.
+"""Regular expressions of RE2.
 
 RE2 is imported and configured here and nowhere else in the core.  Compiled expressions are typed
 as :class:`re.Pattern`, whose interface they have.  RE2 answers "nothing" both when nothing matches

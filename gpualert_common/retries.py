@@ -1,4 +1,4 @@
-"""Whether another attempt at a training makes sense, as far as its verdict tells.
+"""Retry advice that follows from a verdict.
 
 The careful default stops retries only where the verdict is sure and the cause is deterministic
 beyond doubt; everywhere else what the author of a task asked for stands, so that swapping a class

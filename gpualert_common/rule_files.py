@@ -1,4 +1,4 @@
-"""Rule files: where they lie, and what a file of causes and one of secrets have in common."""
+"""Rule files: where they are, and what all of them have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence of a run other than the messages in its logs: telemetry, times, and earlier runs."""
+"""Evidence about a run beside its log: telemetry, clock, earlier runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualert_common.diagnose.regression import status_of_history
 from gpualert_common.progress import Progress, read_index, stepped
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
-from gpualert_common.telemetry.series import Telemetry, look_once
+from gpualert_common.telemetry.series import Telemetry, sample_once
 from gpualert_common.telemetry.source import ObservedRun
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class RunEvidence:
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
-        self.telemetry.add(*look_once(left, subject))
+        self.telemetry.add(*sample_once(left, subject))
 
     def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
         """Return steps and seconds by the clock, of a training that reports no times."""

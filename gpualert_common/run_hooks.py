@@ -1,4 +1,4 @@
-"""Classifier, helper processes and alerts of a supervised run, as the recorder needs them.
+"""Classifier, helper processes and alerts of a supervised run.
 
 The same for ``run()``, the program and the guardian.  Nothing heavy is imported before the recorder
 asks for it.

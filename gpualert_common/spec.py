@@ -1,4 +1,4 @@
-"""What is asked of a run, and how it ended.  Imports nothing of ours.
+"""The request for a run, and its end.
 
 Plain classes on purpose: the child waits for this import, and :mod:`dataclasses` alone takes
 longer than everything else that happens before it is launched.

@@ -1,4 +1,4 @@
-"""Reading a TOML table key by key, so that every mistake names its file and key."""
+"""TOML tables that are read key by key, so that every error names its file and key."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Final
 from gpualert_common.errors import RuleError
 
 REQUIRED: Final[Any] = object()
-"""As a default: the key must be there."""
+"""As a default: the key is required."""
 
 
 class Table:
-    """A TOML table whose keys are taken one by one; what is left at the end is unknown.
+    """A TOML table whose keys are taken one by one; a key that is left at the end is unknown.
 
     Every method raises :class:`RuleError` naming file and key when the key is missing (and has no
     default) or its value is of another type.
@@ -26,37 +26,37 @@ class Table:
         self.path = path
 
     def left(self) -> list[str]:
-        """The keys not taken yet."""
+        """Return the keys that are not taken yet."""
         return list(self._left)
 
     def done(self) -> None:
-        """Raise for the first key that nobody took."""
+        """Raise for the first key that is not taken."""
         for key in self._left:
             raise self._error(key, "unknown key")
 
     def text(self, key: str, default: Any = REQUIRED) -> Any:
-        """A string that is not empty."""
+        """Return a string that is not empty."""
         value = self._take(key, str, "a string", default)
         if value == "":
             raise self._error(key, "is empty")
         return value
 
     def choice(self, key: str, choices: Sequence[str], default: Any = REQUIRED) -> Any:
-        """A string out of *choices*."""
+        """Return a string that is one of *choices*."""
         value = self.text(key, default)
         if value is not default and value not in choices:
             raise self._error(key, f"{value!r} is none of {', '.join(choices)}")
         return value
 
     def integer(self, key: str, default: Any = REQUIRED) -> Any:
-        """An integer; a boolean is none."""
+        """Return an integer; a boolean is an error."""
         value = self._take(key, int, "an integer", default)
         if isinstance(value, bool):
             raise self._error(key, "must be an integer")
         return value
 
     def texts(self, key: str, default: Any = REQUIRED) -> tuple[str, ...]:
-        """A list of strings, or one string for a list of one."""
+        """Return the strings of a list, or of a single string."""
         value = self._take(key, (list, str, tuple), "a string or a list of strings", default)
         entries = (value,) if isinstance(value, str) else tuple(value)
         if not all(isinstance(entry, str) and entry for entry in entries):
@@ -64,19 +64,19 @@ class Table:
         return entries
 
     def integers(self, key: str) -> tuple[int, ...]:
-        """A list of integers; none when the key is absent."""
+        """Return the integers of a list; none when the key is absent."""
         entries = tuple(self._take(key, list, "a list of integers", []))
         if not all(type(entry) is int for entry in entries):
             raise self._error(key, "must be a list of integers")
         return entries
 
     def table(self, key: str, default: Any = REQUIRED) -> Table:
-        """The table under *key*."""
+        """Return the table under *key*."""
         value = self._take(key, dict, "a table", default)
         return Table(value, self.file, f"{self.path}{key}.")
 
     def tables(self, key: str) -> list[Table]:
-        """The array of tables under *key*; none when the key is absent."""
+        """Return the array of tables under *key*; none when the key is absent."""
         entries = self._take(key, list, "an array of tables", [])
         return [
             Table(entry, self.file, f"{self.path}{key}[{index}].")

@@ -134,7 +134,7 @@ def end_forsaken(
 
 def look(path: str, owner: str) -> DeferredRunState:
     """Renew the lease on the run at *path*, and say how it stands.  Raises OSError."""
-    from gpualert_common.recover import elsewhere  # takes a moment, which an event loop has not
+    from gpualert_common.recover import is_far  # takes a moment, which an event loop has not
 
     try:
         record = Record.open(path)
@@ -144,7 +144,7 @@ def look(path: str, owner: str) -> DeferredRunState:
         if _has_ended(record):
             return DeferredRunState("ended")
         spec = record.spec
-        far = bool(elsewhere(record))
+        far = is_far(record)
         if not far and not record.held:
             return DeferredRunState("ended" if _has_ended(record) else "lost")
         record.renew_lease(owner)

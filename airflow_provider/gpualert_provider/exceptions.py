@@ -18,7 +18,7 @@ def unsecret(text: str) -> str:
     """*text* as Airflow may keep it in its database: what looks like a secret is masked."""
     from gpualert_common.redact import Redactor  # a DAG's reader needs none
 
-    return Redactor().text(text)
+    return Redactor().mask_text(text)
 
 
 class TrainingFailed(TrainingFailure, AirflowException):

@@ -52,7 +52,7 @@ def _redactor(known: list[str]) -> Redactor:
 def masked(value: Any, redactor: Redactor) -> Any:
     """*value* with what every string in it must not tell masked."""
     if isinstance(value, str):
-        return redactor.text(value)
+        return redactor.mask_text(value)
     if isinstance(value, list):
         return [masked(one, redactor) for one in value]
     if isinstance(value, dict):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def clean_path(redactor: Redactor, path: str) -> str:
     r"""Return a path on one line with its secrets masked; control characters become ``\x0a``."""
-    return "".join(c if c.isprintable() else _escape(c) for c in redactor.text(path))
+    return "".join(c if c.isprintable() else _escape(c) for c in redactor.mask_text(path))
 
 
 def _escape(character: str) -> str:

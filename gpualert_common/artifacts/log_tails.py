@@ -39,7 +39,7 @@ def _read_tail(record: Record, name: str, redactor: Redactor, most: int) -> byte
     except (OSError, RefusedError) as error:
         notice = f"[{name} cannot be read: {_describe_error(error)}]\n".encode()
         return notice if len(notice) <= most else b""
-    content = redactor.data(raw)
+    content = redactor.mask_bytes(raw)
     cut = len(raw) < size
     if not cut and len(content) <= most:
         return content
@@ -89,7 +89,7 @@ def _read_log_lines(record: Record, name: str, redactor: Redactor, most: int) ->
         is_cut = not raw.endswith(b"\n" + whole)
         raw = whole
     text = "\n".join(_render_line(line) for line in raw.split(b"\n"))
-    lines = [_clean(line) for line in redactor.text(text).split("\n")]
+    lines = [_clean(line) for line in redactor.mask_text(text).split("\n")]
     if is_cut:
         lines[0] = f"{_MARK} {lines[0][-(MOST_LINE - len(_MARK) - 1) :]}"
     return tuple(_cut(line) for line in _squeeze(lines)[-most:])

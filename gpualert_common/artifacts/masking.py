@@ -29,7 +29,7 @@ def mask(redactor: Redactor, data: bytes, check: Callable[[], None]) -> tuple[by
     done = []
     for piece in _split(redactor, data):
         check()
-        done.append(redactor.data(piece))
+        done.append(redactor.mask_bytes(piece))
     return b"".join(done), redactor.found.total() - before
 
 
@@ -52,7 +52,7 @@ def _find_seam(probe: Redactor, data: bytes, at: int) -> int:
     for _ in range(_TRIES):
         at = (data.rfind(b"\n", max(0, at - AROUND_BYTES), at) + 1) or at
         left, right = data[max(0, at - AROUND_BYTES) : at], data[at : at + AROUND_BYTES]
-        if probe.data(left + right) == probe.data(left) + probe.data(right):
+        if probe.mask_bytes(left + right) == probe.mask_bytes(left) + probe.mask_bytes(right):
             return at
         at = max(at - _STEP_BYTES, 1)
     return 0

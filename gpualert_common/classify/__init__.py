@@ -1,4 +1,4 @@
-"""Rules, matching and the first resolution: from a log and an exit status to a cause."""
+"""Rules and their matching: from a log and an exit status to a cause."""
 
 from gpualert_common.classify.check import check_rules, require_sound
 from gpualert_common.classify.compiled_rules import prepare

@@ -1,1 +1,1 @@
-"""The program ``gpualert``."""
+"""The program gpualert: one file for each command."""

@@ -10,8 +10,8 @@ from gpualert_common.cli.records import content_of
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.progress import Point, Progress, ProgressReader, merge, read_index, timed
 from gpualert_common.record import INDEX, Record
-from gpualert_common.report import Fact
-from gpualert_common.report.words import duration
+from gpualert_common.report.formatting import duration
+from gpualert_common.report.run_facts import Fact
 
 _HEAD_BYTES = 64 << 10
 """Where a training says how many steps it will do."""

@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 from gpualert_common.record import Record
+from gpualert_common.recover import locate
+from gpualert_common.report.wording import describe_place
 from gpualert_common.settings import load_settings
 
 
@@ -14,6 +16,11 @@ def state_dir(options: argparse.Namespace) -> str | None:
     """Return the state directory of the flag or the configuration, None without one."""
     value: str | None = load_settings({"state_dir": options.state_dir})["state_dir"].value
     return value
+
+
+def format_place(record: Record) -> str:
+    """Return the place of a run that cannot be seen from here, in words."""
+    return describe_place(locate(record.spec), record.spec.get("host"))
 
 
 def printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Diagnosis: from a cause and all evidence to the verdict."""
+"""From observations and telemetry to a verdict."""
 
 from gpualert_common.diagnose.verdict import Conclusion, conclude
 

@@ -1,4 +1,4 @@
-"""A run that outlives its engine's task: its guardian, and the handle that the task holds.
+"""Guardian: a run that outlives the process that started it.
 
 docs/guardian.md has the protocol: states, requests, and the writer of each file.
 """

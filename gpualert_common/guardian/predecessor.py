@@ -29,7 +29,7 @@ class PredecessorReader:
         if spec is None:  # its guardian died, or has yet to begin
             return Predecessor("starting" if record.held else "lost")
         agreed = spec.get("custody") or {}
-        is_far = bool(recovery.elsewhere(record))
+        is_far = recovery.is_far(record)
         state = record.state
         ending = record.ending  # after the state: an end that comes between is then known, too
         events = list(record.events())
@@ -77,5 +77,7 @@ def _has_remains(record: Record, state: str) -> bool:
     """True when processes live that nobody ends; those that outlive a normal end may live."""
     if state == "ended":
         survivors = (record.read_json(EXIT) or {}).get("survivors")
-        return bool(survivors) and record.told_state == "stopping" and recovery.is_alive(record)
-    return state == "lost" and recovery.is_alive(record)
+        return (
+            bool(survivors) and record.told_state == "stopping" and recovery.has_processes(record)
+        )
+    return state == "lost" and recovery.has_processes(record)

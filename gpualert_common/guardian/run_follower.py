@@ -42,7 +42,7 @@ class RunFollower:
         self.result: RunResult | None = None
         self._attempt = attempt
         self._is_owner = is_new
-        self._is_far = not is_new and bool(recovery.elsewhere(record))
+        self._is_far = not is_new and recovery.is_far(record)
         self._began = time.monotonic()
         self._events_read = 0
         self._superseded_by: int | None = None
@@ -157,7 +157,7 @@ class RunFollower:
         if record.ending is None and not self._is_far and self._attempt is not None:
             try:
                 # Its guardian died: end the processes that live, and complete the record.
-                recovery.end_abandoned(record, record.spec.get("grace_s") or 0.0)
+                recovery.finish_abandoned(record, record.spec.get("grace_s") or 0.0)
             except OSError as error:
                 if error.errno is None:
                     raise  # an engine's time-out, which may land here

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from gpualert_common.recover import place_of
+from gpualert_common.model import RunPlace
+from gpualert_common.recover import locate
 from gpualert_common.spec import is_seconds
 from gpualert_common.supervise.recorder import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -64,9 +65,9 @@ class RunLocation:
         return asdict(self)
 
     @property
-    def elsewhere(self) -> str:
-        """The place of the run's processes when they cannot be seen from here; else empty."""
-        return place_of(asdict(self))
+    def place(self) -> RunPlace:
+        """Where the run's processes are, as seen from here."""
+        return locate(asdict(self))
 
 
 def fence_s(lease_s: float, grace_s: float | None) -> float:

@@ -15,9 +15,11 @@ from gpualert_common.guardian.keys import Key
 from gpualert_common.guardian.launch import resolve_spec
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.predecessor import PredecessorReader, has_live_processes
+from gpualert_common.model import RunPlace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import SUCCESSOR, Record, make_directory
+from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.supervise.stop import Stop
 
@@ -125,7 +127,7 @@ class Takeover:
     def _adopt(self, record: Record) -> Taken | None:
         """Adopt the run and keep its lease; None when the guardian refuses or does not answer."""
         guardian = record.spec.get("supervisor_pid", 0)
-        is_far = bool(recovery.elsewhere(record))
+        is_far = recovery.is_far(record)
         lease = LeaseRenewer(record, self._attempt, 0 if is_far else guardian)
         try:
             request = record.request(
@@ -179,7 +181,7 @@ class Takeover:
             record.request("stop", sender=sender)
 
     def _request_fence(self, record: Record) -> None:
-        place = recovery.elsewhere(record)
+        place = describe_place(recovery.locate(record.spec), record.spec.get("host"))
         self._log_once(f"run {record.run_id} on {place} was silent for the length of its fence")
         record.request("fence", number=self._attempt.number)
 
@@ -203,10 +205,11 @@ class Takeover:
     def _await_unseen_end(self, path: str) -> None:
         """Wait until a run that cannot be seen from here has ended, as its host promised."""
         before = self._attempt.before
-        if before is None or before.record != path or not before.elsewhere:
+        if before is None or before.record != path or before.place is RunPlace.HERE:
             return
+        place = describe_place(before.place, before.host)
         self._log_once(
-            f"run {os.path.basename(path)} on {before.elsewhere} cannot be seen from here; it has "
+            f"run {os.path.basename(path)} on {place} cannot be seen from here; it has "
             f"ended in {before.ends_within_s:.0f} s, waiting for that"
         )
         until = time.monotonic() + before.ends_within_s
@@ -226,7 +229,7 @@ class Takeover:
 
     def _complete(self, record: Record) -> None:
         try:
-            recovery.end_abandoned(record, self._spec.grace_s)
+            recovery.finish_abandoned(record, self._spec.grace_s)
         except (GPUAlertError, OSError) as error:
             self._log_once(f"the record of run {record.run_id} cannot be completed: {error}")
 

@@ -1,4 +1,4 @@
-"""What ran before: one row per ended run in a file beside the records, found by its command.
+"""Ended runs in a SQLite file, found again by their command.
 
 ``<state dir>/history.sqlite3`` outlives the records that it was filled from, and can be filled from
 them again.  Nothing waits for it: whoever finds it locked for :data:`~.database.DEADLINE_S` leaves

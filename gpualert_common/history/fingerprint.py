@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gpualert_common.command_options import MOST_CHARS, SCRIPT_FLAG, split_script
+from gpualert_common.command_options import MAX_WORD_CHARS, SCRIPT_FLAG, split_script
 from gpualert_common.shells import names_shell
 
 _SEED_OR_PORT = re.compile(r"(?:.+_)?(?:seed|port)|seed_everything")
@@ -174,7 +174,7 @@ def _last(key: str) -> str:
 
 
 def _without(passing: Sequence[re.Pattern[str]], word: str) -> str:
-    if len(word) > MOST_CHARS:
+    if len(word) > MAX_WORD_CHARS:
         return word
     for pattern in passing:
         word = pattern.sub("*", word)

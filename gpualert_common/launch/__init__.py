@@ -1,4 +1,4 @@
-"""Launch of a run: its record and log, its signals, its process.
+"""Launch of a run: its record, log, signals and process.
 
 Every run waits for what happens before its child starts, and nothing that fails later may reach the
 child.  So the modules of this room, and those that they, the supervisor and the faces import before

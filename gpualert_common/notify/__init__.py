@@ -1,4 +1,4 @@
-"""Alerts: who is notified of a run, when, and by which channel.  See docs/alerts.md.
+"""Alerts: schedule, outbox, sender, channels.
 
 ================  ==================================================================
 targets           targets in a line, parsed

@@ -16,7 +16,10 @@ from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Alert, alert_of, render, render_warning, speaker, warning_of
+from gpualert_common.report.early_warning import render_warning, view_warning
+from gpualert_common.report.message import render_alert
+from gpualert_common.report.run_view import RunView, view_run
+from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
@@ -53,10 +56,10 @@ def compose_warning(
     when not even the launch record can be read.
     """
     redactor = Redactor(known_secrets)
-    warning = warning_of(entry.get("warning") or {}, speaker(redactor))
+    warning = view_warning(entry.get("warning") or {}, TextSanitizer(redactor))
     lines = artifacts.read_last_lines(record, redactor, WARNING_LOG_LINES)
-    alert = alert_of(record, Bundle(), redactor=redactor, outcome=None, log_lines=lines)
-    subject, text = render_warning(alert, warning, text_bytes=budget.text_bytes, brief=budget.brief)
+    view = view_run(record, read_verdict(record), masks=redactor, log_lines=lines)
+    subject, text = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
         id=str(entry["message_id"]),
         thread=thread_id(record.spec) or message_id(record.run_id),
@@ -77,8 +80,8 @@ def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exce
         f"next: gpualert show {record.run_id}",
         f"The full message could not be made: {type(error).__name__}: {error}",
     ]
-    text = Redactor(known_secrets).text("\n".join(lines)).encode()[: budget.text_bytes]
-    subject = " ".join(Redactor(known_secrets).text(f"[gpualert] {lines[0]}").split())
+    text = Redactor(known_secrets).mask_text("\n".join(lines)).encode()[: budget.text_bytes]
+    subject = " ".join(Redactor(known_secrets).mask_text(f"[gpualert] {lines[0]}").split())
     return Message(
         id=message_id(record.run_id),
         thread=thread_id(spec),
@@ -92,21 +95,22 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
     redactor = Redactor(known_secrets)
     logs = _log_ends(record, redactor, budget)
     bundle = _bundle(record, budget, logs, known_secrets)
-    alert = alert_of(
+    view = view_run(
         record,
-        bundle,
-        redactor=redactor,
+        read_verdict(record),
+        masks=redactor,
+        bundle=bundle,
         outcome=read_lenient(record, OUTCOME),
         log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
-    alert = dataclasses.replace(alert, redactions=alert.redactions + masked)
-    subject, text, html = _rendered(alert, budget, record, known_secrets)
+    view = dataclasses.replace(view, redactions=view.redactions + masked)
+    subject, text, html = _rendered(view, budget, record, known_secrets)
     return (
         Message(
             id=message_id(record.run_id),
             thread=thread_id(record.spec),
-            at=alert.ended_at or alert.started_at,
+            at=view.ended_at or view.started_at,
             subject=subject,
             text=text,
             html=html,
@@ -117,7 +121,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
 
 
 def _rendered(
-    alert: Alert, budget: Budget, record: Record, known_secrets: list[str]
+    view: RunView, budget: Budget, record: Record, known_secrets: list[str]
 ) -> tuple[str, str, str | None]:
     """Return subject, text and HTML, redacted, also where a user's own template made them.
 
@@ -125,24 +129,24 @@ def _rendered(
     """
     room = budget.text_bytes
     for _try in range(_MOST_RENDERINGS):
-        rendered = render(
-            alert,
+        rendered = render_alert(
+            view,
             text_bytes=room,
             html_bytes=budget.html_bytes,
             brief=budget.brief,
             templates=alerts_in(record.spec).get("templates"),
         )
         masks = Redactor(known_secrets)
-        text = masks.text(rendered.text)
+        text = masks.mask_text(rendered.text)
         excess = len(text.encode()) - budget.text_bytes
         if excess <= 0:
             break
         room = max(LEAST_TEXT_BYTES, room - excess)
     text = text.encode()[: budget.text_bytes].decode("utf-8", "ignore")
-    html = None if rendered.html is None else masks.text(rendered.html)
+    html = None if rendered.html is None else masks.mask_text(rendered.html)
     if html is not None and len(html.encode()) > budget.html_bytes:
         html = None
-    return masks.text(rendered.subject), text, html
+    return masks.mask_text(rendered.subject), text, html
 
 
 def thread_id(spec: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.notify.entry import FAILED, HELD, PENDING, SENT
-from gpualert_common.report.words import one_line
+from gpualert_common.report.formatting import one_line
 from gpualert_common.spec import EARLY, ENDED
 
 UNDELIVERED = (PENDING, FAILED)

@@ -1,1 +1,1 @@
-"""Processes of this machine: what /proc says of them, and which of them belong to a run."""
+"""Processes of this machine, and which of them belong to a run."""

@@ -1,4 +1,4 @@
-"""A training's progress: from the bytes of a log to steps, losses, and where it began and ended."""
+"""Progress of a training, read from its log: steps, losses, checkpoints, beginning and end."""
 
 from gpualert_common.progress.beginnings import Beginning, beginning_of
 from gpualert_common.progress.description import describe

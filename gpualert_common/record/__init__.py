@@ -1,4 +1,4 @@
-"""The run record: the directory that everything else works from.  Only this room touches it.
+"""The run record: a directory that all other rooms read and write through this one.
 
 ==================  ==============================================================  ==============
 file                content                                                         written

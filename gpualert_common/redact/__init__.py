@@ -1,4 +1,4 @@
-"""Redaction: nothing that leaves the machine carries a secret that its form or name gives away."""
+"""Redaction of secrets in everything that leaves the machine."""
 
 from gpualert_common.redact.redactor import Redactor
 from gpualert_common.redact.secret_checks import check_secrets

@@ -1,6 +1,6 @@
 """A verdict as a page of Markdown, for pages of engines and for chats.
 
-What comes from a log is escaped: it is shown as it is, whatever stands in it.
+Text from a log is escaped, so that it is shown as it is.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.report.facts import Fact
-from gpualert_common.report.told import STATUS, Shown, Told
+from gpualert_common.report.run_facts import Fact
+from gpualert_common.report.verdict_view import EXIT_STATUS, EvidenceItem, VerdictView
 
 MOST_BYTES = 64_000
 _MARKS = re.compile(
@@ -22,13 +22,13 @@ _ENTITIES = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 
 
 def plain(text: str) -> str:
-    """*text*, which is one line, as Markdown that shows just that."""
+    """Return *text*, which is one line, as Markdown that shows just that."""
     escaped = _NUMBERED.sub(r"\1\\\2", _MARKS.sub(r"\\\g<0>", text))
     return escaped.translate(_ENTITIES)
 
 
 def code(text: str) -> str:
-    """*text*, which is one line, as a span of code."""
+    """Return *text*, which is one line, as a span of code."""
     if not text.strip():
         return ""
     fence = "`" * (_longest_run(text) + 1)
@@ -36,8 +36,8 @@ def code(text: str) -> str:
     return f"{fence}{room}{text}{room}{fence}"
 
 
-def page(
-    told: Told,
+def render_page(
+    view: VerdictView,
     *,
     lasted_s: float | None = None,
     now: Sequence[Fact] = (),
@@ -45,15 +45,15 @@ def page(
     more: str = "",
     most_bytes: int = MOST_BYTES,
 ) -> str:
-    """The verdict, the most important first, in at most so many bytes of UTF-8.
+    """Return the verdict, the most important part first, in at most ``most_bytes`` of UTF-8.
 
-    ``now`` is what is new of a run that goes on; ``more`` is a command that tells all of it.
+    ``now`` is the news of a run in progress; ``more`` is a command that shows everything.
     """
     rest = f"\nThe rest is left out{more and f'; {code(more)} tells all of it'}.\n"
     left = most_bytes - len(rest.encode())
     kept: list[str] = []
-    told_facts = [*facts, ("More", more)] if more else facts
-    for piece in _pieces(told, lasted_s, now, told_facts):
+    all_facts = [*facts, ("More", more)] if more else facts
+    for piece in _pieces(view, lasted_s, now, all_facts):
         left -= len(piece.encode())
         if left < 0:
             return "".join([*kept, rest])
@@ -62,26 +62,26 @@ def page(
 
 
 def _pieces(
-    told: Told, lasted_s: float | None, now: Sequence[Fact], facts: Sequence[Fact]
+    view: VerdictView, lasted_s: float | None, now: Sequence[Fact], facts: Sequence[Fact]
 ) -> Iterator[str]:
-    yield f"## {plain(told.headline)}\n\n{plain(told.summary(lasted_s))}\n"
+    yield f"## {plain(view.headline)}\n\n{plain(view.summarize(lasted_s))}\n"
     yield from _list("Now", [f"{label}: {plain(value)}" for label, value in now])
-    for title, items in told.parts():
+    for title, items in view.sections():
         some = [item for item in items if item]
         yield from _list(title, [_item(item) for item in some], numbered=title == "Do")
     yield from _list("Run", [f"{label}: {code(value)}" for label, value in facts])
 
 
-def _item(item: str | Shown) -> str:
-    if not isinstance(item, Shown):
+def _item(item: str | EvidenceItem) -> str:
+    if not isinstance(item, EvidenceItem):
         return plain(item)
-    said = plain(item.claim)
+    text = plain(item.claim)
     if ":" in item.where:
-        said += f" ({code(item.where)})"
-    elif item.where not in ("", STATUS):
-        said += f" ({plain(item.where)})"
+        text += f" ({code(item.where)})"
+    elif item.where not in ("", EXIT_STATUS):
+        text += f" ({plain(item.where)})"
     # A span and no block: pages wrap it.
-    return f"{said}\n\n  {code(item.excerpt)}" if item.excerpt else said
+    return f"{text}\n\n  {code(item.excerpt)}" if item.excerpt else text
 
 
 def _list(title: str, items: Sequence[str], *, numbered: bool = False) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Settings: one declaration of each (:mod:`.options`), read from everywhere (:mod:`.loading`).
+"""Settings: their declarations, and how they are read from flags, variables and files.
 
 Everything here is imported before the child is launched, and imports nothing heavy.
 """

@@ -1,4 +1,4 @@
-"""Supervision of a run, from its spec to its end.  See docs/supervision.md."""
+"""Supervision of a run, from its spec to its end."""
 
 from __future__ import annotations
 

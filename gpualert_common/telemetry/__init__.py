@@ -1,1 +1,1 @@
-"""Evidence beside the log: what the machine says of a run while it goes on, one file per source."""
+"""Evidence sources beside the log: what each measures, sampled while a run is in progress."""

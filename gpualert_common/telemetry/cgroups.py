@@ -49,7 +49,7 @@ def groups_of(pid: int | str) -> dict[str, CgroupPath]:
     return found
 
 
-def whereabouts(paths: Iterable[str]) -> dict[str, str]:
+def cgroup_location(paths: Iterable[str]) -> dict[str, str]:
     """What cgroup paths say of where a process runs: its container, pod, and Slurm job and step."""
     found: dict[str, str] = {}
     for path in paths:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
 from gpualert_common.shells import SHELLS
-from gpualert_common.telemetry.cgroups import MEMBERSHIP, whereabouts
+from gpualert_common.telemetry.cgroups import MEMBERSHIP, cgroup_location
 
 MOST_RANKS = 64
 
@@ -90,7 +90,7 @@ def identity(one: ProcessStat) -> dict[str, Any]:
             value = value[:_MOST_TOLD_CHARS]
             told[name] = int(value) if _is_number(value) and name != "visible_gpus" else value
     groups = read(MEMBERSHIP.format(one.pid)).decode("utf-8", "replace")
-    return {**told, **whereabouts(line.split(":", 2)[-1] for line in groups.splitlines())}
+    return {**told, **cgroup_location(line.split(":", 2)[-1] for line in groups.splitlines())}
 
 
 def _rank_in(given: Mapping[str, str]) -> str:

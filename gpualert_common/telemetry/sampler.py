@@ -81,7 +81,7 @@ class SourceWorker(threading.Thread):
             while True:
                 self.idle.set()
                 self._asked.acquire()
-                self._keep(opened.look())
+                self._keep(opened.sample())
         except SourceUnavailableError as error:
             self.told = {"available": False, "why": error.why, "remedy": error.remedy}
         except Exception as error:  # noqa: BLE001 - the boundary of each source
@@ -131,14 +131,14 @@ def observe(record: Record, mark: str) -> None:
     next_at = time.monotonic()
     ended = False
     while True:
-        _look(workers, writer)
+        _sample(workers, writer)
         if ended:
             return
         next_at = max(next_at + PERIOD_S, time.monotonic())
         ended = bool(poll.poll((next_at - time.monotonic()) * 1000))
 
 
-def _look(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
+def _sample(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
     at = time.time()
     deadline = time.monotonic() + _GATHER_S
     for worker in workers:
@@ -148,7 +148,7 @@ def _look(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
     with suppress(OSError):  # a full disk: later looks may find space again
         for worker in workers:
             if worker.told is not None:
-                writer.tell_source(worker.source, **worker.told)
+                writer.add_source(worker.source, **worker.told)
                 worker.told = None
         writer.add(at, [one for worker in workers for one in worker.take()])
 

@@ -153,7 +153,7 @@ class Telemetry:
     def _take(self, line: Mapping[str, Any]) -> None:
         try:
             if "rows" in line:
-                self._take_look(line)
+                self._take_sample(line)
             elif "columns" in line:
                 self._columns.update(line["columns"])
             elif "source" in line:
@@ -164,7 +164,7 @@ class Telemetry:
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
             return  # of a release that writes more, or nobody's
 
-    def _take_look(self, look: Mapping[str, Any]) -> None:
+    def _take_sample(self, look: Mapping[str, Any]) -> None:
         at = float(look["at"])
         self.looks += int(look["n"])
         for of, row in look["rows"].items():
@@ -182,7 +182,7 @@ class Telemetry:
                     one.append(number)
 
 
-def look_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
+def sample_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
     """What a source has to tell of a run at this moment, its numbers left out."""
     try:
         opened = source_class(name)(subject)
@@ -194,7 +194,7 @@ def look_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list
             TelemetryEvent(
                 one.what, one.of, name, now if one.at is None else one.at, one.text, one.fields
             )
-            for one in opened.look()
+            for one in opened.sample()
             if isinstance(one, SourceEvent)
         ]
     finally:

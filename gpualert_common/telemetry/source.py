@@ -93,7 +93,7 @@ class Source(ABC):
         return {}
 
     @abstractmethod
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """What is to be seen now; called every ``PERIOD_S``, and once more after the run's end."""
 
     def close(self) -> None:  # noqa: B027 - most hold nothing

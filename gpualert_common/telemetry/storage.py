@@ -63,7 +63,7 @@ class TelemetryWriter:
             self._events += "event" in line
         self._thin_at = DENSE + _SLACK
 
-    def tell_source(self, name: str, **fields: Any) -> None:
+    def add_source(self, name: str, **fields: Any) -> None:
         """Write down that there is a source, or why there is none."""
         self._append({"source": {"name": name, **fields}})
 

@@ -16,13 +16,14 @@ from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.events import emit_event
 from prefect.settings import PREFECT_API_URL
 
-from gpualert_common.model import Bundle
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
-from gpualert_common.report import alert_of, facts_of, markdown, speaker, told_of
+from gpualert_common.report import markdown
+from gpualert_common.report.alert_phrases import write_subject
+from gpualert_common.report.formatting import one_line
 from gpualert_common.report.markdown import plain
-from gpualert_common.report.phrases import said
-from gpualert_common.report.words import one_line
+from gpualert_common.report.run_facts import list_facts
+from gpualert_common.report.run_view import view_run
 from prefect_gpualert import event, presentation
 from prefect_gpualert.progress import Progress, newest_lines
 
@@ -81,25 +82,23 @@ class Poster:
             verdict = record.verdict
             outcome = record.read_json(OUTCOME)
             masks = Redactor(self._known)
-            alert = alert_of(record, Bundle(), redactor=masks, outcome=outcome, log_lines=())
-        phrases = said(alert)
-        told = told_of(verdict, speaker(masks), alert)
+            view = view_run(record, verdict, masks=masks, outcome=outcome)
         evidence = presentation.rows(verdict, masks)
-        logs = [one_line(masks.text(path), _MOST_PATH) for path in self._logs]
+        logs = [one_line(masks.mask_text(path), _MOST_PATH) for path in self._logs]
         # It is queued, and Prefect sees to the queue even at exit.
         emit_event(
             event.NAME,
-            resource=event.resource(alert, verdict, self._owner),
-            payload=event.payload(alert, verdict, evidence, masks),
+            resource=event.resource(view, verdict, self._owner),
+            payload=event.payload(view, verdict, evidence, masks),
         )
-        subject = phrases.subject.removeprefix("[gpualert] ")
-        page = markdown.page(
-            told,
-            lasted_s=alert.duration_s,
-            facts=facts_of(alert, told, logs),
-            more=alert.next_command,
+        subject = write_subject(view).removeprefix("[gpualert] ")
+        page = markdown.render_page(
+            view,
+            lasted_s=view.duration_s,
+            facts=list_facts(view, logs),
+            more=view.next_command,
         )
-        return subject, phrases.well, [*_pages(page, evidence, logs, alert.record_path)]
+        return subject, view.is_healthy, [*_pages(page, evidence, logs, view.record_path)]
 
     def _set_progress(self, client: SyncPrefectClient, percent: float, words: str) -> None:
         if self._shown is None:

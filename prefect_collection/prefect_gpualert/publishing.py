@@ -123,7 +123,7 @@ class Publication:
                 from gpualert_common.redact import Redactor
 
                 what = " ".join(f"{type(what).__name__}: {what}".split())
-                what = Redactor(self._known).text(what)[:_MOST_SAID]
+                what = Redactor(self._known).mask_text(what)[:_MOST_SAID]
             told = f"Prefect does not show all of training {self._record.run_id} yet: {what}"
             self._tell(told, logging.WARNING)
 

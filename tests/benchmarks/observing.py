@@ -133,7 +133,7 @@ def _cpu_ns(pid: int) -> int:
 def _looks(bench: Bench, count: int) -> Iterator[list[tuple[str, Sample]]]:
     """What NVML's source yields on that machine, varied."""
     watch = Watch("nvml", environment(_machine(), bench.notes / "machine"))
-    seen = watch.look().samples
+    seen = watch.sample().samples
     watch.kill()
     chance = random.Random(0)
     for number in range(count):

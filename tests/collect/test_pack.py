@@ -503,8 +503,8 @@ def test_no_half_secret_at_a_cut(before: int, after: int, most: int, line: int) 
     length = most + truncation.MARGIN_BYTES
     if len(text) <= 2 * length:
         return
-    head = truncation.cut_head(redactor.data(text[:length]), most)
-    tail = truncation.cut_tail(redactor.data(text[-length:]), most)
+    head = truncation.cut_head(redactor.mask_bytes(text[:length]), most)
+    tail = truncation.cut_tail(redactor.mask_bytes(text[-length:]), most)
     assert len(head) <= most
     assert len(tail) <= most
     assert b"ghp_" not in head
@@ -536,7 +536,7 @@ def test_masked_in_pieces(monkeypatch: pytest.MonkeyPatch, parts: list[bytes]) -
     text = b"".join(parts)
     once, pieces = Redactor(), Redactor()
     masked, count = masking.mask(pieces, text, lambda: None)
-    assert masked == once.data(text)
+    assert masked == once.mask_bytes(text)
     assert (count, pieces.found) == (once.found.total(), once.found)
 
 
@@ -555,8 +555,8 @@ def test_no_half_secret_at_an_edge(end: bytes) -> None:
     keys = end + KEY.replace(b"\n", b"\\n" if end == b" " else b"\n") * 30
     secret = TOKEN.encode()
     for shift in range(1, len(secret) - 8):
-        head = truncation.cut_head(redactor.data(keys + end + secret[:-shift]), 40_000)
-        tail = truncation.cut_tail(redactor.data(secret[shift:] + keys), 40_000)
+        head = truncation.cut_head(redactor.mask_bytes(keys + end + secret[:-shift]), 40_000)
+        tail = truncation.cut_tail(redactor.mask_bytes(secret[shift:] + keys), 40_000)
         assert secret[4:8] not in head
         assert secret[-8:] not in tail
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common import record_locations, recover
+from gpualert_common.model import RecoveryOutcome, RunPlace
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 from tests.supervised import Lab, exit_of, shell, until
@@ -38,18 +39,19 @@ def edit_spec(record: Record, **changes: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "where"),
+    ("changes", "place"),
     [
-        ({"host": "another-host"}, "on host another-host"),
-        ({"pid_namespace": "pid:[1]"}, "on another container of this host"),
+        ({"host": "another-host"}, RunPlace.OTHER_HOST),
+        ({"pid_namespace": "pid:[1]"}, RunPlace.OTHER_CONTAINER),
     ],
     ids=["host", "container"],
 )
-def test_of_a_run_elsewhere(lab: Lab, changes: dict[str, object], where: str) -> None:
+def test_of_a_run_elsewhere(lab: Lab, changes: dict[str, object], place: RunPlace) -> None:
     """A run of another host or container is left alone, unless it is known to be gone."""
     record = lost(lab)
     edit_spec(record, **changes)
-    assert recover.recover(record) == f"elsewhere: {where}"
+    assert recover.recover(record) is RecoveryOutcome.ELSEWHERE
+    assert recover.locate(record.spec) is place
     assert record.read_json("exit.json") is None
     record.disown()
     assert lab.gpualert("stop", record.run_id).returncode == 2

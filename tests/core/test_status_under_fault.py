@@ -88,9 +88,9 @@ BREAKS_OF_THE_PROGRAM = {
     "no process for the recorder": "import os\n"
     "def broken(): raise OSError(11, 'Resource temporarily unavailable')\n"
     "os.fork = broken\n",
-    "closing words raise": "import gpualert_common.report as report\n"
+    "closing words raise": "from gpualert_common.report import closing_lines\n"
     + RAISES
-    + "report.short = broken\n",
+    + "closing_lines.write_closing_lines = broken\n",
     "forwarding raises": "from gpualert_common.supervise.forwarder import Forwarder\n"
     + RAISES
     + "Forwarder._run = broken\n",

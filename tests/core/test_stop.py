@@ -238,7 +238,7 @@ def test_tree_is_found_from_the_record_alone(lab: Lab) -> None:
     """Any process can tell from the record whether the run's processes live."""
     run = lab.launch(*listener())
     run.says(b"ready")
-    assert recover.is_alive(run.record)
+    assert recover.has_processes(run.record)
     run.signal(signal.SIGTERM)
     run.wait()
-    assert not recover.is_alive(run.record)
+    assert not recover.has_processes(run.record)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian.run_location import RunLocation
+from gpualert_common.model import RunPlace
 from gpualert_common.record import Record
 from tests.guardian.faces import SAVES, attempt
 from tests.supervised import Lab, until
@@ -85,5 +86,5 @@ def test_whereabouts_there_and_back(lab: Lab) -> None:
     found = RunLocation.from_json(kept)
     assert found is not None
     assert found.to_json() == kept
-    assert found.elsewhere == ""
+    assert found.place is RunPlace.HERE
     assert found.ends_within_s > 60.0

@@ -43,9 +43,9 @@ def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
     return source_class(name)(subject(pid, **changed))
 
 
-def look(source: Source) -> Seen:
+def sample(source: Source) -> Seen:
     """Look once."""
-    seen = list(source.look())
+    seen = list(source.sample())
     samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}
     return Seen(samples, [one for one in seen if isinstance(one, SourceEvent)])
 

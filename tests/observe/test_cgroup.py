@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.telemetry import cgroups, mounts
-from gpualert_common.telemetry.cgroups import groups_of, whereabouts
+from gpualert_common.telemetry.cgroups import cgroup_location, groups_of
 from gpualert_common.telemetry.source import SourceUnavailableError
 from tests.observe import host
-from tests.observe.host import look
+from tests.observe.host import sample
 from tests.supervised import python
 
 root = pytest.mark.e2e
@@ -93,7 +93,7 @@ def pod(tree: Tree) -> Path:
 def test_the_tightest_limit_counts(pod: Path) -> None:
     """Limits and room are those of the group on the way up that bites first."""
     source = host.opened("cgroup")
-    values = look(source).samples["cgroup"]
+    values = sample(source).samples["cgroup"]
     assert values["memory_bytes"] == 140 * MIB
     assert values["memory_peak_bytes"] == 141 * MIB
     assert values["memory_limit_bytes"] == 200 * MIB
@@ -111,7 +111,7 @@ def test_a_limit_further_up_may_bite_first(pod: Path) -> None:
     """Room is counted at each limit: a neighbour may have used up the larger one."""
     source = host.opened("cgroup")
     write(pod.parent.parent, memory_v2(1023 * MIB, 1024 * MIB))
-    values = look(source).samples["cgroup"]
+    values = sample(source).samples["cgroup"]
     assert values["memory_limit_bytes"] == 200 * MIB
     assert values["memory_room_bytes"] == MIB
 
@@ -122,7 +122,7 @@ def test_a_kill_in_the_group_is_an_event(pod: Path) -> None:
     write(pod, memory_v2(100 * MIB, "max", kills=2))
     write(pod.parent, memory_v2(200 * MIB, 200 * MIB, hits=9, kills=2))
     write(pod.parent.parent, memory_v2(650 * MIB, 1024 * MIB, kills=2, below=9))
-    seen = look(source)
+    seen = sample(source)
     (event,) = seen.events
     assert event.what == "cgroup_oom_kill"
     assert event.fields == {
@@ -134,7 +134,7 @@ def test_a_kill_in_the_group_is_an_event(pod: Path) -> None:
         "reached": "meanwhile",
     }
     assert seen.samples["cgroup"]["oom_kills_total"] == 2
-    assert look(source).events == []
+    assert sample(source).events == []
 
 
 def test_a_kill_beside_the_run_is_told_apart(pod: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_kill_beside_the_run_is_told_apart(pod: Path) -> None:
     source = host.opened("cgroup")
     write(pod.parent, memory_v2(180 * MIB, 200 * MIB, hits=2, kills=1))
     write(pod.parent.parent, memory_v2(600 * MIB, 1024 * MIB, kills=1))
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert (event.fields["path"], event.fields["own"]) == ("/kube.slice/pod1", False)
     assert "limit_path" not in event.fields
 
@@ -152,7 +152,7 @@ def test_kills_from_before_are_no_events(pod: Path) -> None:
     write(pod, memory_v2(140 * MIB, "max", kills=5))
     source = host.opened("cgroup")
     assert source.facts["oom_kills_before"] == 5
-    assert look(source).events == []
+    assert sample(source).events == []
 
 
 def test_a_group_that_is_gone(pod: Path) -> None:
@@ -162,11 +162,11 @@ def test_a_group_that_is_gone(pod: Path) -> None:
         file.unlink()
     pod.rmdir()
     write(pod.parent, memory_v2(10 * MIB, 200 * MIB, hits=8, kills=1))
-    for looked in (look(source), look(source)):
+    for looked in (sample(source), sample(source)):
         assert "memory_bytes" not in looked.samples.get("cgroup", {})
         kills = [(one.fields["path"], one.fields["own"]) for one in looked.events]
         assert kills in ([("/kube.slice/pod1", False)], [])
-    assert look(source).events == []
+    assert sample(source).events == []
 
 
 def test_processors_and_pids(pod: Path) -> None:
@@ -176,14 +176,14 @@ def test_processors_and_pids(pod: Path) -> None:
     write(pod.parent, {"cpu.max": "max 100000", "pids.max": 10, "pids.events": "max 1"})
     write(pod.parent, {"cpu.stat": "usage_usec 99\nnr_throttled 1\nthrottled_usec 1000000"})
     source = host.opened("cgroup")
-    values = look(source).samples["cgroup"]
+    values = sample(source).samples["cgroup"]
     assert values["cpu_limit_cores"] == 1.5
     assert values["cpu_seconds_total"] == 7.5
     assert values["cpu_throttled_periods_total"] == 4
     assert values["cpu_throttled_seconds_total"] == 1.25
     assert (values["pids"], values["pids_limit"]) == (9, 10)
     write(pod.parent, {"pids.events": "max 4"})
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert (event.what, event.fields["refused"]) == ("pids_refused", 3)
 
 
@@ -213,7 +213,7 @@ def test_version_1_beside_version_2(tree: Tree) -> None:
     write(cpu, {"cpu.cfs_quota_us": -1, "cpu.cfs_period_us": 100000, "cpuacct.usage": 2 * 10**9})
     write(unified / "init.scope", {"pids.current": 7, "pids.max": "max"})
     source = host.opened("cgroup")
-    values = look(source).samples["cgroup"]
+    values = sample(source).samples["cgroup"]
     assert values["memory_limit_bytes"] == 320 * MIB
     assert values["memory_room_bytes"] == 20 * MIB
     assert values["cpu_seconds_total"] == 2
@@ -223,7 +223,7 @@ def test_version_1_beside_version_2(tree: Tree) -> None:
     assert source.facts["versions"] == {"memory": 1, "cpu": 1, "cpuacct": 1, "pids": 2}
     write(step, memory_v1(100 * MIB, NO_LIMIT_V1, kills=1))
     write(step.parent, memory_v1(110 * MIB, 320 * MIB, hits=40))
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert (event.fields["limit_path"], event.fields["reached"]) == ("/slurm/job_1", "meanwhile")
     assert event.fields["own"] is True
 
@@ -234,10 +234,10 @@ def test_a_kernel_that_counts_no_hits(tree: Tree) -> None:
     tree.enter("3:memory:/")
     source = host.opened("cgroup")
     write(group, memory_v1(319 * MIB, 320 * MIB, kills=1))
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert (event.fields["limit_path"], event.fields["reached"]) == ("/", "once")
     write(group, memory_v1(10 * MIB, 320 * MIB, kills=2))
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert "limit_path" not in event.fields
 
 
@@ -302,7 +302,7 @@ POD = "7d1c9a52-0b1e-4f6a-9c3d-2f8e5b6a7c10"
 )
 def test_where_a_path_says_it_runs(path: str, found: dict[str, str]) -> None:
     """Container, pod and Slurm job are read off the names that their managers give to groups."""
-    assert whereabouts([path]) == found
+    assert cgroup_location([path]) == found
 
 
 # -- the real ones ---------------------------------------------------------------------------
@@ -325,10 +325,10 @@ def test_a_real_kill(limit: int) -> None:
     with host.limited_group(limit) as group:
         with host.eat(python(host.EATS), group) as process:
             source = host.opened("cgroup", process.pid)
-            before = look(source)
+            before = sample(source)
             process.communicate(b"go\n")
         assert process.returncode == -signal.SIGKILL
-        after = look(source)
+        after = sample(source)
     assert before.events == []
     assert before.samples["cgroup"]["memory_limit_bytes"] == limit
     assert 0 < before.samples["cgroup"]["memory_room_bytes"] <= limit

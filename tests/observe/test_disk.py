@@ -17,7 +17,7 @@ from gpualert_common.telemetry.source import Source
 from gpualert_common.telemetry.sources import disk
 from gpualert_common.telemetry.sources.disk import low_below
 from tests.observe import host
-from tests.observe.host import look
+from tests.observe.host import sample
 from tests.supervised import Lab, python, until
 
 root = pytest.mark.e2e
@@ -41,7 +41,7 @@ def test_each_role_has_its_numbers(lab: Lab) -> None:
     )
     until(lambda: os.readlink(f"/proc/{child.pid}/cwd") == str(lab.home), "it to be there")
     source = host.opened("disk", child.pid, logs=(str(lab.home / "a.log"),), cwd="/nowhere")
-    samples = look(source).samples
+    samples = sample(source).samples
     assert set(samples) == {"disk:log", "disk:cwd", "disk:tmp", "disk:shm"}
     said = os.statvfs(lab.home)
     values = samples["disk:log"]
@@ -58,10 +58,10 @@ def test_a_directory_that_is_gone(tmp_path: Path) -> None:
     place = tmp_path / "logs"
     place.mkdir()
     source = opened(place)
-    assert "disk:log" in look(source).samples
+    assert "disk:log" in sample(source).samples
     place.rmdir()
     for _look in range(2):
-        samples = look(source).samples
+        samples = sample(source).samples
     assert "disk:log" not in samples
     assert "disk:shm" in samples
 
@@ -86,16 +86,16 @@ def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(os, "statvfs", slow)  # the system call, as a server that is gone plays it
     source = opened(tmp_path)
-    assert look(source).events == []  # it may be slow
-    seen = look(source)
+    assert sample(source).events == []  # it may be slow
+    seen = sample(source)
     assert seen.samples["disk:log"] == {"stalled": 1}
     assert seen.samples["disk:shm"]["stalled"] == 0
     assert [(event.what, event.of) for event in seen.events] == [("disk_stalled", "disk:log")]
-    assert look(source).events == []
+    assert sample(source).events == []
     answer.set()
 
     def told() -> host.Seen | None:
-        found = look(source)
+        found = sample(source)
         return found if found.events else None
 
     seen = until(told, "the answer to come")
@@ -135,10 +135,10 @@ def test_one_that_answers_with_an_error(tmp_path: Path, monkeypatch: pytest.Monk
 
     source = opened(tmp_path)
     monkeypatch.setattr(os, "statvfs", stale)  # the system call, as a server that forgot plays it
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert (event.what, event.of) == ("disk_error", "disk:log")
     assert os.strerror(errno.ESTALE) in event.text
-    assert look(source).events == []
+    assert sample(source).events == []
 
 
 # -- real file systems, for root ---------------------------------------------------------------
@@ -157,7 +157,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 def log_events(source: Source) -> list[str]:
     """What is told of the place of the log."""
-    return [event.what for event in look(source).events if event.of == "disk:log"]
+    return [event.what for event in sample(source).events if event.of == "disk:log"]
 
 
 @root
@@ -181,7 +181,7 @@ def test_a_disk_without_inodes(small: Path) -> None:
     for number in range(995):
         (small / str(number)).touch()
     assert log_events(source) == ["disk_low"]
-    assert look(source).samples["disk:log"]["inodes_free"] < 10
+    assert sample(source).samples["disk:log"]["inodes_free"] < 10
 
 
 @root
@@ -191,7 +191,7 @@ def test_a_disk_that_turns_read_only(small: Path) -> None:
     assert log_events(source) == []
     subprocess.run(["mount", "-o", "remount,ro", small], check=True)
     assert log_events(source) == ["disk_read_only"]
-    assert look(source).samples["disk:log"]["read_only"] == 1
+    assert sample(source).samples["disk:log"]["read_only"] == 1
     assert log_events(opened(small)) == []
 
 
@@ -202,7 +202,7 @@ def test_the_thread_of_a_question_ends_with_the_process() -> None:
         "os.statvfs = lambda path: time.sleep(1000)\n"
         "from tests.observe import host\n"
         "source = host.opened('disk')\n"
-        "print([host.look(source).samples for look in range(2)])"
+        "print([host.sample(source).samples for look in range(2)])"
     )
     repository = Path(disk.__file__).parents[3]
     done = subprocess.run(python(code), cwd=repository, capture_output=True, timeout=60)

@@ -18,7 +18,7 @@ from gpualert_common.telemetry.kmsg import KERNEL, KmsgReader, parse
 from gpualert_common.telemetry.source import Source, SourceUnavailableError, source_class
 from gpualert_common.telemetry.sources import kernel_log
 from tests.observe import host
-from tests.observe.host import Seen, look
+from tests.observe.host import Seen, sample
 from tests.observe.kernel_lines import HITS, KILLED, LIMIT
 from tests.supervised import python, shell, until
 
@@ -112,11 +112,11 @@ def test_only_what_was_said_since_the_start(device: Device) -> None:
     device.say(XID.replace("05", "02"), ago_s=50)
     device.say(XID.replace("05", "03"))
     source = host.opened("kernel_log", started_at=time.time() - 60)
-    events = look(source).of_kind("xid")
+    events = sample(source).of_kind("xid")
     assert [event.of for event in events] == ["pci:0000:02:00", "pci:0000:03:00"]
     assert events[0].at == pytest.approx(time.time() - 50, abs=5)
     device.say(XID)
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert event.of == "pci:0000:05:00"
 
 
@@ -124,12 +124,12 @@ def test_only_the_kernel_is_believed(device: Device, monkeypatch: pytest.MonkeyP
     """What a process wrote into the log is nothing, unless a test says otherwise."""
     source = host.opened("kernel_log")
     device.say(XID, facility=1)
-    assert look(source).events == []
+    assert sample(source).events == []
     monkeypatch.setenv("GPUALERT_TEST_KMSG_FACILITY", "1")
     source = host.opened("kernel_log")
     device.say(XID, facility=1)
     device.say(XID, facility=3)
-    assert len(look(source).of_kind("xid")) == 1
+    assert len(sample(source).of_kind("xid")) == 1
 
 
 def test_a_storm_is_counted_and_not_told(device: Device) -> None:
@@ -139,7 +139,7 @@ def test_a_storm_is_counted_and_not_told(device: Device) -> None:
     for _look in range(3):
         for _record in range(30):
             device.say(XID)
-        seen = look(source)
+        seen = sample(source)
         told_in_all += len(seen.events)
     assert told_in_all == kernel_log.MOST_OF_A_KIND
     assert seen.samples["kernel"]["xid_total"] == 90
@@ -148,17 +148,17 @@ def test_a_storm_is_counted_and_not_told(device: Device) -> None:
 def test_nothing_new_writes_nothing(device: Device) -> None:
     """A look at a quiet kernel has no sample after the first."""
     source = host.opened("kernel_log")
-    assert look(source).samples == {"kernel": {"records_lost_total": 0}}
-    assert look(source) == Seen({}, [])
+    assert sample(source).samples == {"kernel": {"records_lost_total": 0}}
+    assert sample(source) == Seen({}, [])
 
 
 def test_what_was_overwritten_is_admitted(device: Device) -> None:
     """Records that went before they were read are an event, and a number."""
     device.say("first", ago_s=100)
     source = host.opened("kernel_log")
-    look(source)
+    sample(source)
     device.say("later", skip=40)
-    seen = look(source)
+    seen = sample(source)
     assert [event.what for event in seen.events] == ["kernel_log_overwritten"]
     assert seen.samples["kernel"]["records_lost_total"] == 40
 
@@ -166,7 +166,7 @@ def test_what_was_overwritten_is_admitted(device: Device) -> None:
 def test_a_log_that_begins_too_late_is_admitted(device: Device) -> None:
     """Opened after the end, it says so when the oldest record is younger than the run."""
     device.say("the oldest that is left", ago_s=10, skip=7)
-    events = look(host.opened("kernel_log", started_at=time.time() - 60)).events
+    events = sample(host.opened("kernel_log", started_at=time.time() - 60)).events
     assert [event.what for event in events] == ["kernel_log_overwritten"]
     assert "first 50 s" in events[0].text
 
@@ -175,7 +175,7 @@ def test_a_kill_that_is_told_in_two_looks(device: Device) -> None:
     """A reason without its kill waits a moment for it, and is told anyway."""
     source = host.opened("kernel_log")
     device.say(LIMIT)
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert event.fields["limit_kind"] == "cgroup"
 
 
@@ -186,10 +186,10 @@ def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -
         shell("read line"), stdin=subprocess.PIPE, start_new_session=True
     ) as ours:
         source = host.opened("kernel_log", ours.pid)
-        look(source)
+        sample(source)
         for pid in (ours.pid, os.getppid(), 4_000_000):
             device.say(KILLED.replace("4107", str(pid)))
-        known = {event.of: event.fields.get("in_run") for event in look(source).events}
+        known = {event.of: event.fields.get("in_run") for event in sample(source).events}
     assert known == {f"pid:{ours.pid}": True, f"pid:{os.getppid()}": False, "pid:4000000": None}
 
 
@@ -197,9 +197,9 @@ def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.Monkey
     """In a container the numbers of the log are not those of its processes, and nobody's here."""
     monkeypatch.setattr(kernel_log, "_NAMESPACE_OF_HOST", "pid:[1]")
     source = host.opened("kernel_log")
-    look(source)
+    sample(source)
     device.say(KILLED.replace("4107", str(os.getpid())))
-    (event,) = look(source).events
+    (event,) = sample(source).events
     assert "in_run" not in event.fields
 
 
@@ -262,7 +262,7 @@ def test_real_records_of_every_kind(forged: Source) -> None:
     """All forms come through the real device as they were written."""
     texts = [text for text, *_rest in HITS if "\n" not in text]
     write_as_process(*texts)
-    seen = look(forged)
+    seen = sample(forged)
     assert {event.text for event in seen.events} >= set(texts) - {LIMIT}
     assert all(abs((event.at or 0) - time.time()) < 5 for event in seen.events)
 
@@ -272,7 +272,7 @@ def test_a_process_cannot_forge() -> None:
     """What a process writes into the real log is not believed."""
     source = host.opened("kernel_log")
     write_as_process("NVRM: Xid (PCI:00fe:05:00): 48, forged")
-    assert [event for event in look(source).events if event.of == "pci:00fe:05:00"] == []
+    assert [event for event in sample(source).events if event.of == "pci:00fe:05:00"] == []
 
 
 @root
@@ -281,10 +281,10 @@ def test_a_real_kill_for_want_of_memory() -> None:
     with host.limited_group(64 << 20) as group:
         with host.eat(python(host.EATS), group) as process:
             source = host.opened("kernel_log", process.pid)
-            look(source)
+            sample(source)
             process.communicate(b"go\n")
         assert process.returncode == -signal.SIGKILL
-        (event,) = [one for one in look(source).events if one.of == f"pid:{process.pid}"]
+        (event,) = [one for one in sample(source).events if one.of == f"pid:{process.pid}"]
     assert event.what == "oom_kill"
     assert event.fields["limit_kind"] == "cgroup"
     assert event.fields["oom_memcg"] == event.fields["task_memcg"] == f"/{group.name}"
@@ -301,7 +301,7 @@ def test_a_real_kill_found_afterwards() -> None:
         with host.eat(python(host.EATS), group) as process:
             process.communicate(b"go\n")
     source = host.opened("kernel_log", process.pid, started_at=started_at)
-    (event,) = [one for one in look(source).events if one.of == f"pid:{process.pid}"]
+    (event,) = [one for one in sample(source).events if one.of == f"pid:{process.pid}"]
     assert event.what == "oom_kill"
     assert event.fields["in_run"] is True
 
@@ -332,7 +332,7 @@ def test_a_real_crash(code: str, what: str) -> None:
     crashing = subprocess.Popen(python(code), env={"PATH": os.environ["PATH"]})
     assert crashing.wait() in (-signal.SIGSEGV, -signal.SIGILL)
     events = until(
-        lambda: [one for one in look(source).events if one.of == f"pid:{crashing.pid}"],
+        lambda: [one for one in sample(source).events if one.of == f"pid:{crashing.pid}"],
         "the kernel to tell of it",
     )
     assert [event.what for event in events] == [what]

@@ -11,7 +11,7 @@ import pytest
 from gpualert_common.telemetry.source import SourceUnavailableError
 from gpualert_common.telemetry.sources import memory
 from tests.observe import host
-from tests.observe.host import look
+from tests.observe.host import sample
 from tests.observe.test_cgroup import MIB, Tree, memory_v2, tree, write
 from tests.supervised import python
 
@@ -29,7 +29,7 @@ def stat(inactive: int, active: int, shared: int = 0, prefix: str = "") -> dict[
 
 def test_the_host() -> None:
     """Of the host it is what the kernel says that could be had, of all that there is."""
-    values = look(host.opened("memory")).samples["host"]
+    values = sample(host.opened("memory")).samples["host"]
     assert 0 < values["memory_available_bytes"] < values["memory_total_bytes"]
     assert values["memory_total_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
@@ -40,7 +40,7 @@ def test_cached_files_are_free(tree: Tree) -> None:
     tree.enter("0::/pod/c1")
     write(point / "pod", {**memory_v2(199 * MIB, 200 * MIB), **stat(80, 40, shared=30)})
     write(point / "pod/c1", memory_v2(140 * MIB, "max"))
-    values = look(host.opened("memory")).samples["cgroup"]
+    values = sample(host.opened("memory")).samples["cgroup"]
     assert values == {"memory_left_bytes": 121 * MIB, "memory_left_of_bytes": 200 * MIB}
 
 
@@ -50,7 +50,7 @@ def test_the_nearest_limit_counts(tree: Tree) -> None:
     tree.enter("0::/pod/c1")
     write(point / "pod", {**memory_v2(1000 * MIB, 1024 * MIB), **stat(10, 0)})
     write(point / "pod/c1", {**memory_v2(140 * MIB, 200 * MIB), **stat(10, 0)})
-    values = look(host.opened("memory")).samples["cgroup"]
+    values = sample(host.opened("memory")).samples["cgroup"]
     assert values == {"memory_left_bytes": 34 * MIB, "memory_left_of_bytes": 1024 * MIB}
 
 
@@ -63,7 +63,7 @@ def test_version_1(tree: Tree) -> None:
         "memory.limit_in_bytes": 200 * MIB,
     }
     write(point / "job", {**files, **stat(50, 20, prefix="total_")})
-    values = look(host.opened("memory")).samples["cgroup"]
+    values = sample(host.opened("memory")).samples["cgroup"]
     assert values == {"memory_left_bytes": 80 * MIB, "memory_left_of_bytes": 200 * MIB}
 
 
@@ -72,7 +72,7 @@ def test_no_limit(tree: Tree) -> None:
     point = tree.mount(2)
     tree.enter("0::/c1")
     write(point / "c1", memory_v2(140 * MIB, "max"))
-    assert "cgroup" not in look(host.opened("memory")).samples
+    assert "cgroup" not in sample(host.opened("memory")).samples
 
 
 def test_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_group_that_reads_much(tmp_path: Path) -> None:
     with host.limited_group(100 * MIB) as group, host.eat(reads, group) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"read\n"
-        seen = [look(host.opened(name, process.pid)) for name in ("memory", "cgroup")]
+        seen = [sample(host.opened(name, process.pid)) for name in ("memory", "cgroup")]
         process.communicate(b"go\n")
     left, room = (one.samples["cgroup"] for one in seen)
     assert left["memory_left_of_bytes"] == 100 * MIB

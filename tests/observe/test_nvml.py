@@ -36,7 +36,7 @@ def test_facts_say_what_each_gpu_is(watch: Watcher, machine: Mapping[str, str]) 
 def test_samples_are_numbers_in_their_units(watch: Watcher, machine: Mapping[str, str]) -> None:
     """Each GPU of the facts is sampled; what is a share is one, and memory adds up."""
     watching = watch("nvml", machine)
-    seen = watching.look()
+    seen = watching.sample()
     for one in watching.facts["gpus"]:
         values = seen.samples[f"gpu:{one['index']}"]
         assert all(math.isfinite(value) for value in values.values())
@@ -49,7 +49,7 @@ def test_samples_are_numbers_in_their_units(watch: Watcher, machine: Mapping[str
 def test_counters_do_not_fall(watch: Watcher, machine: Mapping[str, str]) -> None:
     """From one look to the next no counter falls."""
     watching = watch("nvml", machine)
-    first, second = watching.look().samples, watching.look().samples
+    first, second = watching.sample().samples, watching.sample().samples
     for of, values in first.items():
         for name in (name for name in values if name.endswith("_total")):
             assert second[of][name] >= values[name]
@@ -64,7 +64,9 @@ def test_activity_is_told_once_time_has_passed(watch: Watcher, machine: Mapping[
 
     def has_been_told() -> bool:
         told.difference_update(
-            of for of, values in watching.look().samples.items() if "sm_activity_percent" in values
+            of
+            for of, values in watching.sample().samples.items()
+            if "sm_activity_percent" in values
         )
         return not told
 
@@ -74,10 +76,10 @@ def test_activity_is_told_once_time_has_passed(watch: Watcher, machine: Mapping[
 def test_two_watch_at_once(watch: Watcher, machine: Mapping[str, str]) -> None:
     """Two runs on a machine look at the same GPUs, and one closes without harm to the other."""
     one, other = watch("nvml", machine), watch("nvml", machine)
-    one.look()
+    one.sample()
     one.close()
     assert one.end() == 0
-    assert len(other.look().samples) >= len(other.facts["gpus"])
+    assert len(other.sample().samples) >= len(other.facts["gpus"])
 
 
 # -- every value ---------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def test_every_value(play: Player) -> None:
     )
     watching = play(one)
     assert watching.facts["gpus"][0]["lacks"] == {}
-    assert watching.look().samples == {
+    assert watching.sample().samples == {
         "gpu:0": {
             "memory_used_bytes": 60e9,
             "memory_free_bytes": 19e9,
@@ -211,9 +213,9 @@ def test_values_follow_the_time(play: Player, clock: Clock) -> None:
         processes=(Process(4242, steps((0, 0), (10, 2e9))), Process(17, line((0, 1e9)))),
     )
     watching = play(busy, gpu(1))
-    before = watching.look().samples
+    before = watching.sample().samples
     clock.set(10)
-    after = watching.look().samples
+    after = watching.sample().samples
     assert (before["gpu:0"]["memory_used_bytes"], after["gpu:0"]["memory_used_bytes"]) == (1e9, 9e9)
     assert (before["gpu:0"]["utilization_percent"], after["gpu:0"]["utilization_percent"]) == (
         0,
@@ -228,7 +230,9 @@ def test_values_follow_the_time(play: Player, clock: Clock) -> None:
 @standin
 def test_a_process_whose_memory_is_unknown_counts(play: Player) -> None:
     """A process without a number is counted and not sampled."""
-    samples = play(replace(gpu(), processes=(Process(5, math.nan), Process(6, 1e9)))).look().samples
+    samples = (
+        play(replace(gpu(), processes=(Process(5, math.nan), Process(6, 1e9)))).sample().samples
+    )
     assert samples["gpu:0"]["compute_processes"] == 2
     assert set(samples) == {"gpu:0", "gpu:0/pid:6"}
 
@@ -237,12 +241,12 @@ def test_a_process_whose_memory_is_unknown_counts(play: Player) -> None:
 def test_activity_is_the_mean_since_the_last_look(play: Player, clock: Clock) -> None:
     """How busy the multiprocessors were is measured from the last look on, not at this one."""
     watching = play(replace(gpu(), activity={2: steps((0, 0), (1000, 80)), 5: 12.5}))
-    told = watching.look().samples["gpu:0"]  # less than half a second after the opening
+    told = watching.sample().samples["gpu:0"]  # less than half a second after the opening
     assert "sm_activity_percent" not in told
     clock.set(2000)
 
     def activity() -> dict[str, float] | None:
-        values = watching.look().samples["gpu:0"]
+        values = watching.sample().samples["gpu:0"]
         return values if "sm_activity_percent" in values else None
 
     values = until(activity, "activity")
@@ -266,7 +270,7 @@ def test_mig_devices_have_their_own_memory(play: Player) -> None:
         {"number": 1, "uuid": "MIG-b"},
     ]
     assert facts[0]["lacks"]["utilization"] == "Not Supported"
-    samples = watching.look().samples
+    samples = watching.sample().samples
     assert set(samples) == {"gpu:0", "gpu:0/mig:0", "gpu:0/mig:1", "gpu:0/pid:9", "gpu:1"}
     assert samples["gpu:0/mig:1"] == {
         "memory_used_bytes": 5e9,

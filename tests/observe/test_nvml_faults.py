@@ -37,7 +37,7 @@ def heard(watching: Watch, what: str, seen: Seen | None = None) -> dict[str, Any
 
     def told() -> list[dict[str, Any]]:
         nonlocal seen
-        events = (seen or watching.look()).told(what)
+        events = (seen or watching.sample()).told(what)
         seen = None
         return events
 
@@ -63,7 +63,7 @@ def test_a_failure_that_passes(play: Player, clock: Clock, function: str, name: 
     seen = []
     for second in (5, 12, 15, 25):
         clock.set(second)
-        seen.append(watching.look())
+        seen.append(watching.sample())
     assert [name in one.samples["gpu:0"] for one in seen] == [True, False, False, True]
     assert all("temperature_celsius" in one.samples["gpu:0"] for one in seen)
     assert [len(one.events) for one in seen] == [0, 1, 0, 0]
@@ -85,9 +85,9 @@ def test_a_lost_gpu_keeps_no_other_from_being_read(
     lost = tuple(Fails(function, GPU_IS_LOST, 0, 10) for function in functions)
     calls = tmp_path / "calls"
     watching = play(falling, staying, trouble=lost, calls=calls)
-    assert set(watching.look().samples) == {"gpu:0", "gpu:1"}
+    assert set(watching.sample().samples) == {"gpu:0", "gpu:1"}
     clock.set(11)
-    seen = watching.look()
+    seen = watching.sample()
     assert set(seen.samples) == {"gpu:1"}
     (event,) = seen.told("gpu_lost")
     assert (event["of"], event["fields"]["uuid"]) == ("gpu:0", falling.uuid)
@@ -103,7 +103,7 @@ def test_a_lost_gpu_keeps_no_other_from_being_read(
     clock.set(20.5)
     xid = heard(watching, "xid")
     assert (xid["of"], xid["fields"]["xid"]) == ("gpu:1", 31)
-    assert watching.look().told("gpu_lost") == []
+    assert watching.sample().told("gpu_lost") == []
 
 
 @pytest.mark.parametrize(
@@ -115,17 +115,17 @@ def test_a_gpu_that_cannot_be_opened(play: Player, code: int, what: str, functio
     watching = play(gpu(0), gpu(1), trouble=(Fails(function, code, gpu=0),))
     assert {one["index"] for one in watching.facts["gpus"]} == {0, 1}
     assert [one["index"] for one in watching.facts["gpus"] if "error" in one] == [0]
-    seen = watching.look()
+    seen = watching.sample()
     assert set(seen.samples) == {"gpu:1"}
     assert [(event["what"], event["of"]) for event in seen.events] == [(what, "gpu:0")]
-    assert watching.look().events == []
+    assert watching.sample().events == []
 
 
 def test_a_gpu_that_is_lost_while_it_is_opened(play: Player) -> None:
     """One that still gives a handle and nothing more is told of as lost, and the other is read."""
     functions = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetUUID", "nvmlDeviceRegisterEvents")
     trouble = tuple(Fails(function, GPU_IS_LOST, gpu=0) for function in functions)
-    seen = play(gpu(0), gpu(1), trouble=trouble).look()
+    seen = play(gpu(0), gpu(1), trouble=trouble).sample()
     assert set(seen.samples) == {"gpu:1"}
     assert [event["what"] for event in seen.events] == ["gpu_lost"]
 
@@ -135,15 +135,15 @@ def test_a_gpu_that_wants_a_reset(play: Player, clock: Clock) -> None:
     names = ("field:143", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetUtilizationRates")
     trouble = tuple(Fails(name, RESET_REQUIRED, 0, 10) for name in names)
     watching = play(gpu(), trouble=trouble)
-    watching.look()
+    watching.sample()
     clock.set(11)
-    seen = watching.look()
+    seen = watching.sample()
     assert [(event["what"], event["of"]) for event in seen.events] == [("reset_required", "gpu:0")]
     values = seen.samples["gpu:0"]
     assert "temperature_celsius" in values
     assert "power_watts" not in values
     assert "remapped_rows_uncorrected_total" not in values
-    assert watching.look().events == []
+    assert watching.sample().events == []
 
 
 # -- events --------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_an_xid_is_heard(play: Player, clock: Clock) -> None:
     """An Xid comes with its number, its GPU and its time; what was before the run does not come."""
     clock.set(5)
     watching = play(replace(gpu(1), events=(Happening(4, 43), Happening(10, 79))))
-    assert watching.look().events == []
+    assert watching.sample().events == []
     clock.set(10)
     before = time.time()
     event = heard(watching, "xid")
@@ -186,7 +186,7 @@ def test_every_kind_of_event(play: Player, clock: Clock) -> None:
     told: Counter[tuple[str, str]] = Counter()
 
     def all_told() -> bool:
-        told.update((event["what"], event["of"]) for event in watching.look().events)
+        told.update((event["what"], event["of"]) for event in watching.sample().events)
         return len(told) > len(kinds)
 
     until(all_told, "every kind")
@@ -201,7 +201,7 @@ def test_equal_events_are_told_as_one(play: Player, clock: Clock, tmp_path: Path
     clock.set(10)
     before = calls.read_text().count("EventSetWait")
     until(lambda: calls.read_text().count("EventSetWait") > before + len(storm), "all to come")
-    told = [event["fields"] for event in watching.look().told("xid")]
+    told = [event["fields"] for event in watching.sample().told("xid")]
     assert [(fields["xid"], fields["count"]) for fields in told] == [(48, 3), (63, 2)]
 
 
@@ -225,7 +225,7 @@ def test_a_machine_without_events(play: Player, function: str) -> None:
     watching = play(gpu(), trouble=(Fails(function, NO_PERMISSION),))
     assert watching.facts["gpus"][0]["events"] == []
     assert watching.facts["gpus"][0]["lacks"]["events"] == "Insufficient Permissions"
-    assert watching.look().samples["gpu:0"]["temperature_celsius"] == 35
+    assert watching.sample().samples["gpu:0"]["temperature_celsius"] == 35
     watching.close()
 
 
@@ -237,7 +237,7 @@ def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> 
     hang = Hangs("nvmlDeviceGetTemperatureV", gpu=0, from_s=10, until_s=100)
     watching = play(gpu(0), gpu(1), trouble=(hang,))
     clock.set(11)
-    first, second = watching.look(), watching.look()
+    first, second = watching.sample(), watching.sample()
     assert set(first.samples) == set(second.samples) == {"gpu:1"}
     (event,) = first.events
     assert (event["what"], event["of"]) == ("not_answering", "gpu:0")
@@ -246,7 +246,7 @@ def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> 
     clock.set(100)
 
     def back() -> Seen | None:
-        seen = watching.look()
+        seen = watching.sample()
         return seen if "gpu:0" in seen.samples else None
 
     assert [event["what"] for event in until(back, "it to answer").events] == ["answers_again"]
@@ -264,7 +264,7 @@ def test_a_call_that_hangs_keeps_nobody_from_closing(
     clock.set(11)
     before = calls.read_text().count("EventSetWait")
     until(lambda: calls.read_text().count("EventSetWait") > before, "another call")
-    watching.look()
+    watching.sample()
     watching.close()
     assert watching.end() == 0
     called = Counter(line.split()[0] for line in calls.read_text().splitlines())
@@ -275,7 +275,7 @@ def test_closing_gives_everything_back(play: Player, tmp_path: Path) -> None:
     """After it closed, event set and samples are freed, NVML is shut down, and nothing is asked."""
     calls = tmp_path / "calls"
     watching = play(gpu(0), gpu(1), calls=calls)
-    watching.look()
+    watching.sample()
     watching.close()
     called = calls.read_text().splitlines()
     counts = Counter(name.split()[0] for name in called)
@@ -283,5 +283,5 @@ def test_closing_gives_everything_back(play: Player, tmp_path: Path) -> None:
     assert counts["nvmlGpmSampleAlloc"] == counts["nvmlGpmSampleFree"] == 4
     assert counts["nvmlInitWithFlags"] == counts["nvmlShutdown"] == 1
     assert called[-1] == "nvmlShutdown -1"
-    assert watching.look() == Seen({}, [])
+    assert watching.sample() == Seen({}, [])
     assert calls.read_text().splitlines() == called

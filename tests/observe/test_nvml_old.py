@@ -57,7 +57,7 @@ def test_an_old_driver_is_asked_in_the_old_way(play: Player, lacks: str) -> None
     """Where newer functions are missing, or not implemented, the older ones tell the same."""
     missing = tuple(Fails(name, FUNCTION_NOT_FOUND) for name in NEW)
     watching = play(OLD, hidden=NEW) if lacks == "symbols" else play(OLD, trouble=missing)
-    samples = watching.look().samples
+    samples = watching.sample().samples
     assert samples["gpu:0/pid:7"] == {"memory_used_bytes": 3e9}
     assert (
         samples["gpu:0"].items()
@@ -88,7 +88,7 @@ def test_what_is_missing_is_asked_once(play: Player, tmp_path: Path, code: int) 
     trouble = (Fails("nvmlDeviceGetPowerUsage", code), Fails("nvmlGpmSampleGet", code, gpu=1))
     watching = play(gpu(), gpu(1), trouble=trouble, calls=calls)
     for _ in range(3):
-        seen = watching.look()
+        seen = watching.sample()
         assert "power_watts" not in seen.samples["gpu:0"]
         assert seen.samples["gpu:0"]["power_limit_watts"] == 700
         assert seen.events == []
@@ -105,7 +105,7 @@ def test_an_older_binding_will_do(play: Player) -> None:
     """What the installed nvidia-ml-py has no function for is done without."""
     before = "import pynvml; del pynvml.nvmlDeviceGetTemperatureV, pynvml.nvmlGpmQueryDeviceSupport"
     watching = play(gpu(), before=before)
-    assert watching.look().samples["gpu:0"]["temperature_celsius"] == 35
+    assert watching.sample().samples["gpu:0"]["temperature_celsius"] == 35
     assert "nvmlGpmQueryDeviceSupport" in watching.facts["gpus"][0]["lacks"]["activity"]
 
 
@@ -124,7 +124,7 @@ def test_numbers_that_drivers_gave_twice(
     settings = {number for number, value in fields.items() if value == 1}
     values = (
         play(replace(gpu(), fields=fields, types=dict.fromkeys(settings, 1)))
-        .look()
+        .sample()
         .samples["gpu:0"]
     )
     kinds = ("sw_thermal", "hw_thermal", "hw_power_brake")
@@ -136,7 +136,7 @@ def test_links_are_added_up(play: Player) -> None:
     fields: dict[Key, float] = {91: 3, 161: 1, (161, 1): 10, (161, 2): 100}
     one = replace(gpu(), fields=fields | {(162, 2): 5})
     watching = play(one, replace(gpu(1), fields={91: 2, (215, ALL_LINKS): 9}))
-    samples = watching.look().samples
+    samples = watching.sample().samples
     assert samples["gpu:0"]["nvlink_replays_total"] == 111
     assert samples["gpu:0"]["nvlink_recoveries_total"] == 5
     assert samples["gpu:1"]["nvlink_recoveries_total"] == 9
@@ -146,7 +146,7 @@ def test_links_are_added_up(play: Player) -> None:
 def test_fields_that_do_not_go_together_are_read_alone(play: Player) -> None:
     """A driver that refuses several fields in one call is asked for each."""
     watching = play(gpu(), trouble=(Fails("fields", 2),))
-    assert watching.look().samples["gpu:0"]["memory_temperature_celsius"] == 40
+    assert watching.sample().samples["gpu:0"]["memory_temperature_celsius"] == 40
     assert set(watching.facts["gpus"][0]["lacks"]) == {
         "retired_pages_corrected_total",
         "retired_pages_uncorrected_total",

@@ -12,7 +12,7 @@ from gpualert_common.telemetry import cgroups, mounts
 from gpualert_common.telemetry.source import SourceUnavailableError
 from gpualert_common.telemetry.sources import pressure
 from tests.observe import host
-from tests.observe.host import look
+from tests.observe.host import sample
 
 NAMES = {
     f"{resource}_{kind}_{unit}"
@@ -44,7 +44,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_numbers_and_their_units(played: Path) -> None:
     """Shares are in percent, totals in seconds; what a file does not say is not told."""
-    values = look(host.opened("pressure")).samples["host"]
+    values = sample(host.opened("pressure")).samples["host"]
     assert values == {
         "cpu_some_percent": 12.5,
         "cpu_some_seconds_total": 2.5,
@@ -67,11 +67,11 @@ def test_the_group_of_the_run(
     monkeypatch.setattr(cgroups, "MEMBERSHIP", str(tmp_path / "membership"))
     group = write(tmp_path / "job", ".pressure", memory=SOME + FULL)
     source = host.opened("pressure")
-    samples = look(source).samples
+    samples = sample(source).samples
     assert samples["cgroup"]["memory_full_seconds_total"] == 1.25
     assert "cpu_some_percent" not in samples["cgroup"]
     (group / "memory.pressure").unlink()
-    assert set(look(source).samples) == {"host"}
+    assert set(sample(source).samples) == {"host"}
 
 
 def test_a_kernel_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_kernel_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_this_machine() -> None:
     """A kernel that has it tells all of it, in numbers that make sense."""
     source = host.opened("pressure")
-    first, second = look(source).samples["host"], look(source).samples["host"]
+    first, second = sample(source).samples["host"], sample(source).samples["host"]
     assert set(first) >= NAMES - {"cpu_full_percent", "cpu_full_seconds_total"}
     assert all(0 <= first[name] <= 100 for name in first if name.endswith("_percent"))
     assert all(second[name] >= first[name] for name in first if name.endswith("_total"))

@@ -22,7 +22,7 @@ from gpualert_common.telemetry.rank_processes import RankProcesses
 from gpualert_common.telemetry.source import Source, SourceEvent, round_counter_s
 from gpualert_common.telemetry.sources.processes import LeakDetector
 from tests.observe import host
-from tests.observe.host import MARK, look
+from tests.observe.host import MARK, sample
 from tests.supervised import Lab, python, shell, until
 
 WAIT = "import sys; print(flush=True); sys.stdin.readline()"
@@ -122,7 +122,7 @@ threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
 def test_the_tree_is_summed(lab: Lab) -> None:
     """Processes, threads and memory of all are counted, the looking one's not."""
     run = Run(lab, *shell('"$0" -c "$1"; true'), sys.executable, THREADED)
-    values = look(run.source).samples["host:tree"]
+    values = sample(run.source).samples["host:tree"]
     assert values["processes"] == 2
     assert values["threads"] == 3
     assert values["rss_bytes"] > 5 << 20
@@ -146,11 +146,11 @@ def test_used_time_and_bytes_only_grow(lab: Lab) -> None:
     """What a process used stays counted after its end, whoever waits for it."""
     run = Run(lab, *shell('"$0" -c "$1"; echo done; read line; exec true'), sys.executable, WORKS)
     source = run.source
-    before = look(source).samples["host:tree"]
+    before = sample(source).samples["host:tree"]
     assert before["cpu_seconds_total"] >= 0.3
     assert before["written_bytes_total"] >= 1 << 20
     run.end()
-    after = look(source).samples["host:tree"]
+    after = sample(source).samples["host:tree"]
     assert after["processes"] == 0
     for name in ("cpu_seconds_total", "written_bytes_total", "read_bytes_total"):
         assert after[name] >= before[name]
@@ -220,11 +220,11 @@ def test_those_that_last_are_listed(lab: Lab) -> None:
     """The numbers of processes that were there in two looks are told once, by name."""
     run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"'))
     source = run.source
-    assert look(source).of_kind("processes_seen") == []
-    (event,) = look(source).of_kind("processes_seen")
+    assert sample(source).of_kind("processes_seen") == []
+    (event,) = sample(source).of_kind("processes_seen")
     assert run.pid in event.fields["pids"]["sh"]
     assert sum(len(pids) for pids in event.fields["pids"].values()) == 2
-    assert look(source).of_kind("processes_seen") == []
+    assert sample(source).of_kind("processes_seen") == []
 
 
 # -- ranks -----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_ranks_are_told_apart(lab: Lab) -> None:
     """Each rank has numbers of its own, and is told once, with what it may see."""
     run = launched(lab, rank(0, CUDA_VISIBLE_DEVICES="0,1"), rank(1, SLURM_JOB_ID="4711"))
     source = run.source
-    seen = look(source)
+    seen = sample(source)
     assert {"rank:0", "rank:1", "leader", "host:tree"} == set(seen.samples)
     for name in ("rank:0", "rank:1"):
         values = seen.samples[name]
@@ -249,7 +249,7 @@ def test_ranks_are_told_apart(lab: Lab) -> None:
     assert told["rank:1"]["slurm_job"] == 4711
     assert (told["rank:1"]["rank"], told["rank:1"]["world_size"]) == (1, 2)
     assert read_stat(told["rank:0"]["pid"]) is not None
-    assert look(source).of_kind("rank_process") == []
+    assert sample(source).of_kind("rank_process") == []
     run.end()
 
 
@@ -262,8 +262,8 @@ def test_what_a_rank_starts_is_not_the_rank(lab: Lab) -> None:
     )
     (lab.home / "train.py").write_text(workers)
     run = Run(lab, *shell(f'"{sys.executable}" train.py; true'), RANK="3")
-    (name,) = {"rank:3"} & set(look(run.source).samples)
-    (event,) = [one for one in look(run.source).of_kind("rank_process") if one.of == name]
+    (name,) = {"rank:3"} & set(sample(run.source).samples)
+    (event,) = [one for one in sample(run.source).of_kind("rank_process") if one.of == name]
     command = Path(f"/proc/{event.fields['pid']}/cmdline").read_bytes()
     assert command.split(b"\0")[1] == b"train.py"
     run.end()
@@ -274,9 +274,9 @@ def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
     run = Run(lab, *shell('echo; read line; RANK=5 exec "$0" -c "$1"'), sys.executable, WAIT)
     source = run.source
     for _look in range(10):
-        assert "rank:5" not in look(source).samples
+        assert "rank:5" not in sample(source).samples
     run.go_on()
-    until(lambda: "rank:5" in look(source).samples, "the rank to be found")
+    until(lambda: "rank:5" in sample(source).samples, "the rank to be found")
     run.end()
 
 
@@ -284,14 +284,14 @@ def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
 def test_what_is_no_rank(lab: Lab, value: str) -> None:
     """A variable that holds no number of a rank makes none."""
     run = Run(lab, *python(WAIT), RANK=value)
-    assert set(look(run.source).samples) == {"host:tree", "leader"}
+    assert set(sample(run.source).samples) == {"host:tree", "leader"}
     run.end()
 
 
 def test_the_leader_is_what_the_shell_runs(lab: Lab) -> None:
     """Behind a shell that only waits, the program is told."""
     run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"; true'))
-    (event,) = look(run.source).of_kind("rank_process")
+    (event,) = sample(run.source).of_kind("rank_process")
     assert event.of == "leader"
     assert event.fields["pid"] != run.pid
     assert event.fields["name"].startswith("python")
@@ -382,7 +382,7 @@ def test_a_really_blocked_process(blocked: Run) -> None:
     source = blocked.source
 
     def samples() -> Any:
-        found = look(source).samples
+        found = sample(source).samples
         return found if found["host:tree"]["uninterruptible"] else None
 
     found = until(samples, "the leader to be blocked")
@@ -400,7 +400,7 @@ def test_a_stopped_process(lab: Lab) -> None:
     run = Run(lab, *python(WAIT))
     os.kill(run.pid, signal.SIGSTOP)
     until(lambda: (stat := read_stat(run.pid)) and stat.state == "T", "it to stop")
-    assert look(run.source).samples["leader"]["stopped"] == 1
+    assert sample(run.source).samples["leader"]["stopped"] == 1
 
 
 # -- odd ones --------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
     """Whatever a process calls itself, what it uses can be read."""
     os.symlink(sys.executable, lab.home / name)
     run = Run(lab, str(lab.home / name), "-c", WAIT)
-    assert look(run.source).samples["leader"]["fds"] >= 3
+    assert sample(run.source).samples["leader"]["fds"] >= 3
     run.end()
 
 
@@ -438,7 +438,7 @@ def test_a_leader_that_is_gone() -> None:
     """Opened too late, it finds nothing, and takes nobody else for the run."""
     gone = subprocess.Popen(("true",))
     gone.wait()
-    values = look(host.opened("processes", gone.pid)).samples
+    values = sample(host.opened("processes", gone.pid)).samples
     assert values["host:tree"]["processes"] == 0
     assert set(values) == {"host:tree"}
 
@@ -452,7 +452,7 @@ def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
         "from tests.observe import host\n"
         "host.source_class('processes')\n"  # imported while files of root can still be read
         "os.setgroups([]); os.setgid(65534); os.setuid(65533)\n"
-        f"print(json.dumps(host.look(host.opened('processes', {run.pid})).samples['leader']))"
+        f"print(json.dumps(host.sample(host.opened('processes', {run.pid})).samples['leader']))"
     )
     done = lab.call(python(code), cwd=Path(__file__).parents[2])
     values = json.loads(done.stdout)
@@ -467,7 +467,7 @@ def test_time_passes_while_it_works(lab: Lab) -> None:
     code = "import time; print(flush=True)\nwhile True: pass"
     run = Run(lab, *python(code), RANK="0")
     source = run.source
-    before = look(source).samples["rank:0"]["cpu_seconds_total"]
+    before = sample(source).samples["rank:0"]["cpu_seconds_total"]
     deadline = time.monotonic() + 30
-    while look(source).samples["rank:0"]["cpu_seconds_total"] < before + 0.05:
+    while sample(source).samples["rank:0"]["cpu_seconds_total"] < before + 0.05:
         assert time.monotonic() < deadline

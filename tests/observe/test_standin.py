@@ -19,7 +19,7 @@ def test_processes_share_a_clock(watch: Watcher, tmp_path: Path) -> None:
     rising = replace(gpu(), power=line((0, 0), (1000, 1_000_000)))
     variables = environment(Scenario((rising,), clock=time.time() - 100), tmp_path)
     watches = [watch("nvml", variables) for _ in range(2)]
-    seconds = [one.look().samples["gpu:0"]["power_watts"] for one in watches]
+    seconds = [one.sample().samples["gpu:0"]["power_watts"] for one in watches]
     assert 100 <= seconds[0] <= seconds[1] < 200
 
 
@@ -28,9 +28,9 @@ def test_a_process_is_found_when_its_number_is_known(watch: Watcher, tmp_path: P
     number = tmp_path / "pid"
     scenario = Scenario((replace(gpu(), processes=(Process(number, 1e9),)),))
     watching = watch("nvml", environment(scenario, tmp_path))
-    assert set(watching.look().samples) == {"gpu:0"}
+    assert set(watching.sample().samples) == {"gpu:0"}
     number.write_text("4711\n")
-    assert set(watching.look().samples) == {"gpu:0", "gpu:0/pid:4711"}
+    assert set(watching.sample().samples) == {"gpu:0", "gpu:0/pid:4711"}
 
 
 def test_a_path_with_white_space_is_refused(tmp_path: Path) -> None:

@@ -67,8 +67,8 @@ def test_several_sources_of_one_thing(record: Record) -> None:
 def test_events_and_sources_come_back(record: Record) -> None:
     """With their fields, and their own time where they have one."""
     writer = TelemetryWriter(record)
-    writer.tell_source("nvml", available=True, facts={"driver": "999.1"})
-    writer.tell_source("kernel_log", available=False, why="no right", remedy="be root")
+    writer.add_source("nvml", available=True, facts={"driver": "999.1"})
+    writer.add_source("kernel_log", available=False, why="no right", remedy="be root")
     writer.add(5.0, [("nvml", SourceEvent("xid", "gpu:3", "Xid 79", {"xid": 79}, at=4.5))])
     writer.add(9.0, [("nvml", SourceEvent("gpu_lost", "gpu:3", "lost"))])
     found = read(record)

@@ -8,7 +8,9 @@ from prefect_gpualert import presentation
 
 from gpualert_common.model import Claim, LogLocation, RuledOutFamily, Verdict, VerdictWarning
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Unmasked, markdown, speaker, told_of
+from gpualert_common.report import markdown
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.verdict_view import view_verdict
 from tests.verdicts import verdict_with
 
 TOKEN = "hf_" + "aB3" * 11 + "x"
@@ -69,8 +71,8 @@ def test_page_is_rendered_as_what_was_meant() -> None:
         ruled_out=(RuledOutFamily("B2", NASTY),),
         warnings=(VerdictWarning("x", "[w](http://e) | *w*"),),
     )
-    told = told_of(verdict, speaker(Unmasked()))
-    page = markdown.page(told, facts=[("Command", NASTY)], more="gpualert show x")
+    view = view_verdict(verdict, TextSanitizer(NoMasks()))
+    page = markdown.render_page(view, facts=[("Command", NASTY)], more="gpualert show x")
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(page)
     inlines = [token for token in tokens if token.type == "inline"]
     kinds = {child.type for inline in inlines for child in inline.children or ()}

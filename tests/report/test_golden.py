@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.report import Alert, render
-from gpualert_common.report.sample import SAMPLES
+from gpualert_common.report.message import render_alert
+from gpualert_common.report.run_view import RunView
+from gpualert_common.report.samples import SAMPLES
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
 @pytest.mark.parametrize("kind", ["text", "brief", "page"])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
-def test_message_is_as_it_was(sample: Callable[[], Alert], kind: str) -> None:
+def test_message_is_as_it_was(sample: Callable[[], RunView], kind: str) -> None:
     """The built-in templates make of a sample exactly what lies in its file."""
-    made = render(sample(), text_bytes=1 << 20, html_bytes=1 << 20, brief=kind == "brief")
+    made = render_alert(sample(), text_bytes=1 << 20, html_bytes=1 << 20, brief=kind == "brief")
     name, said = {
         "text": (f"{sample.__name__}.txt", f"{made.subject}\n\n{made.text}"),
         "brief": (f"{sample.__name__}.brief.txt", made.text),

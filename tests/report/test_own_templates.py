@@ -12,17 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.report import Rendered, check_templates, render
-from gpualert_common.report.sample import failed
-from gpualert_common.report.words import safe_lines
+from gpualert_common.report.formatting import safe_lines
+from gpualert_common.report.message import RenderedAlert, render_alert
+from gpualert_common.report.samples import failed
+from gpualert_common.report.template_checks import check_templates
 
 ROOT = Path(__file__).parents[2]
 BODY = "body.txt.j2"
-BUILT_IN = render(failed(), text_bytes=1 << 20).text
+BUILT_IN = render_alert(failed(), text_bytes=1 << 20).text
 
 BOMBS = {
     "division": ("\n{{ 1 / 0 }}", "line 2: ZeroDivisionError: division by zero"),
-    "unknown_field": ("{{ alert.jobb }}", "line 1: 'gpualert_common.report.alert.Alert object' "),
+    "unknown_field": (
+        "{{ alert.jobb }}",
+        "line 1: 'gpualert_common.report.run_view.RunView object' ",
+    ),
     "unknown_name": ("{{ job }}", "line 1: 'job' is undefined"),
     "syntax": ("{% if %}", "line 1: Expected an expression"),
     "unclosed": ("a\n\n{{", "line 3: unexpected 'end of template'"),
@@ -49,8 +53,8 @@ BOMBS = {
     "elsewhere": ("{% include '/etc/passwd' %}", "/etc/passwd lies outside of the directory"),
     "nul": ("{% include 'a\\0b' %}", "embedded null byte"),
     "class": ("{{ ''.__class__ }}", "'__class__' of 'str' object is unsafe"),
-    "attr": ("{{ alert | attr('__class__') }}", "'__class__' of 'Alert' object is unsafe"),
-    "format": ("{{ '{0.__class__}'.format(alert) }}", "'__class__' of 'Alert' object is unsafe"),
+    "attr": ("{{ alert | attr('__class__') }}", "'__class__' of 'RunView' object is unsafe"),
+    "format": ("{{ '{0.__class__}'.format(alert) }}", "'__class__' of 'RunView' object is unsafe"),
     "exit": ("{{ cycler.__init__.__globals__.os._exit(3) }}", "'__init__' of 'type' object"),
     "method": ("{{ alert.do.count.__self__ }}", "is unsafe"),
     "assignment": ("{% set alert.job = 'x' %}", "cannot assign attribute"),
@@ -66,9 +70,9 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def rendered(folder: Path, *, brief: bool = False, text_bytes: int = 1 << 20) -> Rendered:
+def rendered(folder: Path, *, brief: bool = False, text_bytes: int = 1 << 20) -> RenderedAlert:
     """Return the sample failure by the templates in ``folder``."""
-    return render(
+    return render_alert(
         failed(), text_bytes=text_bytes, html_bytes=1 << 20, brief=brief, templates=str(folder)
     )
 
@@ -150,7 +154,7 @@ def test_template_that_never_ends(
     folder: Path, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A template that takes longer than its time is ended."""
-    monkeypatch.setattr("gpualert_common.report.rendering.OWN_TEMPLATES_S", 0.2)
+    monkeypatch.setattr("gpualert_common.report.message.OWN_TEMPLATES_S", 0.2)
     (folder / BODY).write_text(source)
     (note,) = rendered(folder).notes
     assert "it took longer than 0.2 s" in note
@@ -238,7 +242,7 @@ def test_limits_of_the_caller_come_back(folder: Path) -> None:
 def test_other_threads_render_too(folder: Path) -> None:
     """In a thread other than the main one, a user's template works, without limits."""
     (folder / BODY).write_text("from {{ alert.job }}")
-    made: list[Rendered] = []
+    made: list[RenderedAlert] = []
     thread = threading.Thread(target=lambda: made.append(rendered(folder)))
     thread.start()
     thread.join()

@@ -155,16 +155,16 @@ class Scene:
             ended.close()
             assert recover.recover(Record.open(ended.path)) == "recovered"
         record = self.record(home)
-        return encode(recover.judge(record, record.ending))
+        return encode(recover.classify_logs(record, record.ending))
 
     def _look(self, record: Record, began: float) -> None:
         noise = random.Random(self.seed)
         writer = TelemetryWriter(record)
         for name, facts in self._sources().items():
             if name in self.missing:
-                writer.tell_source(name, available=False, why="not here", remedy="")
+                writer.add_source(name, available=False, why="not here", remedy="")
             else:
-                writer.tell_source(name, available=True, facts=facts)
+                writer.add_source(name, available=True, facts=facts)
         looks = int(self.seconds / PERIOD_S)
         pending = sorted(self.events, key=lambda one: one[1])
         cpu_s = 0.0

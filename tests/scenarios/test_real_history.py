@@ -112,7 +112,7 @@ def test_broken_history(tmp_path: Path, ruin: Any) -> None:
         recover.recover(Record.open(ended.path))
     ruin(tmp_path / "history.sqlite3")
     record = scene.record(home)
-    verdict = recover.judge(record, record.ending)
+    verdict = recover.classify_logs(record, record.ending)
     assert verdict.details["health"] == "healthy"
     (source,) = [one for one in verdict.sources if one.name == "history"]
     assert not source.available

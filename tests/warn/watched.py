@@ -68,7 +68,7 @@ def look(
     """Write down what was seen in the last *seconds*; events are (source, how long ago, event)."""
     writer = TelemetryWriter(record)
     for source in SOURCES:
-        writer.tell_source(source, available=True, facts=dict((facts or {}).get(source, {})))
+        writer.add_source(source, available=True, facts=dict((facts or {}).get(source, {})))
     now = time.time()
     cpu_s = 0.0
     for past in range(int(seconds / PERIOD_S), -1, -1):

@@ -81,7 +81,7 @@ class GPUAlertHook(BaseHook):
                 said += (
                     f"; no recipients: say them in the target, airflow:{self.gpualert_conn_id}?to="
                 )
-        return tried, Redactor(secrets).text(said)
+        return tried, Redactor(secrets).mask_text(said)
 
 
 def _with_recipients(found: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from gpualert_common.errors import GPUAlertError, RecordError, SupersededError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
-from gpualert_common.recover import elsewhere
+from gpualert_common.recover import is_far
 from gpualert_common.settings import load_settings
 from gpualert_provider import deferred_run
 from gpualert_provider.working_directory import WorkingDirectory
@@ -170,7 +170,7 @@ class DeferrableOperator(BashOperator):
         record, owner, _number = left
         agreed = (record.spec.get("custody") or {}).get("fingerprint")
         attempt = replace(attempt, owner=owner, fingerprint=agreed)
-        guardian = 0 if elsewhere(record) else record.spec.get("supervisor_pid", 0)
+        guardian = 0 if is_far(record) else record.spec.get("supervisor_pid", 0)
         handle = RunHandle(record, "taken back", attempt, LeaseRenewer(record, attempt, guardian))
         self._made(handle)
         return handle

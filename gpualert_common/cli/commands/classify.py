@@ -8,7 +8,6 @@ import os
 import sys
 from dataclasses import asdict, replace
 
-from gpualert_common import report
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
 from gpualert_common.cli.arguments import add_options, add_output_forms
@@ -17,7 +16,9 @@ from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Unmasked, markdown, terminal
+from gpualert_common.report import markdown, terminal
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.verdict_view import view_verdict
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import Ending
 
@@ -64,16 +65,16 @@ def execute(options: argparse.Namespace) -> int:
             fields["explanation"] = asdict(explanation)
         print(json.dumps(fields, ensure_ascii=False))
         return 0
-    say = report.speaker(Redactor() if options.markdown else Unmasked())
-    told = report.told_of(verdict, say)
-    facts = [("Log", say(log)) for log in options.logs]
+    text = TextSanitizer(Redactor() if options.markdown else NoMasks())
+    view = view_verdict(verdict, text)
+    facts = [("Log", text.line(log)) for log in options.logs]
     if options.markdown:
-        print(markdown.page(told, facts=facts), end="")
+        print(markdown.render_page(view, facts=facts), end="")
     else:
-        paper = terminal.Paper.of_stdout(whole=options.full)
-        print("\n".join(terminal.page(told, paper, facts=facts)))
+        layout = terminal.TerminalLayout.of_stdout(whole=options.full)
+        print("\n".join(terminal.render_page(view, layout, facts=facts)))
     if explanation is not None:
-        lines = list(explanation_lines(explanation, say))
+        lines = list(explanation_lines(explanation, text.line))
         print("", *(["```text", *lines, "```"] if options.markdown else lines), sep="\n")
     return 0
 

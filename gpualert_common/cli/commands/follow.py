@@ -28,7 +28,7 @@ def execute(options: argparse.Namespace) -> int:
     offsets = [0] * len(fds)
     try:
         while True:
-            ended = not recovery.is_live(record)
+            ended = not recovery.is_in_progress(record)
             printed = 0
             for index, fd in enumerate(fds):
                 if os.fstat(fd).st_size < offsets[index]:

@@ -10,11 +10,13 @@ from typing import Any
 from gpualert_common import record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import state_dir
+from gpualert_common.cli.records import format_place, state_dir
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.model import RecoveryOutcome
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
 from gpualert_common.notify.undelivered import is_undelivered
+from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 
@@ -33,26 +35,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Finish one abandoned record, or all of them."""
     rows: list[dict[str, Any]] = []
+    outcome: RecoveryOutcome | None
     failed = False
     deadline_s = load_settings()["notify_deadline"].value
-    found = (
+    records = (
         record_locations.records(state_dir(options))
         if options.run is None
         else [record_locations.find(options.run, state_dir(options))]
     )
-    for record in found:
+    for record in records:
         try:
             outcome = recovery.recover(record, force=options.force)
+            text = _format_outcome(outcome, record)
         except (GPUAlertError, OSError) as error:
-            failed = True
-            outcome = f"failed: {error}"
+            failed, outcome = True, None
+            text = f"failed: {error}"
         alerts = []
-        if outcome == "recovered" or (outcome == "complete" and is_undelivered(record.path)):
+        is_complete = outcome is RecoveryOutcome.COMPLETE
+        if outcome is RecoveryOutcome.RECOVERED or (is_complete and is_undelivered(record.path)):
             alerts = [
                 format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
             ]
-        if outcome != "complete" or options.run is not None or alerts:
-            rows.append({"run_id": record.run_id, "outcome": outcome, "alerts": alerts})
+        if not is_complete or options.run is not None or alerts:
+            rows.append({"run_id": record.run_id, "outcome": text, "alerts": alerts})
     if options.json:
         print(json.dumps({"schema": SCHEMA, "records": rows}))
         return int(failed)
@@ -61,6 +66,12 @@ def execute(options: argparse.Namespace) -> int:
     if not rows:
         print("nothing to recover", file=sys.stderr)
     return int(failed)
+
+
+def _format_outcome(outcome: RecoveryOutcome, record: Record) -> str:
+    if outcome is RecoveryOutcome.ELSEWHERE:
+        return f"{outcome}: on {format_place(record)}"
+    return str(outcome)
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -135,13 +135,13 @@ def _greeting(prepared: PreparedRun) -> str:
 
 def _closing_text(prepared: PreparedRun) -> ClosingText:
     def format_end(verdict: Verdict | None, ending: Ending) -> str:
-        from gpualert_common import report
+        from gpualert_common.report import closing_lines
 
         record = prepared.record
         path = record.path  # with the streams apart, the folder of both logs
         if verdict is not None and verdict.log_path is not None and len(record.logs) == 1:
             path = verdict.log_path
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
-        return report.short(verdict, record.run_id, path, seconds)
+        return closing_lines.write_closing_lines(verdict, record.run_id, path, seconds)
 
     return format_end

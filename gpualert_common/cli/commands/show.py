@@ -6,15 +6,17 @@ import argparse
 import json
 import time
 
-from gpualert_common import record_locations, recover, report
+from gpualert_common import record_locations, recover
 from gpualert_common.cli import live
 from gpualert_common.cli.arguments import add_output_forms, add_run
-from gpualert_common.cli.records import state_dir, summarize
+from gpualert_common.cli.records import format_place, state_dir, summarize
 from gpualert_common.errors import DamagedFileError
-from gpualert_common.model import Bundle
 from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Fact, Masks, Unmasked, markdown, terminal
+from gpualert_common.report import markdown, terminal
+from gpualert_common.report.run_facts import Fact, list_facts
+from gpualert_common.report.run_view import view_run
+from gpualert_common.report.text_sanitizer import Masks, NoMasks, TextSanitizer
 from gpualert_common.spec import SCHEMA
 
 
@@ -35,7 +37,7 @@ def execute(options: argparse.Namespace) -> int:
     elif options.markdown:
         print(_page(record, Redactor(), None), end="")
     else:
-        print(_page(record, Unmasked(), terminal.Paper.of_stdout(whole=options.full)))
+        print(_page(record, NoMasks(), terminal.TerminalLayout.of_stdout(whole=options.full)))
     return 0
 
 
@@ -50,45 +52,44 @@ def _everything(record: Record) -> dict[str, object]:
     }
 
 
-def _page(record: Record, masks: Masks, paper: terminal.Paper | None) -> str:
-    """What is told of a run: as Markdown where there is no paper."""
-    say = report.speaker(masks)
+def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) -> str:
+    """Return the page of a run: as Markdown without a layout."""
+    text = TextSanitizer(masks)
     ending, now = record.ending, list[Fact]()
     try:
         verdict = record.verdict
     except DamagedFileError as error:
         verdict, now = None, [("Verdict", f"damaged, and made of the log again: {error}")]
     if verdict is None:
-        alive = ending is None and recover.is_live(record)
+        alive = ending is None and recover.is_in_progress(record)
         now += _state(record, alive=alive)
         if alive:
             now += live.facts_of(record)
         elif ending is None:
-            ending = recover.last_known(record)
-        verdict = recover.judge(record, None if alive else ending)
+            ending = recover.reconstruct_ending(record)
+        verdict = recover.classify_logs(record, None if alive else ending)
     outcome = record.read_json(OUTCOME)
-    alert = report.alert_of(record, Bundle(), redactor=masks, outcome=outcome, log_lines=())
-    told = report.told_of(verdict, say, alert)
-    lasted_s = alert.duration_s
-    if told.disposition == "running":
-        lasted_s = max(0.0, time.time() - alert.started_at)
-    zone = "local" if paper else "UTC"
-    logs = [say(record.log_path(name)) for name in record.logs]
-    facts = report.facts_of(alert, told, logs, zone=zone)
-    now = [(label, say(value)) for label, value in now]
-    if paper is None:
-        more = alert.next_command
-        return markdown.page(told, lasted_s=lasted_s, now=now, facts=facts, more=more)
-    return "\n".join(terminal.page(told, paper, lasted_s=lasted_s, now=now, facts=facts))
+    view = view_run(record, verdict, masks=masks, outcome=outcome)
+    lasted_s = view.duration_s
+    if view.disposition == "running":
+        lasted_s = max(0.0, time.time() - view.started_at)
+    logs = [text.line(record.log_path(name)) for name in record.logs]
+    facts = list_facts(view, logs, zone="local" if layout else "UTC")
+    now = [(label, text.line(value)) for label, value in now]
+    if layout is None:
+        more = view.next_command
+        return markdown.render_page(view, lasted_s=lasted_s, now=now, facts=facts, more=more)
+    lines = terminal.render_page(view, layout, lasted_s=lasted_s, now=now, facts=facts)
+    return "\n".join(lines)
 
 
 def _state(record: Record, *, alive: bool) -> list[Fact]:
     """What is to be known of a run that has no verdict yet."""
     state = record.state
     if state == "lost":
-        elsewhere = recover.elsewhere(record)
-        if elsewhere:
-            return [("State", f"its supervisor is not seen from here: it ran on {elsewhere}")]
+        if recover.is_far(record):
+            place = format_place(record)
+            return [("State", f"its supervisor is not seen from here: it ran on {place}")]
         finish = f"gpualert recover {record.run_id}"
         if not alive:
             said = "its supervisor died, so nobody saw how the run ended"

@@ -11,7 +11,7 @@ import time
 from gpualert_common import record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import state_dir
+from gpualert_common.cli.records import format_place, state_dir
 from gpualert_common.errors import UsageError
 from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
@@ -39,9 +39,8 @@ def execute(options: argparse.Namespace) -> int:
         grace_s = load_settings({"grace": options.grace})["grace"].value
     if record.state == "ended":
         return _answer(options, record, "already ended", 1)
-    place = recovery.elsewhere(record)
-    if place:
-        raise UsageError(f"{record.run_id} runs on {place}; stop it there")
+    if recovery.is_far(record):
+        raise UsageError(f"{record.run_id} runs on {format_place(record)}; stop it there")
     if record.state != "lost":
         _ask_to_stop(record, grace_s)
     if record.state == "lost":
@@ -54,13 +53,13 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _live_run(options: argparse.Namespace) -> Record:
-    """The run that is meant; without a name the only one that lives, or else the last."""
+    """Return the run by its name; without a name the only live one, or else the last."""
     if options.run is not None:
         return record_locations.find(options.run, state_dir(options))
     live = [
         record.run_id
         for record in record_locations.records(state_dir(options))
-        if recovery.is_live(record)
+        if recovery.is_in_progress(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
@@ -68,7 +67,7 @@ def _live_run(options: argparse.Namespace) -> Record:
 
 
 def _ask_to_stop(record: Record, grace_s: float) -> None:
-    """Ask the supervisor, and wait until it has ended the run or died."""
+    """Send a request to the supervisor, and wait until it has stopped the run or died."""
     sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
     record.request("stop", grace_s=grace_s, sender=sender)
     deadline = time.monotonic() + grace_s + LAST_CALL_S + KILLING_S + _STOP_MARGIN_S
@@ -77,7 +76,7 @@ def _ask_to_stop(record: Record, grace_s: float) -> None:
 
 
 def _stop_unsupervised(options: argparse.Namespace, record: Record, grace_s: float) -> int:
-    if not recovery.is_alive(record):
+    if not recovery.has_processes(record):
         return _answer(options, record, "not running; its supervisor died", 1)
     left = recovery.stop_unsupervised(record, grace_s)
     if left:

@@ -59,7 +59,7 @@ class Gpu:
             return list(self._samples())
         except self._nvml.NVMLError_GpuIsLost as error:
             self.is_lost = True
-            self._tell_once("gpu_lost", "", f"GPU {self.index} is lost", error)
+            self._report_once("gpu_lost", "", f"GPU {self.index} is lost", error)
         except Exception as error:  # noqa: BLE001 - one GPU keeps no other from being read
             self._failed(self.asking, error)
         return []
@@ -150,12 +150,12 @@ class Gpu:
 
     def _failed(self, value: str, error: Exception) -> None:
         if getattr(error, "value", None) == RESET_REQUIRED:
-            self._tell_once("reset_required", "", f"GPU {self.index} wants a reset", error)
+            self._report_once("reset_required", "", f"GPU {self.index} wants a reset", error)
         else:
             text = f"GPU {self.index}: {value} cannot be read: {error}"
-            self._tell_once("read_failed", value, text, error)
+            self._report_once("read_failed", value, text, error)
 
-    def _tell_once(self, what: str, value: str, text: str, error: Exception) -> None:
+    def _report_once(self, what: str, value: str, text: str, error: Exception) -> None:
         if (what, value) in self._told:
             return
         self._told.add((what, value))

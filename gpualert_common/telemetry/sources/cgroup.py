@@ -78,7 +78,7 @@ class Cgroup(Source):
             "oom_kills_before": self._first[0].kills if self._first else 0,
         }
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """Numbers of now, and what rose since the last look."""
         before, levels = self._memory, self._levels()
         values = self._values(levels)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from gpualert_common.command_options import options_of
+from gpualert_common.command_options import parse_options
 from gpualert_common.errors import RecordError
 from gpualert_common.processes.procfs import read_cwd
 from gpualert_common.record import Record
@@ -62,7 +62,7 @@ class Checkpoints(Source):
         """What was there."""
         return self._facts
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """Nothing: what was there before does not change."""
         return ()
 
@@ -72,7 +72,7 @@ SOURCE: type[Source] = Checkpoints
 
 def survey(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
     """The facts, of what was written *before* that time; paths in them are as the command's."""
-    options = list(options_of(command))
+    options = list(parse_options(command))
     read = [value for name, value in options if _READ.fullmatch(name) and _is_path(value)]
     written = [value for name, value in options if _WRITTEN.fullmatch(name) and _is_path(value)]
     found = [

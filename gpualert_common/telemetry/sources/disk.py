@@ -50,10 +50,10 @@ class Disk(Source):
         """Of each: the path that was asked, and what is mounted there."""
         return {of: place.facts for of, place in self._places.items()}
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """The file systems of now."""
         for place in self._places.values():
-            yield from place.look()
+            yield from place.sample()
 
 
 SOURCE: type[Source] = Disk
@@ -89,7 +89,7 @@ class _Place:
         self._was_writable = False
         self._error = ""
 
-    def look(self) -> Iterator[Sample | SourceEvent]:
+    def sample(self) -> Iterator[Sample | SourceEvent]:
         question = self._question or _Question(self.path)
         question.join(PATIENCE_S)
         if question.is_alive():
@@ -105,7 +105,7 @@ class _Place:
             self._is_stalled = False
             yield self._event("disk_answers", "answers again")
         if question.found is not None:
-            yield from self._tell(question.found)
+            yield from self._report(question.found)
         if question.error and question.error != self._error:
             yield self._event("disk_error", f"answers: {question.error}")
         self._error = question.error
@@ -114,7 +114,7 @@ class _Place:
         text = f"the file system of {self.path} {does}"
         return SourceEvent(what, self.of, text, {"path": self.path, **fields})
 
-    def _tell(self, found: os.statvfs_result) -> Iterator[Sample | SourceEvent]:
+    def _report(self, found: os.statvfs_result) -> Iterator[Sample | SourceEvent]:
         size, free = found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
         read_only = bool(found.f_flag & os.ST_RDONLY)
         values = {

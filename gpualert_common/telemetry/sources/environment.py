@@ -76,14 +76,14 @@ class Environment(Source):
             why = f"the environment of the run's leader cannot be read: {error.strerror}"
             raise SourceUnavailableError(why, "run as the same user, or as root") from None
         given = parse_environment(await_environment(pid))
-        self._facts = {**_told(given), **_machine(pid), "versions": versions(pid, given)}
+        self._facts = {**_shown(given), **_machine(pid), "versions": versions(pid, given)}
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """All of it."""
         return self._facts
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """Nothing: none of it changes."""
         return ()
 
@@ -91,7 +91,7 @@ class Environment(Source):
 SOURCE: type[Source] = Environment
 
 
-def _told(given: Mapping[str, str]) -> dict[str, Any]:
+def _shown(given: Mapping[str, str]) -> dict[str, Any]:
     known = {name: value for name, value in given.items() if _explains(name)}
     open_ = {name: value for name, value in known.items() if not is_secret(name, value)}
     told = {name: open_[name][:_MOST_VALUE_CHARS] for name in sorted(open_)[:_MOST_VARIABLES]}

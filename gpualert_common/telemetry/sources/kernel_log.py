@@ -82,7 +82,7 @@ class KernelLog(Source):
         elif os.readlink("/proc/self/ns/pid") == _NAMESPACE_OF_HOST:
             self._tree = SampledTree(subject.pid, subject.mark)
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """What the kernel said since the last look."""
         before, self._looked_at = self._looked_at, time.time()
         if self._tree is not None:

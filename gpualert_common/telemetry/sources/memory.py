@@ -35,7 +35,7 @@ class MemoryLeft(Source):
         groups = groups_of("self" if subject is None else subject.pid)
         self._group = groups.get("memory", groups.get(""))
 
-    def look(self) -> Iterable[Sample]:
+    def sample(self) -> Iterable[Sample]:
         """What is left now."""
         host = parse_numbers(read(MEMINFO))
         if "MemAvailable" in host and "MemTotal" in host:

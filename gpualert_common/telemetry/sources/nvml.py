@@ -120,7 +120,7 @@ class Nvml(Source):
         """
         return self._facts
 
-    def look(self) -> Iterator[Sample | SourceEvent]:
+    def sample(self) -> Iterator[Sample | SourceEvent]:
         """Samples of the GPUs that answer within 2 s, then what happened since the last look."""
         awaited = [watched for watched in self._watched if self._asks(watched)]
         deadline = time.monotonic() + _ANSWER_S

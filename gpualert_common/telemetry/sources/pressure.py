@@ -50,7 +50,7 @@ class Pressure(Source):
             files = [os.path.join(group.levels[0], f"{name}.pressure") for name in _RESOURCES]
             self._places["cgroup"] = files
 
-    def look(self) -> Iterable[Sample]:
+    def sample(self) -> Iterable[Sample]:
         """The stalls of now."""
         for of, files in self._places.items():
             values: dict[str, float] = {}

@@ -88,7 +88,7 @@ class Processes(Source):
         self._identified: set[tuple[str, _Identity]] = set()
         self._told: Counter[str] = Counter()
 
-    def look(self) -> Iterable[Sample | SourceEvent]:
+    def sample(self) -> Iterable[Sample | SourceEvent]:
         """The processes of now."""
         members = self._tree.members()
         live = [one for one in members.values() if one.is_live]

@@ -14,26 +14,26 @@ from tests.supervised import DEADLINE_S, python
 
 _PROGRAM = """
 import json, sys, time
-from gpualert_common.telemetry.source import SourceEvent, UnavailableError, source_class
+from gpualert_common.telemetry.source import SourceEvent, SourceUnavailableError, source_class
 
 def say(what):
     print(json.dumps(what), flush=True)
 
 def shown(one):
-    if isinstance(one, Event):
+    if isinstance(one, SourceEvent):
         return ["event", one.what, one.of, one.text, dict(one.fields), one.at]
     return ["sample", one.of, dict(one.values)]
 
 try:
     source = source_class(sys.argv[1])(None)
-except UnavailableError as error:
+except SourceUnavailableError as error:
     say({"unavailable": [error.why, error.remedy]})
     sys.exit()
 say({"facts": source.facts})
 for line in sys.stdin:
     command = line.strip()
     if command == "look":
-        say([shown(one) for one in source.look()])
+        say([shown(one) for one in source.sample()])
     elif command == "close":
         source.close()
         say("closed")
@@ -75,7 +75,7 @@ class Watch:
         self.unavailable: list[str] = opened.get("unavailable", [])
         """Why it cannot be had, and what would help; empty where it can."""
 
-    def look(self) -> Seen:
+    def sample(self) -> Seen:
         """Have it look."""
         samples, events = {}, []
         for kind, *told in self._ask("look"):

@@ -17,7 +17,7 @@ from itertools import takewhile
 from statistics import median
 
 from gpualert_common.classify.details import Scalar
-from gpualert_common.command_options import evaluates
+from gpualert_common.command_options import is_evaluation
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -42,7 +42,7 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     trainings = trainings_of(progress)
     if not trainings or len(trainings[-1]) < thresholds.LEAST_POINTS:
         return
-    is_free = progress.by_reward or evaluates(evidence.command)
+    is_free = progress.by_reward or is_evaluation(evidence.command)
     found = None if is_free else _not_learning(trainings[-1])
     if found is not None and len(trainings) > 1:
         because = f"{found.because}, in the last of {len(trainings)} trainings in its log"

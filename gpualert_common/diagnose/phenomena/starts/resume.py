@@ -21,7 +21,7 @@ from posixpath import basename
 from typing import Any
 
 from gpualert_common.classify.resume_lines import is_loading_base_model
-from gpualert_common.command_options import evaluates, options_of, words_of
+from gpualert_common.command_options import is_evaluation, parse_options, split_command
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, LogLocation
@@ -138,9 +138,9 @@ def _wanted(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
     named: Mapping[str, bool] = found.get("named", {})
     before: Sequence[Mapping[str, Any]] = found.get("before", ())
     left = str(before[0].get("path")) if before else ""
-    if evaluates(evidence.command):
+    if is_evaluation(evidence.command):
         return None
-    words = words_of(evidence.command)
+    words = split_command(evidence.command)
     asked, restarts = _asked(evidence.command), _restarts(evidence)
     anew = _is_begun_anew(words, "" if asked is None else asked.path)
     if asked is not None and asked.path and "://" not in asked.path:
@@ -178,7 +178,7 @@ def _loaded(
     evidence: Evidence, progress: Progress, named: Mapping[str, bool]
 ) -> _ResumeRequest | None:
     """Return the checkpoint of an option that loads one, to resume or to start from."""
-    options = options_of(evidence.command)
+    options = parse_options(evidence.command)
     loads = [(name, path) for name, path in options if _may_load(name) and not _is_word(path)]
     for name, path in loads[:1]:
         of_framework = _LOADS_IN.get(progress.framework or "") == name
@@ -207,7 +207,7 @@ class _Asked:
 
 def _asked(command: Sequence[str]) -> _Asked | None:
     """Return the option of the command that asks to resume, if there is one."""
-    for name, value in options_of(command):
+    for name, value in parse_options(command):
         words = set(name.split("_"))
         asks = words & _RESUME and words <= _ASKS and value.lower() not in _NO
         if asks or (name == "init_from" and value == "resume"):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpualert_common.classify.details import Scalar
-from gpualert_common.command_options import evaluates
+from gpualert_common.command_options import is_evaluation
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -38,7 +38,7 @@ _NONE = frozenset(("none",))
 def judge(evidence: Evidence) -> Iterator[Finding]:
     """Yield what the number of steps shows of a run that succeeded."""
     progress = evidence.progress
-    if progress is None or not evidence.is_completed or evaluates(evidence.command):
+    if progress is None or not evidence.is_completed or is_evaluation(evidence.command):
         return
     before = Comparison(evidence).usual
     if progress.framework is not None:

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpualert_common.model import Artifact, Fate
-from gpualert_common.report import Alert, Shown, render
-from gpualert_common.report.rendering import MOST_HTML_BYTES
-from gpualert_common.report.sample import SAMPLES, completed, failed, unexplained
-from gpualert_common.report.words import columns
+from gpualert_common.report.formatting import columns
+from gpualert_common.report.message import MOST_HTML_BYTES, render_alert
+from gpualert_common.report.run_view import RunView
+from gpualert_common.report.samples import SAMPLES, completed, failed, unexplained
+from gpualert_common.report.verdict_view import EvidenceItem
 
 ROOMY = 1 << 20
 VOID = {"meta", "br"}
@@ -27,12 +28,12 @@ words = st.one_of(
 )
 texts = st.lists(words, max_size=8).map(tuple)
 seconds = st.floats(min_value=0, max_value=1e12)
-shown = st.builds(Shown, words, words, st.none() | words)
+shown = st.builds(EvidenceItem, words, words, st.none() | words)
 artifacts = st.builds(
     Artifact, words, words, st.none() | st.integers(0, 1 << 62), st.sampled_from(Fate), words
 )
 alerts = st.builds(
-    Alert,
+    RunView,
     **dict.fromkeys(
         (
             *("run_id", "job", "host", "command", "cwd", "headline", "exit_status", "implies"),
@@ -91,11 +92,13 @@ class Page(HTMLParser):
         self.text += data
 
 
-def long_alert(**fields: Any) -> Alert:
+def long_alert(**fields: Any) -> RunView:
     """Return an alert with more in it than most messages hold."""
     return replace(
         failed(),
-        shows=tuple(Shown(f"claim {n}", f"output.log:{n}", "excerpt " * 30) for n in range(8)),
+        shows=tuple(
+            EvidenceItem(f"claim {n}", f"output.log:{n}", "excerpt " * 30) for n in range(8)
+        ),
         log_tail=tuple(f"step {n} " + "data " * (n % 30) for n in range(300)),
         artifacts=tuple(
             Artifact(f"/a/{n}", f"out/file_{n}.json", n, Fate.ATTACHED, "", "ab" * 32)
@@ -117,9 +120,9 @@ def controls(text: str) -> set[str]:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(alerts, st.integers(200, 60_000), st.integers(200, 200_000), st.booleans())
-def test_limits_hold(alert: Alert, text_bytes: int, html_bytes: int, brief: bool) -> None:
+def test_limits_hold(alert: RunView, text_bytes: int, html_bytes: int, brief: bool) -> None:
     """Whatever an alert holds, subject, text and page stay within their limits and are safe."""
-    made = render(alert, text_bytes=text_bytes, html_bytes=html_bytes, brief=brief)
+    made = render_alert(alert, text_bytes=text_bytes, html_bytes=html_bytes, brief=brief)
     assert len(made.text.encode()) <= text_bytes
     assert made.html is None or len(made.html.encode()) <= min(html_bytes, MOST_HTML_BYTES)
     assert len(made.subject) <= 120
@@ -129,9 +132,9 @@ def test_limits_hold(alert: Alert, text_bytes: int, html_bytes: int, brief: bool
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(alerts, st.integers(2000, 200_000))
-def test_page_is_well_formed(alert: Alert, html_bytes: int) -> None:
+def test_page_is_well_formed(alert: RunView, html_bytes: int) -> None:
     """Nothing that an alert holds becomes markup, and a page that is cut is a whole one still."""
-    made = render(alert, text_bytes=ROOMY, html_bytes=html_bytes).html
+    made = render_alert(alert, text_bytes=ROOMY, html_bytes=html_bytes).html
     assert made is not None
     page = Page(made)
     assert "script" not in page.tags
@@ -140,7 +143,7 @@ def test_page_is_well_formed(alert: Alert, html_bytes: int) -> None:
 @pytest.mark.parametrize("most", [0, 1, 5, 20, 100, 150])
 def test_hard_minimum(most: int) -> None:
     """Below what any message needs, what there is room for is cut and marked as cut."""
-    text = render(failed(), text_bytes=most).text
+    text = render_alert(failed(), text_bytes=most).text
     assert len(text.encode()) <= most
     assert text.endswith("[cut]"[:most])
 
@@ -149,18 +152,20 @@ def test_detail_gives_way_in_order() -> None:
     """The shorter the message, the less of the log, then of the manifest, then of the evidence."""
     seen = []
     for most in (60_000, 8_000, 5_500, 3_500, 2_300):
-        text = render(long_alert(), text_bytes=most).text
+        text = render_alert(long_alert(), text_bytes=most).text
         counts = (text.count("  step "), text.count("out/file_"), text.count("    > excerpt"))
         seen.append((*counts, text.count("  * claim")))
     assert seen == sorted(seen, reverse=True)
     assert seen[0] == (300, 60, 8, 8)
     assert len(set(seen)) == len(seen)
-    assert all("gpualert show" in render(long_alert(), text_bytes=n).text for n in (8_000, 2_300))
+    assert all(
+        "gpualert show" in render_alert(long_alert(), text_bytes=n).text for n in (8_000, 2_300)
+    )
 
 
 def test_what_is_left_out_is_counted() -> None:
     """The numbers of log lines, files and claims that a message leaves out stand in it."""
-    text = render(long_alert(), text_bytes=2_800).text
+    text = render_alert(long_alert(), text_bytes=2_800).text
     lines, files = text.count("  step "), text.count("out/file_")
     assert f"without the first {300 - lines} of them" in text
     assert f"and {60 - files} more; the record has all" in text
@@ -170,7 +175,7 @@ def test_what_is_left_out_is_counted() -> None:
 def test_manifest_has_an_end() -> None:
     """A run that wrote ten thousand files is told with some of them, and the number of the rest."""
     files = long_alert().artifacts[:1] * 10_000
-    text = render(replace(failed(), artifacts=files), text_bytes=ROOMY).text
+    text = render_alert(replace(failed(), artifacts=files), text_bytes=ROOMY).text
     assert text.count("out/file_0.json") == 200
     assert "10000 attached" in text
     assert f"and {9_800 + failed().beyond_cap} more; the record has all" in text
@@ -179,7 +184,7 @@ def test_manifest_has_an_end() -> None:
 def test_mark_says_how_much_is_missing() -> None:
     """Text that cannot be shortened otherwise ends in a mark with a number and a command."""
     alert = replace(failed(), implies="on and on " * 500)
-    text = render(alert, text_bytes=1500).text
+    text = render_alert(alert, text_bytes=1500).text
     mark = text.rpartition("\n[cut: ")[2]
     assert mark.endswith(f" bytes are missing; all of it: {alert.next_command}]\n")
     assert int(mark.split()[0]) > 3000
@@ -188,14 +193,14 @@ def test_mark_says_how_much_is_missing() -> None:
 def test_page_always_fits_gmail() -> None:
     """However large a page may be for the channel, it stays below what Gmail clips."""
     alert = long_alert(do=("do this " * 200,) * 50)
-    made = render(alert, text_bytes=ROOMY, html_bytes=10_000_000)
+    made = render_alert(alert, text_bytes=ROOMY, html_bytes=10_000_000)
     assert made.html is not None
     assert MOST_HTML_BYTES * 0.9 < len(made.html.encode()) <= MOST_HTML_BYTES
 
 
 def test_page_falls_back_to_the_text() -> None:
     """Where the page has no room even without detail, the text stands in a bare one."""
-    made = render(failed(), text_bytes=ROOMY, html_bytes=3000)
+    made = render_alert(failed(), text_bytes=ROOMY, html_bytes=3000)
     assert made.html is not None
     page = Page(made.html)
     assert set(page.tags) == {"html", "meta", "title", "pre"}
@@ -204,14 +209,14 @@ def test_page_falls_back_to_the_text() -> None:
 
 def test_no_page_fits() -> None:
     """Where not even that has room there is no page, and the notes say so."""
-    made = render(failed(), text_bytes=ROOMY, html_bytes=100)
+    made = render_alert(failed(), text_bytes=ROOMY, html_bytes=100)
     assert made.html is None
     assert made.notes == ("no page fits into 100 bytes",)
 
 
 def test_page_needs_nothing_from_elsewhere() -> None:
     """A page has a language, a title and a heading, and no script, image, link or address."""
-    made = render(long_alert(), text_bytes=ROOMY, html_bytes=ROOMY)
+    made = render_alert(long_alert(), text_bytes=ROOMY, html_bytes=ROOMY)
     assert made.html is not None
     page = Page(made.html)
     assert {"html", "title", "h1", "h2", "main"} <= set(page.tags)
@@ -224,7 +229,7 @@ def test_page_needs_nothing_from_elsewhere() -> None:
 
 def test_page_reads_well_without_its_style_sheet() -> None:
     """Colours, sizes and the wrapping of the log do not depend on the style sheet."""
-    html = render(failed(), text_bytes=ROOMY, html_bytes=ROOMY).html
+    html = render_alert(failed(), text_bytes=ROOMY, html_bytes=ROOMY).html
     assert html is not None
     bare = html[: html.index("<style>")] + html[html.index("</style>") :]
     assert bare.count("white-space:pre-wrap") == bare.count("<pre")
@@ -234,7 +239,9 @@ def test_page_reads_well_without_its_style_sheet() -> None:
 
 def test_text_is_not_escaped() -> None:
     """What a text says stands there as it is; in a page the same is escaped."""
-    made = render(replace(failed(), headline="a < b && c"), text_bytes=ROOMY, html_bytes=ROOMY)
+    made = render_alert(
+        replace(failed(), headline="a < b && c"), text_bytes=ROOMY, html_bytes=ROOMY
+    )
     assert "a < b && c" in made.text
     assert "a &lt; b &amp;&amp; c" in (made.html or "")
 
@@ -246,7 +253,7 @@ def test_prose_is_wrapped() -> None:
     alert = replace(
         failed(), implies="内存不足 " * 60, do=("try it again " * 20,), cwd=path, log_tail=(line,)
     )
-    lines = render(alert, text_bytes=ROOMY).text.splitlines()
+    lines = render_alert(alert, text_bytes=ROOMY).text.splitlines()
     assert [one for one in lines if columns(one) > 78] == [f"  Directory    {path}", f"  {line}"]
 
 
@@ -292,26 +299,26 @@ def test_subject(subject: str) -> None:
     """A subject says job, outcome, cause, duration, and whether another attempt follows."""
     plain: dict[str, Any] = {"attempt": 1, "final": True, "state": None}
     alert = replace(failed(), **{**plain, **SUBJECTS[subject]})
-    assert render(alert, text_bytes=ROOMY).subject == subject
+    assert render_alert(alert, text_bytes=ROOMY).subject == subject
 
 
 def test_subject_of_a_long_job_says_the_rest() -> None:
     """A job whose name is a whole script leaves room for what became of it."""
-    subject = render(replace(failed(), job="sh -c 'echo " * 30), text_bytes=ROOMY).subject
+    subject = render_alert(replace(failed(), job="sh -c 'echo " * 30), text_bytes=ROOMY).subject
     assert subject.endswith("… failed: cuda_oom after 3 h 05 min, attempt 2 (will be retried)")
 
 
 def test_subject_cannot_add_a_header() -> None:
     """A name with line breaks stays on one line."""
     alert = replace(failed(), job="x\r\nBcc: a@example.org", cause="y\u2028z\x85")
-    subject = render(alert, text_bytes=ROOMY).subject
+    subject = render_alert(alert, text_bytes=ROOMY).subject
     assert len(subject.splitlines()) == 1
     assert subject.isprintable()
 
 
 def test_brief_is_brief() -> None:
     """A chat gets headline, cause, the first advice, ten lines of the log and the next command."""
-    text = render(long_alert(), text_bytes=ROOMY, brief=True).text
+    text = render_alert(long_alert(), text_bytes=ROOMY, brief=True).text
     assert text.count("step ") == 10
     assert text.splitlines()[:3] == [
         failed().headline,
@@ -325,7 +332,7 @@ def test_brief_is_brief() -> None:
 def test_everything_known_is_said(sample: Any) -> None:
     """Whatever an alert holds stands in its text and its page, which are complete on their own."""
     alert = sample()
-    made = render(alert, text_bytes=ROOMY, html_bytes=ROOMY)
+    made = render_alert(alert, text_bytes=ROOMY, html_bytes=ROOMY)
     known = [alert.headline, alert.host, alert.exit_status, alert.next_command, alert.record_path]
     known += [*alert.log_tail, *alert.warnings, *alert.notes, alert.cwd, alert.log_path]
     known += [one.name for one in alert.artifacts]
@@ -338,7 +345,7 @@ def test_everything_known_is_said(sample: Any) -> None:
 
 def test_success_asks_for_nothing() -> None:
     """A run that ended well has no advice, no cause and no doubts in its message."""
-    text = render(completed(), text_bytes=ROOMY).text
+    text = render_alert(completed(), text_bytes=ROOMY).text
     assert "What to do" not in text
     assert "Cause" not in text
     assert "Not decided" not in text
@@ -346,7 +353,7 @@ def test_success_asks_for_nothing() -> None:
 
 def test_nothing_known_leaves_no_gaps() -> None:
     """What is not known is left out or called so, never shown as None or as an empty row."""
-    made = render(unexplained(), text_bytes=ROOMY, html_bytes=ROOMY)
+    made = render_alert(unexplained(), text_bytes=ROOMY, html_bytes=ROOMY)
     assert "None" not in made.text + (made.html or "")
     assert "confidence" not in made.text
     assert not any(line.endswith("  ") for line in made.text.splitlines())

@@ -1,4 +1,4 @@
-"""An alert as a message: subject, text and page, within the limits of whoever carries it."""
+"""A run's view as a message: subject, text and page, within the limits of a channel."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 import jinja2
 
-from gpualert_common.report import environment as env
-from gpualert_common.report.alert import Alert
-from gpualert_common.report.fit import cut, fit, whole
-from gpualert_common.report.limits import (
+from gpualert_common.report import template_environment as templating
+from gpualert_common.report.alert_phrases import phrase_alert
+from gpualert_common.report.formatting import MOST_SUBJECT, one_line, safe_lines, size
+from gpualert_common.report.run_view import RunView
+from gpualert_common.report.shortening import cut, shorten, whole
+from gpualert_common.report.template_limits import (
     OWN_TEMPLATES_BYTES,
     OWN_TEMPLATES_S,
     TooSlowError,
     limited,
 )
-from gpualert_common.report.phrases import said
-from gpualert_common.report.words import MOST_SUBJECT, one_line, safe_lines, size
 
 MOST_HTML_BYTES = 90_000
 """Gmail clips a page at some 102 KB, and the mail program of the reader may add to it."""
-_MOST_SAID = 8 << 20
+_MOST_CHARS = 8 << 20
 """Characters of one rendering, before it is made to fit."""
 _PLAIN_PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>{}</title>'
@@ -33,7 +33,7 @@ _PLAIN_PAGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedAlert:
     """A message.  ``html`` is None where none was asked for, or none fits.
 
     ``notes`` say which templates failed and why, a line each; they stand in the message, too.
@@ -45,47 +45,47 @@ class Rendered:
     notes: tuple[str, ...] = ()
 
 
-def render(
-    alert: Alert,
+def render_alert(
+    view: RunView,
     *,
     text_bytes: int,
     html_bytes: int = 0,
     brief: bool = False,
     templates: str | None = None,
-) -> Rendered:
-    """The message about ``alert``: one line of subject, text and page in UTF-8 within their limits.
+) -> RenderedAlert:
+    """Return the message about a run: one line of subject, text and page in UTF-8 within limits.
 
-    What does not fit is left out in the order that :mod:`gpualert_common.report.fit` gives, and
-    that is said.  ``brief`` asks for the few lines that a chat takes.  ``templates`` is a directory
-    with the user's own; one that fails is replaced by ours, which names the fault.  In the main
-    thread a user's template is limited in time and memory.  A page is never larger than
-    MOST_HTML_BYTES.
+    Parts that do not fit are left out in the order that :mod:`gpualert_common.report.shortening`
+    gives, and the message says so.  ``brief`` asks for the few lines that a chat takes.
+    ``templates`` is a directory with the user's own; one that fails is replaced by ours, which
+    names the fault.  In the main thread a user's template is limited in time and memory.  A page
+    is never larger than MOST_HTML_BYTES.
     """
-    writer = _Writer(alert, templates)
+    writer = _Writer(view, templates)
     subject = writer.subject()
-    text = writer.text(env.BRIEF if brief else env.BODY, text_bytes)
+    text = writer.text(templating.BRIEF if brief else templating.BODY, text_bytes)
     page = writer.page(text, min(html_bytes, MOST_HTML_BYTES)) if html_bytes > 0 else None
-    return Rendered(subject, text, page, tuple(writer.notes))
+    return RenderedAlert(subject, text, page, tuple(writer.notes))
 
 
 class _Writer:
-    """Writes the parts of one message; ``notes`` grow where a template of the user's fails."""
+    """Writes the parts of one message; ``notes`` name the user's templates that failed."""
 
-    def __init__(self, alert: Alert, templates: str | None) -> None:
+    def __init__(self, view: RunView, templates: str | None) -> None:
         self.notes: list[str] = []
-        self._alert = alert
-        self._next = one_line(alert.next_command, 200)
+        self._view = view
+        self._next = one_line(view.next_command, 200)
         self._own: jinja2.Environment | None = None
         if templates is not None:
             self._folder = os.path.realpath(templates)
             if os.path.isdir(templates):
-                self._own = env.own(templates)
+                self._own = templating.sandbox(templates)
             else:
                 shown = one_line(templates, 200)
                 self.notes.append(f"no directory of templates at {shown}; these are the built-in")
 
     def subject(self) -> str:
-        return self._written(env.SUBJECT, self._subject)
+        return self._written(templating.SUBJECT, self._subject)
 
     def text(self, name: str, most: int) -> str:
         text = self._written(name, lambda template: self._body(template, most))
@@ -95,7 +95,7 @@ class _Writer:
         return cut(text, most, self._next)
 
     def page(self, text: str, most: int) -> str | None:
-        page = self._written(env.PAGE, lambda template: self._body(template, most))
+        page = self._written(templating.PAGE, lambda template: self._body(template, most))
         if len(page.encode()) <= most:
             return page
         plain = self._plain_page(text, most)
@@ -104,7 +104,7 @@ class _Writer:
         return plain
 
     def _written(self, name: str, write: Callable[[jinja2.Template], str]) -> str:
-        """By the user's template if there is one that works, else by ours."""
+        """Return the text of the user's template where there is one that works, else of ours."""
         if self._own is not None:
             try:
                 with limited(OWN_TEMPLATES_S, OWN_TEMPLATES_BYTES):
@@ -112,44 +112,48 @@ class _Writer:
                     text = write(template)
                     if text.strip():
                         return text
-                    raise env.BadTemplateError("it says nothing")
+                    raise templating.BadTemplateError("it says nothing")
             except jinja2.TemplateNotFound as error:
                 if error.name != name:
                     self._failed(name, error)
             except (Exception, TooSlowError) as error:  # noqa: BLE001 - it may raise anything
                 self._failed(name, error)
-        return write(env.built_in().get_template(name))
+        return write(templating.built_in().get_template(name))
 
     def _failed(self, name: str, error: BaseException) -> None:
-        because = one_line(_because(error, self._folder), 300)
+        because = one_line(_explain(error, self._folder), 300)
         self.notes.append(f"your template {name} failed: {because}; this is the built-in one")
 
     def _subject(self, template: jinja2.Template) -> str:
-        variables = self._variables(self._alert, whole(self._alert))
-        return one_line("".join(env.pieces(template, variables, _MOST_SAID)), MOST_SUBJECT)
+        variables = self._variables(self._view, whole(self._view))
+        return one_line(
+            "".join(templating.generate(template, variables, _MOST_CHARS)), MOST_SUBJECT
+        )
 
     def _body(self, template: jinja2.Template, most: int) -> str:
-        def write(alert: Alert, left_out: Mapping[str, int]) -> str:
-            variables = self._variables(alert, left_out)
-            return safe_lines("".join(env.pieces(template, variables, _MOST_SAID)))
+        def write(view: RunView, left_out: Mapping[str, int]) -> str:
+            variables = self._variables(view, left_out)
+            return safe_lines("".join(templating.generate(template, variables, _MOST_CHARS)))
 
-        return fit(self._alert, write, most)
+        return shorten(self._view, write, most)
 
-    def _variables(self, alert: Alert, left_out: Mapping[str, int]) -> dict[str, Any]:
+    def _variables(self, view: RunView, left_out: Mapping[str, int]) -> dict[str, Any]:
         return {
-            "alert": alert,
-            "said": said(self._alert),
+            "alert": view,
+            "said": phrase_alert(self._view),
             "left_out": left_out,
             "problems": self.notes,
         }
 
     def _plain_page(self, text: str, most: int) -> str | None:
-        """The text as a page; as much of it as fits."""
+        """Return the text as a page, as much of it as fits."""
         low, high, found = 0, len(text.encode()), None
         while low <= high:
             tried = (low + high) // 2
             kept = cut(text, tried, self._next)
-            page = _PLAIN_PAGE.format(html.escape(said(self._alert).subject), html.escape(kept))
+            page = _PLAIN_PAGE.format(
+                html.escape(phrase_alert(self._view).subject), html.escape(kept)
+            )
             if len(page.encode()) <= most:
                 low, found = tried + 1, page
             else:
@@ -157,7 +161,7 @@ class _Writer:
         return found
 
 
-def _because(error: BaseException, folder: str) -> str:
+def _explain(error: BaseException, folder: str) -> str:
     line = _line(error, folder)
     match error:
         case TooSlowError():
@@ -166,7 +170,7 @@ def _because(error: BaseException, folder: str) -> str:
             return f"{line}it took more than {size(OWN_TEMPLATES_BYTES)} of memory"
         case RecursionError():
             return "it includes or calls itself without end, or is nested too deep"
-        case env.BadTemplateError():
+        case templating.BadTemplateError():
             return str(error)
         case jinja2.TemplateNotFound():
             return f"{line}there is no {error.name}"
@@ -179,7 +183,7 @@ def _because(error: BaseException, folder: str) -> str:
 
 
 def _line(error: BaseException, folder: str) -> str:
-    """ "line 3: " when that is where the template was."""
+    """Return the line of the template in which the error was raised, such as "line 3: "."""
     found, trace = "", error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.startswith(os.path.join(folder, "")):

@@ -11,30 +11,10 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.notify.channel_config import channel_kinds
+from tests.structure.floors import FLOOR_OF
+from tests.structure.source import ROOT
 
-ROOT = Path(__file__).parents[2]
 CORE = ROOT / "gpualert_common"
-
-FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
-    frozenset({"codec", "command_options", "plugins", "regex", "toml_table"}),
-    frozenset({"rule_files"}),
-    frozenset({"processes"}),
-    frozenset({"classify", "record", "redact", "settings"}),
-    frozenset({"progress", "record_locations", "telemetry"}),
-    frozenset({"history", "launch"}),
-    frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
-    frozenset({"run_evidence"}),
-    frozenset({"classifier", "notify"}),
-    frozenset({"run_hooks"}),
-    frozenset({"api", "external_run", "recover"}),
-    frozenset({"guardian"}),
-    frozenset({"cli"}),
-    frozenset({"__init__", "__main__"}),
-)
-"""Every room of the core, from the ground up; rooms of one floor do not know each other."""
-
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 SHUT_OUT = {
     "gpualert_common": {"airflow", "prefect", "gpualert_provider", "prefect_gpualert"},

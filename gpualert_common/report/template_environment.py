@@ -12,49 +12,49 @@ from typing import Any
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from gpualert_common.report import words
+from gpualert_common.report import formatting
 
 SUBJECT = "subject.txt.j2"
 BODY = "body.txt.j2"
 BRIEF = "brief.txt.j2"
 PAGE = "body.html.j2"
 NAMES = (SUBJECT, BODY, BRIEF, PAGE)
-"""What a user may bring; whatever is not there is ours."""
+"""Templates that a user may replace."""
 
 _MOST_TEMPLATE_BYTES = 1 << 20
 _FILTERS = {
-    "duration": words.duration,
-    "size": words.size,
-    "time": words.time,
-    "wrap": words.wrap,
+    "duration": formatting.duration,
+    "size": formatting.size,
+    "time": formatting.time,
+    "wrap": formatting.wrap,
 }
 
 
 class BadTemplateError(Exception):
-    """There is one, and it cannot be used; the message says why, on one line."""
+    """A user's template cannot be used; the message says why, on one line."""
 
 
 @cache
 def built_in() -> jinja2.Environment:
-    """Our own templates."""
+    """Return the environment of our own templates."""
     folder = os.path.join(os.path.dirname(__file__), "templates")
-    return _furnished(jinja2.Environment(**_options(jinja2.FileSystemLoader(folder))))
+    return _with_filters(jinja2.Environment(**_options(jinja2.FileSystemLoader(folder))))
 
 
-def own(folder: str) -> jinja2.Environment:
-    """A sandbox around the templates of a user's directory, and nothing outside of it."""
-    return _furnished(ImmutableSandboxedEnvironment(**_options(_Directory(folder))))
+def sandbox(folder: str) -> jinja2.Environment:
+    """Return a sandbox with the templates of a user's directory, and nothing outside of it."""
+    return _with_filters(ImmutableSandboxedEnvironment(**_options(_DirectoryLoader(folder))))
 
 
-def pieces(template: jinja2.Template, variables: Mapping[str, Any], most: int) -> Iterator[str]:
-    """What the template says, piece by piece.  Raises BadTemplateError beyond ``most`` characters.
+def generate(template: jinja2.Template, variables: Mapping[str, Any], most: int) -> Iterator[str]:
+    """Yield the template's text in pieces.  Raises BadTemplateError beyond ``most`` characters.
 
-    Counted while it speaks: a loop that never ends fills no memory.
+    Counted while it is made: an endless loop fills no memory.
     """
-    said = 0
+    length = 0
     for piece in template.generate(**variables):
-        said += len(piece)
-        if said > most:
+        length += len(piece)
+        if length > most:
             raise BadTemplateError(f"it says more than {most} characters")
         yield piece
 
@@ -71,17 +71,17 @@ def _options(loader: jinja2.BaseLoader) -> dict[str, Any]:
 
 
 def _is_escaped(name: str | None) -> bool:
-    """Everything is but text: a piece that a page includes may have any name."""
+    """Return True for all but plain text: a file that a page includes may have any name."""
     return name is None or not name.endswith((".txt.j2", ".txt"))
 
 
-def _furnished(environment: jinja2.Environment) -> jinja2.Environment:
+def _with_filters(environment: jinja2.Environment) -> jinja2.Environment:
     environment.filters.update(_FILTERS)
     return environment
 
 
-class _Directory(jinja2.BaseLoader):
-    """The regular files below one directory; a link that leads out of it leads nowhere."""
+class _DirectoryLoader(jinja2.BaseLoader):
+    """Loads the regular files below one directory; a link that leads out of it is refused."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.realpath(folder)
@@ -89,9 +89,11 @@ class _Directory(jinja2.BaseLoader):
     def get_source(self, _environment: jinja2.Environment, template: str) -> tuple[str, str, None]:
         path = os.path.realpath(os.path.join(self._folder, template))
         if not path.startswith(os.path.join(self._folder, "")):
-            raise BadTemplateError(f"{words.one_line(template, 80)} lies outside of the directory")
+            raise BadTemplateError(
+                f"{formatting.one_line(template, 80)} lies outside of the directory"
+            )
         try:
-            data = read(path)
+            data = read_template(path)
         except (FileNotFoundError, NotADirectoryError):
             if os.path.lexists(os.path.join(self._folder, template)):
                 raise BadTemplateError("it is a link that leads nowhere") from None
@@ -104,13 +106,13 @@ class _Directory(jinja2.BaseLoader):
             raise BadTemplateError(f"it is not UTF-8: byte {error.start}") from None
 
 
-def read(path: str) -> bytes:
-    """The content of a template.  Raises OSError, for a pipe in its place as well."""
+def read_template(path: str) -> bytes:
+    """Return the content of a template.  Raises OSError, also for a pipe in its place."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")
         data = file.read(_MOST_TEMPLATE_BYTES + 1)
     if len(data) > _MOST_TEMPLATE_BYTES:
-        raise OSError(errno.EFBIG, f"it is larger than {words.size(_MOST_TEMPLATE_BYTES)}")
+        raise OSError(errno.EFBIG, f"it is larger than {formatting.size(_MOST_TEMPLATE_BYTES)}")
     return data

@@ -1,11 +1,9 @@
-"""Times, sizes and lines as people read them: the filters of the templates."""
+"""Times, sizes and lines in the form that people read: the filters of the templates."""
 
 from __future__ import annotations
 
 import time as clock
 import unicodedata
-
-from gpualert_common import report
 
 COLUMNS = 78
 MOST_SUBJECT = 120
@@ -24,18 +22,27 @@ _SHOWN_LINES = {code: mark for code, mark in _SHOWN.items() if chr(code) not in 
 
 
 def duration(seconds: float | None) -> str:
-    """``3 h 05 min``; "an unknown time" for None."""
-    return "an unknown time" if seconds is None else report.duration(seconds)
+    """Return ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 05 min``; "an unknown time" for None."""
+    if seconds is None:
+        return "an unknown time"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def hours(seconds: float) -> str:
-    """``0.25`` hours of so many seconds; with one decimal from ten hours on."""
+    """Return seconds as hours: ``0.25``; with one decimal from ten hours on."""
     value = seconds / 3600
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
 
 
 def size(count: int | None) -> str:
-    """``12.4 KiB``; "unknown size" for None."""
+    """Return ``12.4 KiB``; "unknown size" for None."""
     if count is None:
         return "unknown size"
     value, unit = float(count), _UNITS[0]
@@ -47,7 +54,7 @@ def size(count: int | None) -> str:
 
 
 def time(at: float | None, zone: str = "UTC") -> str:
-    """``2026-11-21 12:37:05 UTC``; with "local" the time on this host and its offset from UTC."""
+    """Return ``2026-11-21 12:37:05 UTC``; with "local" the time of this host and its UTC offset."""
     try:
         if not at:
             return "an unknown time"
@@ -59,11 +66,11 @@ def time(at: float | None, zone: str = "UTC") -> str:
 
 
 def wrap(text: str, width: int = COLUMNS, indent: str = "", *, breaks: bool = False) -> str:
-    """``text`` in lines of at most ``width`` columns, of which ``indent`` takes its share in each.
+    """Return ``text`` in lines of at most ``width`` columns, ``indent`` included.
 
-    The first line comes without its indent: there stands what the list puts before its items.  A
-    wide character takes two columns.  A word without wide characters is only broken with
-    ``breaks``: it may be a path or an address.
+    The first line has no indent: the caller puts the mark of the list there.  A wide character
+    takes two columns.  A word without wide characters is only broken with ``breaks``: it may be a
+    path or an address.
     """
     room = width - columns(indent)
     lines: list[list[str]] = [[]]
@@ -79,26 +86,26 @@ def wrap(text: str, width: int = COLUMNS, indent: str = "", *, breaks: bool = Fa
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal ``text`` takes."""
+    """Return the number of terminal columns that ``text`` takes."""
     if text.isascii():
         return len(text)
     return sum(_column(char) for char in text)
 
 
 def one_line(text: str, most: int) -> str:
-    """``text`` on one line of at most ``most`` characters, safe to show; "…" marks a cut."""
+    """Return ``text`` on one line of at most ``most`` characters, safe to show; "…" marks a cut."""
     line = " ".join(text.split()).translate(_SHOWN)
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def safe_line(text: str, most: int) -> str:
-    """As :func:`one_line`, with its blanks: the columns of a log mean something."""
+    """Return a line as :func:`one_line` does, but with its blanks."""
     line = text.expandtabs().rstrip().translate(_SHOWN)
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def safe_lines(text: str) -> str:
-    """``text`` with its lines, and without what a reader's program would obey."""
+    """Return ``text`` with its lines, and without what a reader's program would obey."""
     return text.translate(_SHOWN_LINES)
 
 

@@ -1,25 +1,25 @@
-"""Are a user's templates any good?  For ``gpualert notify preview``."""
+"""Faults of a user's templates, for ``gpualert notify preview``."""
 
 from __future__ import annotations
 
 import os
 
-from gpualert_common.report import environment as env
-from gpualert_common.report.rendering import render
-from gpualert_common.report.sample import SAMPLES
-from gpualert_common.report.words import one_line
+from gpualert_common.report import template_environment as templating
+from gpualert_common.report.formatting import one_line
+from gpualert_common.report.message import render_alert
+from gpualert_common.report.samples import SAMPLES
 
 
 def check_templates(folder: str) -> list[str]:
-    """What is wrong with the templates in ``folder``, a line each; empty when nothing is.
+    """Return the faults of the templates in ``folder``, a line each.
 
-    Each is tried on a failure, a success, and a run that nothing is known of.  A template that no
-    message would use is named, too: its name may be misspelled.
+    Each is tried on a failure, a success, and a run of which nothing is known.  A template that no
+    message uses is a fault, too: its name may be misspelled.
     """
     found: dict[str, None] = {}
     for sample in SAMPLES:
         for brief in (False, True):
-            rendered = render(
+            rendered = render_alert(
                 sample(), text_bytes=1 << 20, html_bytes=1 << 20, brief=brief, templates=folder
             )
             found.update(dict.fromkeys(rendered.notes))
@@ -27,18 +27,20 @@ def check_templates(folder: str) -> list[str]:
 
 
 def _unused(folder: str) -> list[str]:
-    """Templates beside those we ask for that none of the others names."""
+    """Return a line for each template that no message and no other template uses."""
     sources = {}
     for name in sorted(_listed(folder)):
         try:
-            sources[name] = env.read(os.path.join(folder, name)).decode("utf-8", "replace")
+            sources[name] = templating.read_template(os.path.join(folder, name)).decode(
+                "utf-8", "replace"
+            )
         except OSError:
             continue
-    asked = ", ".join(env.NAMES)
+    asked = ", ".join(templating.NAMES)
     return [
         f"template {one_line(name, 80)} is used by no message: these are: {asked}"
         for name in sources
-        if name not in env.NAMES
+        if name not in templating.NAMES
         and not any(name in source for other, source in sources.items() if other != name)
     ]
 

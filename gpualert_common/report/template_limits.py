@@ -1,4 +1,4 @@
-"""What a user's template may take of this process: time and memory, as far as they can be had."""
+"""Time and memory that a user's template may take of this process."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Iterator
 from types import FrameType
 
 OWN_TEMPLATES_S = 5.0
-"""For one template of a user's; ours take some milliseconds."""
+"""For one template of the user; ours take some milliseconds."""
 OWN_TEMPLATES_BYTES = 256 << 20
 """More than a thousand times the largest message."""
 _AGAIN_S = 1.0
 
 
 class TooSlowError(BaseException):
-    """The time is over.  Not an Exception, since Jinja passes over some of those on its way."""
+    """The time limit was reached.  Not an Exception, since Jinja handles some of those."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float, room_bytes: int) -> Iterator[None]:
-    """Raises TooSlowError in the block when it takes longer, MemoryError when it takes more.
+    """Raise TooSlowError in the block when it takes longer, MemoryError when it takes more.
 
-    Only the main thread can be limited so; elsewhere nothing is, and whoever calls from there has
-    to bound the process.  A timer of the caller's own starts anew when the block is left.
+    Only the main thread can be limited; a caller in another thread has to limit the process.  A
+    timer of the caller starts anew when the block is left.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,20 +1,20 @@
-"""Alerts about nothing that ever happened, to try templates on."""
+"""Views of invented runs, to try templates on."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from gpualert_common.model import Artifact, Fate
-from gpualert_common.report.alert import Alert
-from gpualert_common.report.told import Shown
+from gpualert_common.report.run_view import RunView
+from gpualert_common.report.verdict_view import EvidenceItem
 
 _RUN = "20261121-023010-412733-9c1e"
 _RECORD = f"/var/lib/gpualert/runs/{_RUN}"
 
 
-def failed() -> Alert:
-    """A second attempt that ran out of memory, with something in every field."""
-    return Alert(
+def failed() -> RunView:
+    """Return a second attempt that ran out of memory, with a value in every field of a message."""
+    return RunView(
         run_id=_RUN,
         job="train-llm",
         host="gpu-17.example.org",
@@ -42,8 +42,8 @@ def failed() -> Alert:
             "shard the model or its optimizer (FSDP, ZeRO), or use a card with more memory",
         ),
         shows=(
-            Shown("it ended with exit status 1", "exit status"),
-            Shown(
+            EvidenceItem("it ended with exit status 1", "exit status"),
+            EvidenceItem(
                 "torch.OutOfMemoryError was raised in forward (model.py:212)",
                 "output.log:812, rank 3",
                 "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
@@ -75,8 +75,8 @@ def failed() -> Alert:
     )  # fmt: skip
 
 
-def completed() -> Alert:
-    """A run of no engine's that ended well."""
+def completed() -> RunView:
+    """Return a run without an engine that ended well."""
     return replace(
         failed(),
         attempt=1,
@@ -91,7 +91,7 @@ def completed() -> Alert:
         exit_status="exit status 0",
         implies="The program ended by itself and said it succeeded.",
         do=("nothing",),
-        shows=(Shown("it ended with exit status 0", "exit status"),),
+        shows=(EvidenceItem("it ended with exit status 0", "exit status"),),
         warnings=(),
         log_tail=("epoch 3 of 3, loss 1.842", "saved out/final.pt"),
         beyond_cap=0,
@@ -100,8 +100,8 @@ def completed() -> Alert:
     )
 
 
-def unexplained() -> Alert:
-    """A run of which next to nothing could be learned: everything that can be absent is."""
+def unexplained() -> RunView:
+    """Return a run of which almost nothing is known: every part that can be absent is."""
     return replace(
         completed(),
         job="python train.py",

@@ -17,7 +17,8 @@ from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
 from gpualert_common.model import Artifact, Bundle, Claim, Fate, LogLocation, VerdictWarning
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record
-from gpualert_common.report import Alert, alert_of, render
+from gpualert_common.report.message import render_alert
+from gpualert_common.report.run_view import RunView, view_run
 from tests.supervised import Lab, lab, python, shell
 from tests.verdicts import UNKNOWN, verdict_with
 
@@ -32,21 +33,19 @@ class Masks:
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Mask the secret."""
         self.found["known"] += text.count(SECRET)
         return text.replace(SECRET, "[redacted known]")
 
 
-def alert_from(record: Record, outcome: dict[str, Any] | None = None, **extra: Any) -> Alert:
+def alert_from(record: Record, outcome: dict[str, Any] | None = None, **extra: Any) -> RunView:
     """Return the alert about a record."""
-    return alert_of(
-        record,
-        extra.get("bundle", Bundle()),
-        redactor=Masks(),
-        outcome=outcome,
-        log_lines=extra.get("log_lines", ()),
-    )
+    try:
+        verdict = record.verdict
+    except RecordError:
+        verdict = None
+    return view_run(record, verdict, masks=Masks(), outcome=outcome, **extra)
 
 
 def write(record: Record, file: str, /, **fields: Any) -> None:
@@ -173,7 +172,7 @@ def test_no_verdict(record: Record, fields: dict[str, Any] | None, headline: str
         write(record, EXIT, started_at=5.0, ended_at=7.0, **fields)
     alert = alert_from(record)
     assert (alert.cause, alert.headline) == ("unknown", headline)
-    assert headline in render(alert, text_bytes=9999).text
+    assert headline in render_alert(alert, text_bytes=9999).text
 
 
 @pytest.mark.parametrize("name", [VERDICT, EXIT])
@@ -254,6 +253,6 @@ def test_any_record_gives_an_alert(
     write(record, SPEC, **spec, custody=custody)
     write(record, VERDICT, **{**encode(UNKNOWN), **verdict, "shows": shows})
     write(record, EXIT, **ending)
-    made = render(alert_from(record, outcome), text_bytes=1 << 20, html_bytes=1 << 20)
+    made = render_alert(alert_from(record, outcome), text_bytes=1 << 20, html_bytes=1 << 20)
     assert record.run_id in made.text
     assert made.html is not None

@@ -1,10 +1,10 @@
-"""The options of a command, in every form in which people write them."""
+"""Options of a command, in every form that users write."""
 
 from __future__ import annotations
 
 import pytest
 
-from gpualert_common.command_options import evaluates, options_of
+from gpualert_common.command_options import is_evaluation, parse_options
 
 
 @pytest.mark.parametrize(
@@ -20,15 +20,15 @@ from gpualert_common.command_options import evaluates, options_of
 )
 def test_forms(command: tuple[str, ...]) -> None:
     """The name is the same, and so is the value, also in what a shell is given."""
-    found = dict(options_of(command))
+    found = dict(parse_options(command))
     assert found["resume_from"] == "out/last.ckpt"
     assert found["v"] in ("", "|")
 
 
 def test_not_a_script() -> None:
     """What is no option has no name; a quotation that does not end is still read by its words."""
-    assert list(options_of(("python", "train.py", "data"))) == list(options_of(())) == []
-    assert dict(options_of(("bash", "-c", "run --resume 'a")))["resume"] == "'a"
+    assert list(parse_options(("python", "train.py", "data"))) == list(parse_options(())) == []
+    assert dict(parse_options(("bash", "-c", "run --resume 'a")))["resume"] == "'a"
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_not_a_script() -> None:
 )
 def test_what_trains_nothing(command: str, is_one: bool) -> None:
     """An option or the script's name says so, and none that has to do with a training."""
-    assert evaluates(command.split()) is evaluates(["bash", "-c", command]) is is_one
+    assert is_evaluation(command.split()) is is_evaluation(["bash", "-c", command]) is is_one

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpualert_common.classifier import RunClassifier
@@ -30,8 +30,10 @@ from gpualert_common.model import (
     VerdictWarning,
 )
 from gpualert_common.redact import Redactor
-from gpualert_common.report import Shown, Told, Unmasked, markdown, speaker, terminal, told_of
-from gpualert_common.report.words import columns
+from gpualert_common.report import markdown, terminal
+from gpualert_common.report.formatting import columns
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.verdict_view import EvidenceItem, VerdictView, view_verdict
 from gpualert_common.spec import Ending
 from tests.scenarios import hangs, hardware, memory, training
 from tests.verdicts import UNKNOWN, verdict_with
@@ -76,14 +78,16 @@ def scene(name: str) -> Verdict:
         return decode(Verdict, make(Random(7)).verdict(Path(home)), name)
 
 
-def told(verdict: Verdict) -> Told:
+def view(verdict: Verdict) -> VerdictView:
     """The parts of a verdict, with nothing masked."""
-    return told_of(verdict, speaker(Unmasked()))
+    return view_verdict(verdict, TextSanitizer(NoMasks()))
 
 
 def shown(verdict: Verdict, **paper: Any) -> list[str]:
     """The lines at a terminal."""
-    return terminal.page(told(verdict), terminal.Paper(**paper), lasted_s=11100.0, facts=FACTS)
+    return terminal.render_page(
+        view(verdict), terminal.TerminalLayout(**paper), lasted_s=11100.0, facts=FACTS
+    )
 
 
 def flat(lines: list[str]) -> str:
@@ -147,18 +151,20 @@ def test_a_page_is_short(verdict: Verdict) -> None:
 
 def test_nothing_is_said_twice(verdict: Verdict) -> None:
     """No warning, and no other cause, repeats what the evidence already says."""
-    parts = told(verdict)
+    parts = view(verdict)
+    sections = dict(parts.sections())
     claims = [claim.claim for claim in parts.shows]
-    rest = (*parts.warnings, *parts.secondary, *parts.ruled_out, parts.implies, parts.headline)
+    others = [str(text) for title in ("Warnings", "Also seen") for text in sections[title]]
+    rest = (*others, *parts.ruled_out, parts.implies, parts.headline)
     assert len(set(rest)) == len(rest)
-    for text in (*parts.warnings, *parts.secondary):
+    for text in others:
         assert not any(claim in text for claim in claims), text
     assert not any("unknown" in text for text in (parts.headline, parts.implies))
 
 
 def test_markdown_has_the_same_parts(verdict: Verdict) -> None:
     """The page in Markdown has every part, and each claim with its place."""
-    page = markdown.page(told(verdict), lasted_s=3.0, facts=FACTS, more="gpualert show x")
+    page = markdown.render_page(view(verdict), lasted_s=3.0, facts=FACTS, more="gpualert show x")
     assert page.startswith(f"## {markdown.plain(verdict.headline)}\n\nThe run ")
     for claim in verdict.shows:
         where = claim.where
@@ -192,6 +198,7 @@ damaged = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged, st.integers(24, 100), st.booleans())
 def test_damaged_verdict(fields: dict[str, Any], width: int, whole: bool) -> None:
     """A damaged verdict is refused; any other has a page with nothing that a terminal obeys."""
@@ -201,20 +208,22 @@ def test_damaged_verdict(fields: dict[str, Any], width: int, whole: bool) -> Non
         return
     lines = shown(verdict, columns=width, whole=whole)
     assert lines
-    page = markdown.page(told(verdict), facts=FACTS)
+    page = markdown.render_page(view(verdict), facts=FACTS)
     for char in "".join(lines) + page.replace("\n", ""):
         assert unicodedata.category(char) not in ("Cc", "Cs")
 
 
-def bare(excerpt: str) -> Told:
+def bare(excerpt: str) -> VerdictView:
     """A verdict with one claim."""
     claim = Claim(excerpt, "log", LogLocation("output.log", 7, 90), excerpt)
-    return told(verdict_with(headline=excerpt, cause="traceback", shows=(claim,), do=(excerpt,)))
+    return view(verdict_with(headline=excerpt, cause="traceback", shows=(claim,), do=(excerpt,)))
 
 
 def test_what_a_terminal_obeys_is_not_shown() -> None:
     """Escape sequences, returns and marks that turn the order of reading are shown as marks."""
-    lines = terminal.page(bare("\x1b]0;owned\x07\x1b[2Ja\rb\u202ec\x9bd"), terminal.Paper())
+    lines = terminal.render_page(
+        bare("\x1b]0;owned\x07\x1b[2Ja\rb\u202ec\x9bd"), terminal.TerminalLayout()
+    )
     assert not {"\x1b", "\x07", "\r", "\u202e", "\x9b"} & set("".join(lines))
 
 
@@ -245,7 +254,7 @@ def test_code_is_shown_as_it_is(text: str, span: str) -> None:
 
 def test_excerpt_stays_where_it_is() -> None:
     """An excerpt with marks of its own does not end the span that it is shown in."""
-    page = markdown.page(bare("``` <img src=x> ````"))
+    page = markdown.render_page(bare("``` <img src=x> ````"))
     assert "\n\n  ````` ``` <img src=x> ```` `````\n" in page
     assert "<img" not in page.replace("````` ``` <img", "")
 
@@ -253,8 +262,8 @@ def test_excerpt_stays_where_it_is() -> None:
 @pytest.mark.parametrize("many", [1, 50])
 def test_markdown_is_bounded(many: int) -> None:
     """A page never takes more than its share, and says how all of it is told."""
-    page = markdown.page(
-        told(verdict_with(headline="x", do=("ü" * 2000,) * many)), more="gpualert show y"
+    page = markdown.render_page(
+        view(verdict_with(headline="x", do=("ü" * 2000,) * many)), more="gpualert show y"
     )
     assert len(page.encode()) <= markdown.MOST_BYTES
     assert ("The rest is left out; `gpualert show y` tells all of it." in page) == (many == 50)
@@ -274,32 +283,32 @@ def test_masks_reach_every_part() -> None:
         warnings=(VerdictWarning("x", text),),
         sources=(SourceStatus("nvml", available=False, why=text),),
     )
-    parts = told_of(verdict, speaker(Redactor()))
-    assert TOKEN not in markdown.page(parts)
-    assert TOKEN not in "".join(terminal.page(parts, terminal.Paper()))
+    parts = view_verdict(verdict, TextSanitizer(Redactor()))
+    assert TOKEN not in markdown.render_page(parts)
+    assert TOKEN not in "".join(terminal.render_page(parts, terminal.TerminalLayout()))
 
 
 def test_cause_is_not_ruled_out() -> None:
     """What speaks against other forms of the cause's own family is not told as ruling it out."""
-    parts = told(scene("worker_killed"))
+    parts = view(scene("worker_killed"))
     assert parts.cause == "oom_killer"
     assert not any("killed for memory" in text for text in parts.ruled_out)
 
 
-def test_cost_is_told() -> None:
+def test_cost_is_view() -> None:
     """The GPU-hours of a run, and how many of them were wasted, where they are known."""
-    assert told(verdict_with()).cost() == ""
-    assert told(verdict_with(measured={"gpu_seconds": 1800.0})).cost() == "0.50"
+    assert view(verdict_with()).gpu_hours == ""
+    assert view(verdict_with(measured={"gpu_seconds": 1800.0})).gpu_hours == "0.50"
     measured = {"gpu_seconds": 72_000.0, "wasted_gpu_seconds": 5400.0}
-    assert told(verdict_with(measured=measured)).cost() == "20.0, 1.50 of them wasted"
+    assert view(verdict_with(measured=measured)).gpu_hours == "20.0, 1.50 of them wasted"
 
 
 def test_same_claim_again() -> None:
     """A claim that is made of several lines is written once, and each line is cited."""
     claims = tuple(Claim("it says so", "log", LogLocation("a", n, n)) for n in (3, 4))
-    assert told(verdict_with(shows=claims)).shows == (
-        Shown("it says so", "a:3"),
-        Shown("again", "a:4"),
+    assert dict(view(verdict_with(shows=claims)).sections())["Shows"] == (
+        EvidenceItem("it says so", "a:3"),
+        EvidenceItem("again", "a:4"),
     )
 
 
@@ -309,7 +318,9 @@ def golden() -> Iterator[Any]:
         verdict = verdict_of(*LOGS[name])
         for width in (80, 40):
             yield f"verdict.{name}.{width}.txt", "\n".join(shown(verdict, columns=width)) + "\n"
-        page = markdown.page(told(verdict), lasted_s=11100.0, facts=FACTS, more="gpualert show x")
+        page = markdown.render_page(
+            view(verdict), lasted_s=11100.0, facts=FACTS, more="gpualert show x"
+        )
         yield f"verdict.{name}.md", page
 
 

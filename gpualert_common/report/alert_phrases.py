@@ -1,0 +1,76 @@
+"""The sentences of an alert: what the templates know as ``said``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from gpualert_common.report.formatting import MOST_SUBJECT, duration, one_line
+from gpualert_common.report.run_view import RunView
+from gpualert_common.report.wording import describe_attribution, describe_retry
+
+_IMPLIED_BY_DISPOSITION = {
+    "cancelled": "cancelled",
+    "preempted": "preempted",
+    "timeout": "time_limit",
+}
+"""Causes that add nothing to the disposition."""
+_PREFIX = "[gpualert] "
+_LEAST_JOB = 12
+_MOST_CAUSE = 32
+_MOST_OUTCOME = 48
+
+
+@dataclass(frozen=True, slots=True)
+class AlertPhrases:
+    """The figures and closed words of an alert, ready to be put into a sentence.
+
+    ``outcome`` completes "the job ..."; ``attribution`` answers "whose fault", ``retry`` completes
+    "a retry ...", both empty when not known; ``fates`` counts the fates of the files; ``tone`` is
+    good, bad or odd; ``well`` says that nothing went wrong.
+    """
+
+    subject: str
+    outcome: str
+    attribution: str
+    retry: str
+    fates: str
+    tone: str
+    well: bool
+
+
+def phrase_alert(view: RunView) -> AlertPhrases:
+    """Return the phrases of the alert about a run."""
+    return AlertPhrases(
+        subject=write_subject(view),
+        outcome=view.outcome,
+        attribution=describe_attribution(view.attribution),
+        retry=describe_retry(view.retry),
+        fates=_count_fates(view),
+        tone=view.tone,
+        well=view.is_healthy,
+    )
+
+
+def write_subject(view: RunView) -> str:
+    """Return the subject; the job's name gets the room that the outcome leaves."""
+    cause = one_line(view.cause, _MOST_CAUSE)
+    rest = f" {one_line(view.outcome, _MOST_OUTCOME)}"
+    if cause not in ("none", "unknown", _IMPLIED_BY_DISPOSITION.get(view.disposition)):
+        rest += f"{', yet its log shows' if view.disposition == 'completed' else ':'} {cause}"
+    if view.duration_s is not None and view.disposition != "not_started":
+        rest += f" after {duration(view.duration_s)}"
+    if view.attempt > 1:
+        rest += f", attempt {view.attempt}"
+    if not view.final:
+        rest += " (will be retried)"
+    room = MOST_SUBJECT - len(_PREFIX) - len(rest)
+    return one_line(_PREFIX + one_line(view.job, max(_LEAST_JOB, room)) + rest, MOST_SUBJECT)
+
+
+def _count_fates(view: RunView) -> str:
+    counted = Counter(str(artifact.fate) for artifact in view.artifacts)
+    fates = [f"{count} {fate}" for fate, count in counted.items()]
+    if view.beyond_cap:
+        fates.append(f"{view.beyond_cap} more not listed")
+    return ", ".join(fates)

@@ -1,0 +1,246 @@
+"""A run prepared for display: its verdict, its facts, and what a message can carry of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpualert_common.errors import RecordError
+from gpualert_common.model import Artifact, Bundle, Verdict
+from gpualert_common.record import Record
+from gpualert_common.report.formatting import one_line
+from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
+from gpualert_common.report.verdict_view import UNKNOWN, VerdictView, number, verdict_fields
+from gpualert_common.spec import Ending
+
+_SHORT = 80
+_MOST_WORDS = 1000
+_NUMBERS = ("told_as", "number")
+"""Keys of an attempt's number: the engine's own first, then ours."""
+_MOST_NOTES = 50
+_MOST_LOG_LINES = 1000
+_DAMAGED = (AttributeError, KeyError, IndexError, OverflowError, RecordError, TypeError, ValueError)
+"""Raised where the content of a record's file is arbitrary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView(VerdictView):
+    """One run.  Its texts are redacted, on one line each, and hold no control characters.
+
+    The fields are the variables of the users' templates (docs/templates.md).
+    """
+
+    run_id: str
+    job: str
+    host: str
+    command: str
+    cwd: str
+    attempt: int
+    final: bool
+    task: str | None
+    exit_status: str
+    started_at: float
+    ended_at: float | None
+    duration_s: float | None
+    log_path: str
+    log_bytes: int
+    log_tail: tuple[str, ...]
+    record_path: str
+    next_command: str
+    artifacts: tuple[Artifact, ...]
+    beyond_cap: int
+    notes: tuple[str, ...]
+    redactions: int
+
+
+def view_run(
+    record: Record,
+    verdict: Verdict | None,
+    *,
+    masks: Masks,
+    bundle: Bundle | None = None,
+    outcome: dict[str, Any] | None = None,
+    log_lines: Sequence[str] = (),
+) -> RunView:
+    """Return the view of a run; all texts have passed ``masks``.
+
+    ``outcome`` is that of the run's task, None when it is not known; ``log_lines`` are the last of
+    the log.  What is absent or damaged in the record is left out or shown as unknown.  Raises
+    RecordError when the launch record cannot be read.
+    """
+    spec, ending = record.spec, _read_ending(record)
+    text = TextSanitizer(masks)
+    bundle = bundle or Bundle()
+    command = _join_command(spec.get("command"), text)
+    custody = spec.get("custody") if isinstance(spec.get("custody"), dict) else None
+    status = _describe_status(ending)
+    at, until = _times(spec, ending)
+    logs = _log_paths(record, spec)
+    parts = verdict_fields(verdict, text) if verdict else _unknown_verdict(ending, status, text)
+    view = RunView(
+        **parts,
+        run_id=text.line(record.run_id),
+        job=text.line(spec.get("name")) or one_line(command, _SHORT) or text.line(record.run_id),
+        host=text.line((verdict and verdict.host) or spec.get("host")) or "an unknown host",
+        command=command,
+        cwd=text.line(spec.get("cwd")),
+        attempt=_attempt_number(outcome, custody, verdict),
+        final=_is_final(custody, outcome),
+        state=text.line((outcome or {}).get("state")) or None,
+        task=text.line(_task_name(custody)) or None,
+        exit_status=text.line(status),
+        started_at=at,
+        ended_at=until,
+        duration_s=max(0.0, until - at) if until is not None and at else None,
+        log_path=text.line(_main_log(logs)),
+        log_bytes=sum(_size(log) for log in logs),
+        log_tail=tuple(text.log_line(line) for line in log_lines[-_MOST_LOG_LINES:]),
+        record_path=text.line(record.path),
+        next_command=text.line(f"gpualert show {record.run_id}"),
+        artifacts=tuple(_sanitize(artifact, text) for artifact in bundle.artifacts),
+        beyond_cap=bundle.beyond_cap,
+        notes=tuple(text.line(note) for note in bundle.notes[:_MOST_NOTES]),
+        redactions=0,
+    )
+    return replace(view, redactions=text.masked)
+
+
+def _unknown_verdict(ending: Ending | None, status: str, text: TextSanitizer) -> dict[str, Any]:
+    """Return the fields of a view without a verdict: the end of the run, and no cause."""
+    return {
+        "disposition": _disposition(ending),
+        "cause": UNKNOWN,
+        "headline": text.line(_headline(ending, status)),
+        "confidence": 0.0,
+        "attribution": UNKNOWN,
+        "retry": UNKNOWN,
+        "implies": "",
+        **dict.fromkeys(("cannot_decide", "do", "shows", "warnings"), ()),
+    }
+
+
+def _read_ending(record: Record) -> Ending | None:
+    try:
+        return record.ending
+    except _DAMAGED:
+        return None
+
+
+def _join_command(value: object, text: TextSanitizer) -> str:
+    """Return the command as for a shell.
+
+    Masked word by word, since quoting would hide a secret, and once more as a whole.
+    """
+    if not isinstance(value, list | tuple):
+        return ""
+    return text.prose(shlex.join(text.prose(word) for word in value[:_MOST_WORDS]))
+
+
+def _times(spec: dict[str, Any], ending: Ending | None) -> tuple[float, float | None]:
+    began = number(spec.get("created_at")) or 0.0
+    if ending is None:
+        return began, None
+    return number(ending.started_at) or began, number(ending.ended_at)
+
+
+def _attempt_number(
+    outcome: dict[str, Any] | None, custody: dict[str, Any] | None, verdict: Verdict | None
+) -> int:
+    """Return the number of the attempt that saw the end, as the engine's users know it; else 1."""
+    known = [fields.get(name) for fields in (outcome or {}, custody or {}) for name in _NUMBERS]
+    for value in (*known, verdict and verdict.attempt):
+        found = number(value)
+        if found is not None:
+            return int(found)
+    return 1
+
+
+def _is_final(custody: dict[str, Any] | None, outcome: dict[str, Any] | None) -> bool:
+    if outcome is not None:
+        return bool(outcome.get("final"))
+    return custody is None or bool(custody.get("is_last"))
+
+
+def _task_name(custody: dict[str, Any] | None) -> str | None:
+    """Return the task as its engine's users know it, from the key that its face chose."""
+    key = (custody or {}).get("key")
+    match key:
+        case ["airflow", str(dag), str(), str(task), str(index)]:
+            return f"{dag}.{task}" + (f"[{index}]" if index != "-1" else "")
+        case ["prefect", str(), str(task), *_]:
+            return task
+        case [*parts]:
+            return ".".join(part for part in parts if isinstance(part, str))
+        case _:
+            return None
+
+
+def _disposition(ending: Ending | None) -> str:
+    if ending is None or ending.code is None:
+        return UNKNOWN
+    return "failed" if ending.code else "completed"
+
+
+def _describe_status(ending: Ending | None) -> str:
+    if ending is None:
+        return "not known"
+    if not ending.started:
+        why = ending.start_error[1] if ending.start_error else "no reason is recorded"
+        return f"never started: {why}"
+    limit = " at its time limit" if ending.limit == "time" else ""
+    if not isinstance(ending.code, int):
+        return f"not known{limit and ', ended'}{limit}"
+    if ending.code < 0:
+        return f"killed by signal {-ending.code} ({_signal_name(-ending.code)}){limit}"
+    return f"exit status {ending.code}{limit}"
+
+
+def _headline(ending: Ending | None, status: str) -> str:
+    """Return the headline of a run without a verdict."""
+    if status.startswith("exit status"):
+        end = f"Ended with {status}"
+    elif status.startswith("not known"):
+        end = "Ended, and how is not known" if ending is not None else "No end is recorded"
+    else:
+        end = status[0].upper() + status[1:]
+    return f"{end}; no verdict could be made"
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "without a name here"
+
+
+def _log_paths(record: Record, spec: dict[str, Any]) -> list[str]:
+    """Return the paths of the logs; where the streams are apart, that of stderr comes last."""
+    names = spec.get("logs")
+    found = names if isinstance(names, list) else []
+    return [record.log_path(name) for name in found if isinstance(name, str)]
+
+
+def _main_log(logs: Sequence[str]) -> str:
+    """Return the last log that is not empty, else the last."""
+    return next((log for log in reversed(logs) if _size(log)), logs[-1] if logs else "")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path, follow_symlinks=False).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _sanitize(artifact: Artifact, text: TextSanitizer) -> Artifact:
+    return replace(
+        artifact,
+        path=text.prose(artifact.path),
+        name=text.prose(artifact.name),
+        why=text.line(artifact.why),
+    )

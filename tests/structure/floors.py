@@ -1,0 +1,47 @@
+"""The floors of the core: which rooms may import which."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.structure.source import ROOT
+
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"_version", "causes", "errors", "model", "shells", "spec"}),
+    frozenset({"codec", "command_options", "plugins", "regex", "toml_table"}),
+    frozenset({"rule_files"}),
+    frozenset({"processes"}),
+    frozenset({"classify", "record", "redact", "settings"}),
+    frozenset({"progress", "record_locations", "telemetry"}),
+    frozenset({"history", "launch"}),
+    frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
+    frozenset({"run_evidence"}),
+    frozenset({"classifier", "notify"}),
+    frozenset({"run_hooks"}),
+    frozenset({"api", "external_run", "recover"}),
+    frozenset({"guardian"}),
+    frozenset({"cli"}),
+    frozenset({"__init__", "__main__"}),
+)
+"""Every room of the core, from the lowest floor to the top; rooms of one floor are independent."""
+
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def describe_room(room: str) -> str:
+    """Return the first line of a room's docstring, without the full stop."""
+    path = ROOT / "gpualert_common" / room
+    module = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    summary = (ast.get_docstring(ast.parse(module.read_text())) or "").split("\n")[0]
+    return summary.rstrip(".")
+
+
+def format_floors() -> str:
+    """Return the floors as a Markdown table, the top floor first."""
+    lines = ["| floor | room | what it holds |", "|---:|---|---|"]
+    for floor in range(len(FLOORS) - 1, -1, -1):
+        for room in sorted(FLOORS[floor] - {"__init__", "__main__", "_version"}):
+            folder = (ROOT / "gpualert_common" / room).is_dir()
+            name = f"{room}/" if folder else f"{room}.py"
+            lines.append(f"| {floor + 1} | `{name}` | {describe_room(room)} |")
+    return "\n".join(lines)
