@@ -37,10 +37,13 @@ class RunEvidence:
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
         if self._recalled is None:
-            from gpualert_common.history import EarlierRuns, recall  # a short run needs none
+            from gpualert_common.history import (  # a short run needs none
+                EarlierRuns,
+                find_earlier_runs,
+            )
 
             try:
-                self._recalled = recall(self.record.path, self._launch_record)
+                self._recalled = find_earlier_runs(self.record.path, self._launch_record)
             except Exception as error:  # noqa: BLE001 - the boundary: it costs a comparison alone
                 self._recalled = EarlierRuns(problem=f"{type(error).__name__}: {error}")
         return self._recalled

@@ -1,0 +1,57 @@
+"""Page of the configuration: all options and where each may be given."""
+
+from __future__ import annotations
+
+from gpualert_common.settings import OPTIONS, Face, Option
+
+HEAD = """\
+# Configuration
+
+Made from `gpualert_common/settings/options.py` by `make docs`; do not edit.
+
+The first of these that sets an option wins:
+
+1. a flag of `gpualert run`, or an argument in Python: of `gpualert_common.run()`, of Airflow's
+   `GPUAlertOperator` and `@task.gpualert`, or of Prefect's `gpualert_run` and `TrainingOperation`
+2. the environment variable
+3. `gpualert.toml` in the working directory
+4. `$XDG_CONFIG_HOME/gpualert/config.toml`, else `~/.config/gpualert/config.toml`
+5. the default
+
+An unknown key in a file is an error that names the file and the key. `gpualert config show` prints
+the value and the origin of every option. A duration is a number of seconds or text such as `30s`,
+`90m` or `12h`; a size is a number of bytes or text such as `500KB` or `1MiB`. In the environment a
+list is text with spaces between its entries.
+
+```toml
+# gpualert.toml
+grace = "2m"
+notify = ["mail"]
+warn = true
+
+[channels.mail]
+kind = "smtp"
+host = "mail.example.org"
+to = ["me@example.org"]
+```
+
+| key | flag | environment | default | argument of | meaning |
+|---|---|---|---|---|---|
+"""
+
+
+def make_configuration_page() -> str:
+    """Return the page of all options."""
+    return HEAD + "".join(_row(option) for option in OPTIONS.values())
+
+
+def _row(option: Option) -> str:
+    """Return the row of an option: where it may be given, its default and its meaning."""
+    places = [face for face in option.faces if face != Face.CLI]
+    flag = f"`{option.flag}`" if Face.CLI in option.faces else "-"
+    variable = f"`{option.variable}`" if option.faces else "-"
+    meaning = f"{option.sentence} {option.details}".strip()
+    return (
+        f"| `{option.name}` | {flag} | {variable} | `{option.default_text}` "
+        f"| {', '.join(places) or '-'} | {meaning} |\n"
+    )

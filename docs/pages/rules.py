@@ -1,0 +1,91 @@
+"""Pages of the rules: an index, and a page for each cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from docs.pages.markdown import format_code, format_list, join_parts
+from gpualert_common.classify.rules import Rule, RulePattern, RuleText
+
+HEAD = """\
+# Causes
+
+Made from `rules/*.toml` by `make docs`; do not edit. Each cause has a page with the text of its
+verdict, the advice, and the log lines that its patterns match.
+
+GPUAlert never concludes from one pattern alone. A pattern that matches is an observation with a
+role: `root` names the cause, `confirmation` proves it, `cascade` is a consequence of another
+failure, `report` is a launcher's summary of its child processes, and `benign` excludes a line. For
+an exception, the message takes precedence over the place where it was raised, and the place over
+its type. If several causes match one message, the one further up in this table wins. Of several
+failures, the most specific one is the root cause, and among equals the earliest.
+
+| cause | family | attribution | retry | headline |
+|---|---|---|---|---|
+"""
+
+
+def make_rules_page(rules: Sequence[Rule]) -> str:
+    """Return the index of all rules, in their order."""
+    return HEAD + "".join(
+        f"| [{rule.id}](causes/{rule.id}.md) | {rule.family or '-'} | {rule.attribution} "
+        f"| {rule.retry} | {rule.words.headline[-1]} |\n"
+        for rule in rules
+    )
+
+
+def make_cause_page(rule: Rule) -> str:
+    """Return the page of one cause: the text of its verdict, and the lines that it matches."""
+    words = rule.words
+    parts = [
+        f"# {rule.id}",
+        f"Made from `rules/{rule.file}` by `make docs`; do not edit. [All causes](../rules.md).",
+        f"*{words.headline[-1]}*",
+        words.implies[-1],
+        _facts(rule),
+    ]
+    for title, texts in (("Cannot decide", words.cannot_decide), ("What to do", words.do)):
+        if texts:
+            parts.append(f"{title}:\n\n{format_list(texts)}")
+    parts += [_case_section(case) for case in rule.cases]
+    if rule.patterns:
+        parts.append("## Matched lines")
+        parts += [_pattern_section(rule, pattern) for pattern in rule.patterns]
+    parts += _exception_lines(rule)
+    parts.append("Sources: " + "; ".join(rule.sources) + f". Since {rule.since}.")
+    return join_parts(parts)
+
+
+def _facts(rule: Rule) -> str:
+    """Return family, attribution and retry of a rule in one line."""
+    family = f"Family {rule.family}" if rule.family else "No family"
+    return f"{family}; attribution: {rule.attribution}; retry: {rule.retry}."
+
+
+def _case_section(case: RuleText) -> str:
+    """Return the text that a verdict has in a special case of a cause."""
+    when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
+    return f"When {when}:\n\n" + format_list([*case.headline[-1:], *case.implies[-1:], *case.do])
+
+
+def _pattern_section(rule: Rule, pattern: RulePattern) -> str:
+    """Return sample lines that a pattern matches, and a similar line that it does not match."""
+    samples = rule.samples[pattern.name]
+    only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""
+    name = pattern.name.replace("_", " ")
+    hits = format_list(format_code(line) for line in samples.hits[:3])
+    near_miss = format_code(samples.near_misses[0])
+    return f"**{name}** ({pattern.role}{only})\n\n{hits}\n\nNo match: {near_miss}"
+
+
+def _exception_lines(rule: Rule) -> list[str]:
+    """Return the exceptions that name the cause by their type, and by where they were raised."""
+    lines = []
+    if rule.exceptions:
+        names = ", ".join(f"`{name}`" for name in rule.exceptions)
+        lines.append(f"Exceptions with this cause, if their message matches no pattern: {names}.")
+    names_by_place = sorted({name for one in rule.raised_in for name in one.exceptions})
+    if rule.raised_in:
+        names = ", ".join(f"`{name}`" for name in names_by_place)
+        lines.append(f"Exceptions with this cause when they are raised at certain places: {names}.")
+    return lines
