@@ -72,7 +72,7 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
     Without a renewal the run goes on for the length of a lease and ``within_s``.  False when the
     run is ending or its guardian does not answer: then somebody has to follow it.  Raises OSError.
     """
-    if not record.held:
+    if not record.is_held:
         return False
     _events, seen = record.events_from(0)
     request = record.request(
@@ -85,7 +85,7 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
         follower=None,
     )
     deadline = time.monotonic() + _ANSWER_S
-    while time.monotonic() < deadline and record.held:
+    while time.monotonic() < deadline and record.is_held:
         events, seen = record.events_from(seen)
         for event in events:
             if event.get("event") == "adopted" and event.get("owner") == attempt.owner:
@@ -145,7 +145,7 @@ def look(path: str, owner: str) -> DeferredRunState:
             return DeferredRunState("ended")
         spec = record.spec
         far = is_far(record)
-        if not far and not record.held:
+        if not far and not record.is_held:
             return DeferredRunState("ended" if _has_ended(record) else "lost")
         record.renew_lease(owner)
         if not far:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import BaseOperator, Context
 
     from gpualert_common.model import Verdict
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
 
 SCHEDULING_SLACK_S = 180.0
 """From the end of the retry delay to the start of the next attempt: the scheduler's loop, its look
@@ -109,7 +109,7 @@ class Retries:
             self._task.log.info("%s: %s", what, reason)
 
 
-def rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | None:
+def rules(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> RetryRules | None:
     """The rules that ``retry_by_cause`` asks for; None for none.  Raises UsageError."""
     if wanted is False:
         return None
@@ -118,7 +118,7 @@ def rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | None:
     return RetryRules.of({} if wanted is True else plain(wanted))
 
 
-def policy(wanted: bool | Mapping[str, Wish | timedelta]) -> dict[str, Any]:
+def policy(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> dict[str, Any]:
     """The argument that makes Airflow ask for the cause, where it knows of policies."""
     if wanted is False or not HAS_POLICIES:
         return {}
@@ -127,7 +127,7 @@ def policy(wanted: bool | Mapping[str, Wish | timedelta]) -> dict[str, Any]:
     return {"retry_policy": RetryByCause(None if wanted is True else wanted)}
 
 
-def plain(wishes: Mapping[str, Wish | timedelta]) -> dict[str, Wish]:
+def plain(wishes: Mapping[str, RetryChoice | timedelta]) -> dict[str, RetryChoice]:
     """*wishes* with delays in seconds."""
     return {
         cause: wish.total_seconds() if isinstance(wish, timedelta) else wish

@@ -16,7 +16,7 @@ from gpualert_provider.retries import plain
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
 
 
 class RetryByCause(RetryPolicy):
@@ -34,7 +34,7 @@ class RetryByCause(RetryPolicy):
     """
 
     def __init__(
-        self, causes: Mapping[str, Wish | timedelta] | None = None, *, sure: float = SURE
+        self, causes: Mapping[str, RetryChoice | timedelta] | None = None, *, sure: float = SURE
     ) -> None:
         self.causes = plain(causes or {})
         self.sure = sure

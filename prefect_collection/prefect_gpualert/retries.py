@@ -47,7 +47,7 @@ def retry_by_cause(*asked: Any, sure: float = SURE, **causes: str) -> bool | Con
     if asked:
         raise UsageError("causes are given by their names, as in retry_by_cause(network='stop')")
     rules = RetryRules.of(causes, sure=sure)
-    for cause, wish in rules.wishes.items():
+    for cause, wish in rules.choices.items():
         if wish.delay_s is not None:
             raise UsageError(f"{cause}: Prefect takes no delay here, but as retry_delay_seconds")
 

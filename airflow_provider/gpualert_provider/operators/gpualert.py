@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
     from gpualert_common.api import RunResult
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
     from gpualert_common.spec import RunSpec
 
 STOP_SLACK_S = 30.0
@@ -101,7 +101,7 @@ class GPUAlertOperator(DeferrableOperator):
         *,
         bash_command: str | ArgNotSet | None = None,
         command: Sequence[str] | None = None,
-        retry_by_cause: bool | Mapping[str, Wish | timedelta] = True,
+        retry_by_cause: bool | Mapping[str, RetryChoice | timedelta] = True,
         scrub_env: bool = False,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
