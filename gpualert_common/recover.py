@@ -105,9 +105,9 @@ def recover(record: Record, *, force: bool = False) -> RecoveryOutcome:
 
 
 def _remember(record: Record) -> None:
-    from gpualert_common.history import remember  # most runs need none
+    from gpualert_common.history import index_run  # most runs need none
 
-    problem = remember(record)
+    problem = index_run(record)
     if problem:
         _note(record, "history", problem=problem)
 

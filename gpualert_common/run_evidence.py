@@ -37,10 +37,11 @@ class RunEvidence:
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
         if self._recalled is None:
-            from gpualert_common.history import EarlierRuns, recall  # not imported for a short run
+            # Not imported for a short run.
+            from gpualert_common.history import EarlierRuns, find_earlier_runs
 
             try:
-                self._recalled = recall(self.record.path, self._launch_record)
+                self._recalled = find_earlier_runs(self.record.path, self._launch_record)
             except Exception as error:  # noqa: BLE001 - the boundary: it costs only the comparison
                 self._recalled = EarlierRuns(problem=f"{type(error).__name__}: {error}")
         return self._recalled

@@ -1,4 +1,4 @@
-"""GPUAlert for Airflow.  Imports nothing but its version, since every Airflow command reads it."""
+"""GPUAlert for Airflow.  Imports only its version, since every Airflow command reads it."""
 
 from gpualert_common._version import __version__
 
@@ -6,13 +6,13 @@ __all__ = ["__version__", "get_provider_info"]
 
 
 def get_provider_info() -> dict[str, object]:
-    """What this package adds to Airflow, in the form of Airflow's provider schema."""
+    """Return the components of this package, in the form of Airflow's provider schema."""
     from gpualert_provider import connection_form as form
 
     return {
         "package-name": "airflow-provider-gpualert",
         "name": "GPUAlert",
-        "description": "Trainings that cannot lose their log, their status or their worker",
+        "description": "Trainings that keep their log and exit status and outlive their worker",
         "versions": [__version__],
         "integrations": [{"integration-name": "GPUAlert", "tags": ["software"]}],
         "operators": [

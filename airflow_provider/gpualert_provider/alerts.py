@@ -1,4 +1,4 @@
-"""Alerts as Airflow's users give and see them: channels in connections, lines in the task log."""
+"""Alerts in Airflow's terms: channels from connections, and the status in the task log."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ if TYPE_CHECKING:
     from gpualert_common.settings import Setting
 
     class Log(Protocol):
-        """What is needed of a logger; Airflow's own is none of the standard library's."""
+        """The part of a logger that is used; Airflow's own is not of the standard library."""
 
         def info(self, text: str, /, *values: object) -> object:
-            """Log it."""
+            """Log the text."""
 
         def warning(self, text: str, /, *values: object) -> object:
-            """Log it."""
+            """Log the text."""
 
 
 Secrets = Mapping[str, Mapping[str, str]]
-"""By channel and setting: what the record does not say."""
+"""Secrets by channel and setting, which the record does not contain."""
 
 _OURS = "airflow:"
 _OWN_TYPE = "gpualert"
 _MAIL = ("smtp", "email")
 
 TIME_LIMIT_MARGIN_S = 1.0
-"""Alerts are waited for no longer than until so long before an ``execution_timeout``."""
+"""The wait for alerts ends so long before an ``execution_timeout``."""
 
 
-def resolve(settings: Mapping[str, Setting]) -> None:
-    """Put channels in the place of targets such as ``airflow:CONN_ID``.
+def resolve_settings(settings: Mapping[str, Setting]) -> None:
+    """Replace targets such as ``airflow:CONN_ID`` by the channels of Airflow's connections.
 
-    Asks Airflow for the connections.  Raises ConfigError naming the target.
+    Raises ConfigError naming the target.
     """
     setting = settings["notify"]
-    setting.value = [resolved(target) for target in setting.value]
+    setting.value = [resolve_target(target) for target in setting.value]
 
 
-def resolved(target: Any) -> Any:
-    """A target as a channel, where it is one of Airflow's connections.  Raises ConfigError."""
+def resolve_target(target: Any) -> Any:
+    """Return a target; one that names a connection as its channel.  Raises ConfigError."""
     if not isinstance(target, str) or not target.startswith(_OURS):
         return target
-    return {"name": target, **channel_in(target)}
+    return {"name": target, **find_channel(target)}
 
 
-def channel_in(target: str) -> dict[str, Any]:
-    """Kind and settings of ``airflow:CONN_ID``, secrets among them.  Raises ConfigError."""
+def find_channel(target: str) -> dict[str, Any]:
+    """Return kind, settings and secrets of ``airflow:CONN_ID``.  Raises ConfigError."""
     conn_id, _, query = target.removeprefix(_OURS).partition("?")
-    return {**_channel(target, _connection(target, conn_id)), **_given(query)}
+    return {**_channel_of(target, _connection(target, conn_id)), **_parse_query(query)}
 
 
 def _connection(target: str, conn_id: str) -> Connection:
@@ -68,23 +68,23 @@ def _connection(target: str, conn_id: str) -> Connection:
         return BaseHook.get_connection(conn_id)
     except Exception as error:  # a secrets backend may raise anything
         problem = " ".join(str(error).split()) or type(error).__name__
-        raise ConfigError(f"notify: {target}: no such connection can be had: {problem}") from error
+        raise ConfigError(f"notify: {target}: this connection cannot be read: {problem}") from error
 
 
-def _given(query: str) -> dict[str, Any]:
-    """The settings after the question mark; one that is given twice is a list."""
+def _parse_query(query: str) -> dict[str, Any]:
+    """Return the settings after the question mark; one that is given twice is a list."""
     found: dict[str, Any] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):
         found[key] = f"{found[key]},{value}" if key in found else value
     return found
 
 
-def _channel(target: str, connection: Connection) -> dict[str, Any]:
+def _channel_of(target: str, connection: Connection) -> dict[str, Any]:
     extra = connection.extra_dejson
     if connection.conn_type == _OWN_TYPE:
-        return _own(target, connection, extra)
+        return _gpualert_channel(target, connection, extra)
     if connection.conn_type in _MAIL:
-        return _mail(target, connection, extra)
+        return _mail_channel(target, connection, extra)
     config = extra.get("config")  # where the apprise provider keeps it
     places = (extra.get("url"), config.get("path") if isinstance(config, dict) else None)
     for url in (*places, connection.password, connection.host):
@@ -96,8 +96,10 @@ def _channel(target: str, connection: Connection) -> dict[str, Any]:
     )
 
 
-def _own(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The channel of a connection of our own type: its fields, and in its extra the settings."""
+def _gpualert_channel(
+    target: str, connection: Connection, extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the channel of a connection of type ``gpualert``: its fields and its extra."""
     more = {key: value for key, value in extra.items() if value not in (None, "")}
     url = connection.password or ""
     if connection.host:
@@ -118,10 +120,10 @@ def _own(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict[
     )
 
 
-def _mail(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The channel of a mail connection, with the settings that Airflow's SmtpHook reads."""
+def _mail_channel(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the channel of a mail connection, by the settings that Airflow's SmtpHook reads."""
     if extra.get("auth_type", "basic") != "basic":
-        raise ConfigError(f"notify: {target}: auth_type {extra['auth_type']} is not known here")
+        raise ConfigError(f"notify: {target}: auth_type {extra['auth_type']} is not supported")
     security = "ssl"
     if extra.get("disable_ssl", False):
         security = "none" if extra.get("disable_tls", False) else "starttls"
@@ -140,28 +142,28 @@ def _mail(target: str, connection: Connection, extra: Mapping[str, Any]) -> dict
     return {key: value for key, value in found.items() if value is not None}
 
 
-def settle(handle: RunHandle, secrets: Secrets, log: Log) -> None:
-    """Wait for the alerts of a run that has ended, and log what became of each.
+def await_alerts(handle: RunHandle, secrets: Secrets, log: Log) -> None:
+    """Wait for the alerts of a run that has ended, and log the status of each.
 
-    Raises only what Airflow throws in, which is none of the exceptions that alerts could raise.
+    Raises only the exceptions of Airflow's signal handlers.
     """
     try:
         for fields in handle.await_alerts(within_s=_left_s(), secrets=secrets):
-            say(fields, log)
-    except Exception as error:  # noqa: BLE001 - the task has its state, and no alert changes it
-        log.warning("Whether the alerts were sent is not known: %s", error)
+            log_status(fields, log)
+    except Exception as error:  # noqa: BLE001 - no alert changes the state of the task
+        log.warning("The status of the alerts is not known: %s", error)
 
 
-def say(fields: Mapping[str, Any], log: Log) -> None:
-    """Log what became of one alert."""
+def log_status(fields: Mapping[str, Any], log: Log) -> None:
+    """Log the status of one alert."""
     log_it = log.warning if fields["state"] in UNDELIVERED else log.info
     log_it("alert %s", format_status(fields))
 
 
 def _left_s() -> float | None:
-    """How long alerts may be waited for before Airflow's ``execution_timeout`` fails the task.
+    """Return the seconds before Airflow's ``execution_timeout`` fails the task; None for no limit.
 
-    A training that ended in time shall not be late because of its alerts.  None: there is no limit.
+    A training that ends in time must not exceed its limit because of its alerts.
     """
     if threading.current_thread() is not threading.main_thread():
         return None
@@ -170,6 +172,6 @@ def _left_s() -> float | None:
 
 
 def secrets_of(task: object) -> Secrets:
-    """What a GPUAlertOperator that ran in this process knows of its own channels."""
+    """Return the secrets of the channels of a GPUAlertOperator that ran in this process."""
     secrets = getattr(task, "alert_secrets", None)
     return secrets if isinstance(secrets, Mapping) else {}

@@ -1,6 +1,6 @@
-"""How a connection of type ``gpualert`` is asked for in Airflow's pages.
+"""Form of a connection of type ``gpualert`` in Airflow's pages.
 
-Plain data and no import, since every Airflow command reads it.
+Plain data without imports, since every Airflow command reads it.
 """
 
 HIDDEN = ["schema"]
@@ -14,13 +14,13 @@ RELABELING = {
 PLACEHOLDERS = {
     "host": "mail.example.org; empty for a chat",
     "port": "587 with starttls, 465 with ssl, 25 with none",
-    "password": "of a chat: its URL for apprise, such as slack://... or ntfy://...",
+    "password": "for a chat: its URL for apprise, such as slack://... or ntfy://...",
 }
 
 FIELDS = {
-    "security": "Encryption of the mail server: starttls (where nothing is said), ssl or none",
-    "from": "Sender of the mails; where nothing is said the user, or gpualert at the host",
-    "to": "Recipients of the mails, with commas between them",
-    "ca_file": "File of certificates to trust beside the system's, on the worker",
+    "security": "Encryption of the mail server: starttls (the default), ssl or none",
+    "from": "Sender of the mails; by default the user, or gpualert at the host",
+    "to": "Recipients of the mails, separated by commas",
+    "ca_file": "File of certificates to trust in addition to the system's, on the worker",
 }
-"""What is kept in the connection's extra."""
+"""Fields in the connection's extra."""

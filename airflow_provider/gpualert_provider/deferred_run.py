@@ -1,11 +1,11 @@
-"""A run that no worker follows: what is agreed with its guardian, and what a trigger does for it.
+"""A run without a worker: the agreement with its guardian, and the work of its trigger.
 
-The attempt stays the owner of its run under the one name that it had.  Before its worker leaves, it
-asks to adopt the run once more, without a process behind it: from then on only the lease counts,
-which the trigger renews.  The worker that resumes the attempt finds that name in ``outcome.json``,
-which until then says that the task is deferred.
+The attempt stays the owner of its run, under the same name.  Before its worker leaves, it requests
+to adopt the run once more, without a follower process.  From then on only the lease counts, which
+the trigger renews.  The worker that resumes the attempt finds the name in ``outcome.json``, which
+until then says that the task is deferred.
 
-Everything here reads or writes the record, and so may block.
+All functions read or write the record, and so may block.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpualert_common.errors import GPUAlertError, RecordError
@@ -26,55 +27,65 @@ if TYPE_CHECKING:
     from gpualert_common.guardian import Attempt
 
 AWAY_S = 600.0
-"""How long a run waits for a trigger: one that starts, or another one when a triggerer has died.
-Airflow counts a triggerer as dead after 30 s, and a deployment takes minutes."""
+"""How long a run waits for its trigger to start, or for another one when a triggerer has died.
+Airflow considers a triggerer dead after 30 s, and a deployment takes minutes."""
 
 RESUMED_WITHIN_S = 3600.0
-"""From the end of a run until its task has a worker again, at the latest; so long its alert waits
-for what the task becomes."""
+"""Limit from the end of a run until its task has a worker again.  So long its alert waits for the
+state of the task."""
 
 SILENT_S = 60.0
-"""A guardian that cannot be seen from here beats every five seconds; after so long without a beat
-and the grace of a stop it is taken for dead."""
+"""A guardian on another host writes a beat every five seconds.  It is considered dead after so long
+without a beat, plus the grace period."""
 
 _ANSWER_S = 5.0
 _POLL_S = 0.05
 _RESTORED_S = 60.0
-"""A guardian whose record was removed ends the run after a lease, and makes its record anew."""
+"""A guardian whose record was removed stops the run after a lease, and writes its record again."""
 
 _DEFERRED = "deferred"
 
 
 class DeferredRun(NamedTuple):
-    """A run that was left to a trigger, and the attempt it belongs to."""
+    """A run that was left to a trigger, with the name and number of the attempt that owns it."""
 
     record: Record
     owner: str
     number: int
 
 
-class DeferredRunState(NamedTuple):
-    """What a look at a run shows: ``state`` is "live", "ended", "lost" or "unseen".
+class ResumeReason(StrEnum):
+    """Reason for which a deferred task needs a worker again."""
 
-    A live run whose guardian cannot be seen from here has a ``beat`` that changes, or else it is
-    lost after ``silent_s``.  ``problem`` says why the record is unseen.
+    ENDED = "ended"
+    LOST = "lost"
+    TIMEOUT = "timeout"
+    UNSEEN = "unseen"
+
+
+class DeferredRunState(NamedTuple):
+    """State of a run in one sample; ``reason`` is None while the run lives.
+
+    The ``beat`` of a guardian on another host changes; otherwise its run is lost after
+    ``silent_s``.  ``problem`` says why the record is unseen.
     """
 
-    state: str
+    reason: ResumeReason | None
     beat: int = 0
     silent_s: float = 0.0
     problem: str = ""
 
 
 def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
-    """Agree with the guardian that the lease alone stands for the attempt from now on.
+    """Agree with the guardian that only the lease represents the attempt from now on.
 
-    Without a renewal the run goes on for the length of a lease and ``within_s``.  False when the
-    run is ending or its guardian does not answer: then somebody has to follow it.  Raises OSError.
+    Without a renewal the run goes on for the length of a lease and ``within_s``.  Return False when
+    the run is ending or its guardian does not answer: then a worker must follow it.  Raises
+    OSError.
     """
     if not record.is_held:
         return False
-    _events, seen = record.events_from(0)
+    _events, offset = record.events_from(0)
     request = record.request(
         "adopt",
         owner=attempt.owner,
@@ -86,10 +97,10 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
     )
     deadline = time.monotonic() + _ANSWER_S
     while time.monotonic() < deadline and record.is_held:
-        events, seen = record.events_from(seen)
+        events, offset = record.events_from(offset)
         for event in events:
             if event.get("event") == "adopted" and event.get("owner") == attempt.owner:
-                _say(record, attempt.owner, attempt.number, None, RESUMED_WITHIN_S)
+                _write_outcome(record, attempt.owner, attempt.number, None, RESUMED_WITHIN_S)
                 return True
             if event.get("event") == "request_refused" and _is_about(event, request):
                 return False
@@ -100,10 +111,10 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
 def find(
     path: str | None, key: Sequence[str], number: int, state_dir: str | None
 ) -> DeferredRun | None:
-    """The run that this attempt left, at *path* or else by its key; None where there is none.
+    """Return the run that this attempt left, at *path* or else by its key; None without one.
 
-    Waits for a record that was removed under a live run.  Raises RecordError when it does not come
-    back, or cannot be read.
+    Waits for a record that was removed during its run.  Raises RecordError when it is not written
+    again, or cannot be read.
     """
     for place in [path] if path else reversed(_runs(key, state_dir)):
         left = _left(_open(place, _RESTORED_S))
@@ -112,64 +123,63 @@ def find(
     return None
 
 
-def end_forsaken(
-    key: Sequence[str], number: int, state_dir: str | None, tell: Callable[[str], None]
+def stop_cleared(
+    key: Sequence[str], number: int, state_dir: str | None, log: Callable[[str], None]
 ) -> None:
-    """End the run that an earlier attempt left to a trigger, where it still lives.
+    """Stop the run that an earlier attempt left to a trigger, if it still lives.
 
-    Airflow goes on to another attempt while one is deferred when somebody cleared the task, and
-    then only; whoever launches next waits until the run has ended.
+    Airflow starts another attempt while one is deferred only when a user cleared the task.  The
+    launch that follows waits until the run has ended.
     """
     try:
         for path in _runs(key, state_dir):
             left = _left(Record.open(path))
             if left is not None and left.number < number and not _has_ended(left.record):
-                tell(
-                    f"run {left.record.run_id} belongs to attempt {left.number}, which was cleared"
-                )
+                log(f"run {left.record.run_id} belongs to attempt {left.number}, which was cleared")
                 _request_stop(left.record, None, "its task was cleared in Airflow")
     except (GPUAlertError, OSError):
-        pass  # the launch meets it, too, and says what is wrong
+        pass  # the launch reports it
 
 
-def look(path: str, owner: str) -> DeferredRunState:
-    """Renew the lease on the run at *path*, and say how it stands.  Raises OSError."""
-    from gpualert_common.recover import is_far  # takes a moment, which an event loop has not
+def sample(path: str, owner: str) -> DeferredRunState:
+    """Renew the lease on the run at *path*, and return its state.  Raises OSError."""
+    from gpualert_common.recover import is_far  # slow to import in an event loop
 
     try:
         record = Record.open(path)
     except RecordError as error:
-        return DeferredRunState("unseen", problem=str(error))
+        return DeferredRunState(ResumeReason.UNSEEN, problem=str(error))
     try:
         if _has_ended(record):
-            return DeferredRunState("ended")
+            return DeferredRunState(ResumeReason.ENDED)
         spec = record.spec
         far = is_far(record)
         if not far and not record.is_held:
-            return DeferredRunState("ended" if _has_ended(record) else "lost")
+            has_ended = _has_ended(record)
+            return DeferredRunState(ResumeReason.ENDED if has_ended else ResumeReason.LOST)
         record.renew_lease(owner)
         if not far:
-            return DeferredRunState("live")
-        return DeferredRunState("live", record.last_beat(), SILENT_S + (spec.get("grace_s") or 0.0))
+            return DeferredRunState(None)
+        return DeferredRunState(None, record.last_beat(), SILENT_S + (spec.get("grace_s") or 0.0))
     except RecordError as error:
-        return DeferredRunState("unseen", problem=str(error))
+        return DeferredRunState(ResumeReason.UNSEEN, problem=str(error))
     finally:
         record.close()
 
 
-def end(path: str, owner: str, number: int, state: str | None) -> bool:
-    """End the run at *path* because Airflow gave its task this state; False when it had ended.
+def stop(path: str, owner: str, number: int, state: str | None) -> bool:
+    """Stop the run at *path* because Airflow gave its task this state; False when it has ended.
 
-    *owner* must still be the run's.  Raises RecordError and OSError.
+    *owner* must still own the run.  Raises RecordError and OSError.
     """
     record = Record.open(path)
     try:
         if _has_ended(record):
             return False
         is_marked = state in ("failed", "success", "skipped", "upstream_failed", "removed")
-        said = f"it was set to {state}" if is_marked else "it was cleared"
-        _say(record, owner, number, "failed", None if is_marked else AWAY_S)
-        _request_stop(record, owner, f"its task was ended in Airflow: {said}")
+        change = f"it was set to {state}" if is_marked else "it was cleared"
+        _write_outcome(record, owner, number, "failed", None if is_marked else AWAY_S)
+        _request_stop(record, owner, f"its task was ended in Airflow: {change}")
         return True
     finally:
         record.close()
@@ -179,8 +189,8 @@ def _runs(key: Sequence[str], state_dir: str | None) -> list[str]:
     return Key(key, state_dir).runs()
 
 
-def _open(path: str, patience_s: float) -> Record:
-    deadline = time.monotonic() + patience_s
+def _open(path: str, timeout_s: float) -> Record:
+    deadline = time.monotonic() + timeout_s
     while True:
         try:
             return Record.open(path)
@@ -195,17 +205,17 @@ def _has_ended(record: Record) -> bool:
 
 
 def _left(record: Record) -> DeferredRun | None:
-    said = record.read_json(OUTCOME) or {}
-    owner, number = said.get("owner"), said.get("number")
-    if said.get(_DEFERRED) is True and isinstance(owner, str) and isinstance(number, int):
+    outcome = record.read_json(OUTCOME) or {}
+    owner, number = outcome.get("owner"), outcome.get("number")
+    if outcome.get(_DEFERRED) is True and isinstance(owner, str) and isinstance(number, int):
         return DeferredRun(record, owner, number)
     return None
 
 
-def _say(
+def _write_outcome(
     record: Record, owner: str, number: int, state: str | None, next_within_s: float | None
 ) -> None:
-    """Write down what the task is by now; without a state it is not known to be well or not."""
+    """Record the state of the task; None while neither success nor failure is known."""
     fields: dict[str, Any] = {
         "schema": SCHEMA,
         "state": state,

@@ -1,4 +1,4 @@
-"""What a task raises when its training has not ended well."""
+"""Errors that a task raises when its training has failed or was stopped."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from gpualert_common.api import RunResult
 
 
-def unsecret(text: str) -> str:
-    """*text* as Airflow may keep it in its database: what looks like a secret is masked."""
-    from gpualert_common.redact import Redactor  # a DAG's reader needs none
+def mask_secrets(text: str) -> str:
+    """Return *text* as Airflow may keep it in its database: likely secrets are masked."""
+    from gpualert_common.redact import Redactor  # not needed to parse a DAG
 
     return Redactor().text(text)
 
 
 class TrainingFailed(TrainingFailure, AirflowException):
-    """A training failed or was stopped; the first line of the message says why."""
+    """A training failed or was stopped; the first line of the message is the reason."""
 
     @classmethod
     def of(cls, result: RunResult) -> Self:
-        """The failure that a run's result is, whatever its status."""
+        """Return the error for a result, whatever its status."""
         verdict, code = result.verdict, result.exit_code
         if code is None:
-            said = "Bash command failed. Its exit status is not known: its guardian died."
+            status = "Bash command failed. Its exit status is not known: its guardian died."
         elif code == 0:
-            said = "Bash command failed. It was stopped before its end, and then returned 0."
+            status = "Bash command failed. It was stopped before its end, and then returned 0."
         else:
-            said = f"Bash command failed. The command returned a non-zero exit code {code}."
-        headline = "no verdict" if verdict is None else unsecret(verdict.headline)
+            status = f"Bash command failed. The command returned a non-zero exit code {code}."
+        headline = "no verdict" if verdict is None else mask_secrets(verdict.headline)
         cause = "unknown" if verdict is None else verdict.cause
         return cls(
-            f"{cause}: {headline}\n{said}\nLog: {result.log_path}",
+            f"{cause}: {headline}\n{status}\nLog: {result.log_path}",
             cause=cause,
             exit_code=code,
             log_path=result.log_path,
@@ -47,7 +47,7 @@ class TrainingFailed(TrainingFailure, AirflowException):
 
 
 class TrainingFailedForGood(TrainingFailed, AirflowFailException):
-    """A training failed of what it would meet again: Airflow retries it no more.
+    """A training failed for a deterministic cause: Airflow makes no further attempt.
 
-    Raised before Airflow 3.3 only, which asks a ``retry_policy`` instead.
+    Raised only before Airflow 3.3, which asks a ``retry_policy`` instead.
     """

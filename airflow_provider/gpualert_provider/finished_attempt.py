@@ -1,44 +1,46 @@
-"""An attempt at a task that has ended, as its callbacks see it, in whichever process they run.
+"""A finished attempt at a task, as a callback sees it in any process.
 
-In the task's own process the exception is there.  When that one was killed, the callback runs in
-the DAG processor, knows no exception, and may be on another host.
+In the task's own process the exception is known.  When that process was killed, the callback runs
+in the DAG processor, without the exception and maybe on another host.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
 import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from airflow.providers.common.compat.sdk import AirflowTaskTimeout
 
 from gpualert_common.errors import GPUAlertError
-from gpualert_common.external_run import record_run, run_id_of
-from gpualert_common.guardian.failure import TrainingFailure
+from gpualert_common.external_run import (
+    ExternalRun,
+    find_exit_code,
+    format_error,
+    format_traceback,
+)
+from gpualert_common.guardian.failure import find_failed_run
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
-from gpualert_common.spec import SCHEMA, Ending
+from gpualert_common.spec import Ending
 from gpualert_provider.identity import index_of, key_of
 from gpualert_provider.output import task_log
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-_EXIT_CODE = re.compile(r"(?:exit|return) code:? (-?\d{1,5})\b")
-_WELL = ("success", "skipped")
-_MOST_TRACEBACK = 1 << 20
-_MOST_COMMAND = 4096
+_SUCCESSES = ("success", "skipped")
+_MOST_TRACEBACK_BYTES = 1 << 20
+_MOST_ARGUMENT_CHARACTERS = 4096
 
 
 @dataclass(frozen=True)
 class FinishedAttempt:
-    """What is known of it.  ``state`` is what the task became, ``error`` its exception or text."""
+    """A finished attempt.  ``state`` is the task's state, ``error`` its exception or a text."""
 
     key: tuple[str, ...]
     name: str
@@ -53,7 +55,7 @@ class FinishedAttempt:
 
     @classmethod
     def of(cls, context: Context | Mapping[str, Any]) -> Self:
-        """From a callback's context; what is not in it is taken for unknown."""
+        """Return the attempt of a callback's context, which may lack any part of it."""
         ti = context.get("ti")
         error: Any = context.get("exception")
         number = getattr(ti, "try_number", None) or 1
@@ -65,18 +67,18 @@ class FinishedAttempt:
             number=number,
             is_last=state != "up_for_retry",
             state=state,
-            started_at=_seconds(getattr(ti, "start_date", None)) or _began(context),
+            started_at=_seconds(getattr(ti, "start_date", None)) or _started_at(context),
             ended_at=_seconds(getattr(ti, "end_date", None)) or time.time(),
             error=error if isinstance(error, BaseException | str) else None,
             task=context.get("task") or getattr(ti, "task", None),
             ti=ti,
         )
 
-    def training(self, state_dir: str | None) -> Record | None:
-        """The record of this attempt's training; None where there is none."""
-        if isinstance(self.error, TrainingFailure) and self.error.log_path:
-            with contextlib.suppress(GPUAlertError):
-                return Record.open(os.path.dirname(self.error.log_path))
+    def find_training(self, state_dir: str | None) -> Record | None:
+        """Return the record of this attempt's training; None without one."""
+        record = find_failed_run(self.error)
+        if record is not None:
+            return record
         with contextlib.suppress(GPUAlertError, OSError):
             for path in reversed(Key(self.key, state_dir).runs()):
                 record = Record.open(path)
@@ -84,69 +86,54 @@ class FinishedAttempt:
                     return record
         return None
 
-    def recorded(self, alerts: Mapping[str, Any], state_dir: str | None) -> Record:
-        """A record of this attempt, made from what is known, or as an earlier callback made it.
-
-        Raises NoDurableLogError.
-        """
-        number, is_last = self.number, self.is_last
-        record = record_run(
-            self._ending(),
-            run_id=run_id_of(self.key, number, self.started_at),
-            state_dir=state_dir,
-            log=self._log(),
+    def to_external_run(self) -> ExternalRun:
+        """Return the attempt as a run that no guardian supervised."""
+        return ExternalRun(
+            key=self.key,
+            number=self.number,
             name=self.name,
-            command=self._command(),
-            custody={"key": self.key, "number": number, "is_last": is_last},
-            alerts=dict(alerts),
+            state=self.state,
+            ending=self._ending(),
+            is_last=self.is_last,
+            command=tuple(self._command()),
+            log=self._log(),
         )
-        outcome = {"schema": SCHEMA, "state": self.state, "final": is_last, "number": number}
-        with contextlib.suppress(OSError):
-            record.write_json(OUTCOME, {**outcome, "at": self.ended_at, "next_within_s": None})
-        return record
 
     def _ending(self) -> Ending:
-        """An error without a status counts as the 1 of a Python program that raises it."""
+        """Return the ending; an error without an exit status counts as 1, as in Python."""
         ending = Ending(self.started_at, max(self.started_at, self.ended_at))
-        if self.state in _WELL:
+        if self.state in _SUCCESSES:
             ending.code = 0
         elif isinstance(self.error, AirflowTaskTimeout):
             ending.limit = "time"
-        elif found := _EXIT_CODE.search(_message(self.error)):
-            ending.code = int(found[1])
         elif self.error is not None:
-            ending.code = 1
+            text = self.error if isinstance(self.error, str) else format_error(self.error)
+            ending.code = find_exit_code(text) or 1
         return ending
 
     def _log(self) -> bytes:
-        """The end of the task's own log where that is on this host, and the error."""
-        said = task_log(self.ti)
-        text = _traceback(self.error) if isinstance(self.error, BaseException) else self.error or ""
-        return said + text.encode("utf-8", "backslashreplace")[-_MOST_TRACEBACK:]
+        """Return the end of the task's log, if it is on this host, and the error."""
+        text = self.error or ""
+        if isinstance(text, BaseException):
+            text = format_traceback(text, _own_frames(text))
+        return task_log(self.ti) + text.encode("utf-8", "backslashreplace")[-_MOST_TRACEBACK_BYTES:]
 
     def _command(self) -> list[str]:
         arguments = getattr(self.task, "command", None)
         if isinstance(arguments, list | tuple):
-            return [str(argument)[:_MOST_COMMAND] for argument in arguments]
+            return [str(argument)[:_MOST_ARGUMENT_CHARACTERS] for argument in arguments]
         command = getattr(self.task, "bash_command", None)
         if isinstance(command, str):
-            return ["bash", "-c", command[:_MOST_COMMAND]]
+            return ["bash", "-c", command[:_MOST_ARGUMENT_CHARACTERS]]
         return [] if self.task is None else [type(self.task).__name__]
 
 
-def _message(error: BaseException | str | None) -> str:
-    """What the error says; also of one whose ``str()`` fails."""
-    if isinstance(error, BaseException):
-        return "".join(traceback.format_exception_only(error))
-    return error or ""
-
-
-def _traceback(error: BaseException) -> str:
-    """The error as Python shows it, from the first frame that is not Airflow's own."""
-    frame = error.__traceback__
-    while frame is not None and _is_airflow(frame.tb_frame.f_globals.get("__name__")):
-        frame = frame.tb_next
-    return "".join(traceback.format_exception(type(error), error, frame))
+def _own_frames(error: BaseException) -> TracebackType | None:
+    """Return the traceback from the first frame that is not Airflow's own."""
+    frames = error.__traceback__
+    while frames is not None and _is_airflow(frames.tb_frame.f_globals.get("__name__")):
+        frames = frames.tb_next
+    return frames
 
 
 def _is_airflow(module: object) -> bool:
@@ -154,18 +141,18 @@ def _is_airflow(module: object) -> bool:
 
 
 def _state(context: Any, ti: Any, *, is_last: bool) -> str:
-    """What the task became; the DAG processor does not say, and only calls back on failures."""
+    """Return the task's state.  The DAG processor does not give it, and reports only failures."""
     state = getattr(ti, "state", None)
     state = str(getattr(state, "value", state))
     if ti is None and context.get("reason") == "success":
         return "success"
-    if state in (*_WELL, "failed", "up_for_retry"):
+    if state in (*_SUCCESSES, "failed", "up_for_retry"):
         return state
     return "failed" if is_last else "up_for_retry"
 
 
 def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
-    """The same key as GPUAlertOperator's; of a DAG run where there is no task."""
+    """Return GPUAlertOperator's key of the task; that of the DAG run when there is no task."""
     key = key_of(ti)
     if key is None:
         dag_id = str(getattr(context.get("dag"), "dag_id", "unknown"))
@@ -175,14 +162,14 @@ def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
 
 
 def _numbers(record: Record) -> set[int]:
-    """Every attempt that had this run: it may have been adopted, or its result claimed."""
-    spoken = [record.spec.get("custody"), record.read_json(OUTCOME)]
-    spoken += [event for event in record.events() if event.get("event") == "adopted"]
-    return {part["number"] for part in spoken if part and isinstance(part.get("number"), int)}
+    """Return the attempts that had this run; some may have adopted it or claimed its result."""
+    parts = [record.spec.get("custody"), record.read_json(OUTCOME)]
+    parts += [event for event in record.events() if event.get("event") == "adopted"]
+    return {part["number"] for part in parts if part and isinstance(part.get("number"), int)}
 
 
-def _began(context: Any) -> float:
-    """The same for every callback of an attempt whose start is not known."""
+def _started_at(context: Any) -> float:
+    """Return the start of the DAG run, equal in all callbacks of an attempt without a start."""
     return _seconds(getattr(context.get("dag_run"), "start_date", None)) or 0.0
 
 

@@ -1,4 +1,4 @@
-"""The link from a task in Airflow's pages to its verdict."""
+"""Link from a task in Airflow's pages to its verdict."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class VerdictLink(BaseOperatorLink):
-    """Leads to the attempt's XCom page, where the verdict and the places of log and record are."""
+    """Link to the attempt's XCom page, with the verdict and the paths of the log and the record."""
 
     name = "Verdict"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002
-        """The page's address, on the host where Airflow's pages are."""
+        """Return the URL of the page."""
         base = conf.get("api", "base_url", fallback="/").rstrip("/")
         index = index_of(ti_key)
         mapped = f"/mapped/{index}" if index >= 0 else ""

@@ -1,4 +1,4 @@
-"""Of a training's log the last line, which a BashOperator returns; and the log of a task."""
+"""The last line of a training's log, which BashOperator returns; and the log of a task."""
 
 from __future__ import annotations
 
@@ -8,38 +8,26 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowConfigException, conf
 
-_BLOCK_BYTES = 64 << 10
+from gpualert_common.record.log_end import read_end, read_last_line
+
 _MOST_BYTES = 16 << 20
-"""A last line longer than this is cut to its end: what is returned goes into a database."""
+"""Of a longer last line only the end is returned, since the result goes into a database."""
 _MOST_TASK_LOG_BYTES = 1 << 20
 
 
 def last_line(path: str, encoding: str) -> str:
-    """The last line as BashOperator returns it: decoded, without white space at its end.
+    """Return the last line as BashOperator does: decoded, without white space at its end.
 
-    "" for an empty log and for one that ends in an empty line.  At most its last 16 MiB.
+    "" for an empty log and for one that ends in an empty line.  Of a line over 16 MiB only the end.
     """
-    blocks: list[bytes] = []
-    with open(path, "rb") as file:
-        start = file.seek(0, os.SEEK_END)
-        while start > 0 and len(blocks) * _BLOCK_BYTES < _MOST_BYTES:
-            size = min(_BLOCK_BYTES, start)
-            start -= size
-            file.seek(start)
-            block = file.read(size)
-            if not blocks:
-                block = block.removesuffix(b"\n")
-            _, newline, last = block.rpartition(b"\n")
-            blocks.append(last)
-            if newline:
-                break
-    return b"".join(reversed(blocks)).decode(encoding, errors="backslashreplace").rstrip()
+    line = read_last_line(path, _MOST_BYTES)
+    return line.decode(encoding, errors="backslashreplace").rstrip()
 
 
 def task_log(ti: Any) -> bytes:
-    """What an attempt has logged, as far as it lies on this host: its end, without Airflow's words.
+    """Return the end of an attempt's log on this host, without Airflow's own fields.
 
-    b"" for a log that is elsewhere, or under a name that somebody configured.
+    b"" for a log on another host, or with a configured name.
     """
     try:
         folder = os.path.join(
@@ -49,17 +37,16 @@ def task_log(ti: Any) -> bytes:
             f"task_id={ti.task_id}",
             *([f"map_index={ti.map_index}"] if ti.map_index >= 0 else []),
         )
-        with open(os.path.join(folder, f"attempt={ti.try_number}.log"), "rb") as file:
-            start = max(0, file.seek(0, os.SEEK_END) - _MOST_TASK_LOG_BYTES)
-            file.seek(start)
-            lines = file.read(_MOST_TASK_LOG_BYTES).split(b"\n")
+        path = os.path.join(folder, f"attempt={ti.try_number}.log")
+        end, start = read_end(path, _MOST_TASK_LOG_BYTES)
     except (OSError, AttributeError, TypeError, ValueError, AirflowConfigException):
         return b""
-    return b"".join(map(_said, lines[1 if start else 0 :]))
+    lines = end.split(b"\n")
+    return b"".join(map(_text_of, lines[1 if start else 0 :]))
 
 
-def _said(line: bytes) -> bytes:
-    """One line of a task log: of an event in JSON, what was logged."""
+def _text_of(line: bytes) -> bytes:
+    """Return the text of one line of a task log, which may be an event in JSON."""
     if not line.startswith(b"{"):
         return line + b"\n" if line else b""
     try:

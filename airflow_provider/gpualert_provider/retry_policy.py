@@ -10,8 +10,8 @@ from airflow.sdk.definitions.retry_policy import RetryDecision, RetryPolicy
 
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.retries import SURE, Action, RetryRules
-from gpualert_provider.exceptions import unsecret
-from gpualert_provider.retries import plain
+from gpualert_provider.exceptions import mask_secrets
+from gpualert_provider.retry_wishes import in_seconds
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -20,23 +20,24 @@ if TYPE_CHECKING:
 
 
 class RetryByCause(RetryPolicy):
-    """Stops retries that would burn GPU time for nothing; leaves all others to the task.
+    """Stops retries that would waste GPU time; leaves all others to the task.
 
-    GPUAlertOperator uses it where no other policy is given.  It stops where the verdict is sure
-    and the cause deterministic beyond doubt (a missing module, an invalid option, a model that
-    does not fit the card).  Errors of other operators are none of its business.
+    GPUAlertOperator uses it when the task has no other policy.  It stops the retries when the
+    verdict is sure and the cause is deterministic (a missing module, an invalid option, a model
+    that does not fit into the GPU's memory).  It does not change the retries after errors of other
+    operators.
 
-    :param causes: what to do for single causes: "stop", "retry", "default" (the task's own
+    :param causes: the action for single causes: "stop", "retry", "default" (the task's own
         retries), or the delay of the retry, as timedelta, seconds or text such as "10m".
     :param sure: the confidence from which on a verdict may stop retries.
 
-    Raises UsageError for a cause that does not exist or a value that says nothing.
+    Raises UsageError for an unknown cause or an invalid action.
     """
 
     def __init__(
         self, causes: Mapping[str, RetryChoice | timedelta] | None = None, *, sure: float = SURE
     ) -> None:
-        self.causes = plain(causes or {})
+        self.causes = in_seconds(causes or {})
         self.sure = sure
         self._rules = RetryRules.of(self.causes, sure=sure)
 
@@ -47,25 +48,25 @@ class RetryByCause(RetryPolicy):
         max_tries: int,
         context: Context | None = None,  # noqa: ARG002 - Airflow's signature, called by names
     ) -> RetryDecision:
-        """What the verdict that *exception* carries says about the next attempt."""
+        """Return the decision about the next attempt, by the verdict that *exception* carries."""
         if not isinstance(exception, TrainingFailure):
             return RetryDecision.default()
         advice = self._rules.advise(exception.verdict)
-        reason = unsecret(advice.reason)
+        reason = mask_secrets(advice.reason)
         if advice.action is Action.STOP:
             return RetryDecision.fail(reason=reason)
         if try_number > max_tries:
-            return RetryDecision.default()  # nothing to give a reason for
+            return RetryDecision.default()  # no attempt is left, so there is no reason to show
         if advice.action is Action.RETRY:
             delay = None if advice.delay_s is None else timedelta(seconds=advice.delay_s)
             return RetryDecision.retry(delay, reason=reason)
-        return RetryDecision.retry(reason=reason)  # as ever, but Airflow shows why
+        return RetryDecision.retry(reason=reason)  # the default, but Airflow shows the reason
 
     def serialize(self) -> dict[str, Any]:
-        """As Airflow keeps it with the DAG."""
+        """Return the arguments, as Airflow stores them with the DAG."""
         return {"causes": self.causes, "sure": self.sure}
 
     @classmethod
     def deserialize(cls, data: dict[str, Any]) -> RetryByCause:
-        """What :meth:`serialize` gave."""
+        """Return the policy that :meth:`serialize` described."""
         return cls(data["causes"], sure=data["sure"])

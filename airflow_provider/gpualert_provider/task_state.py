@@ -1,7 +1,7 @@
-"""The run of a task, as Airflow's task state store keeps it for the next attempt and for people.
+"""The location of a task's run in Airflow's task state store, from Airflow 3.3 on.
 
-From Airflow 3.3 on.  A next attempt may run on another host, which need not share the state
-directory, and then knows of the run before it by this alone.
+A next attempt may run on a host that does not share the state directory.  It then learns about the
+run of the attempt before it only from this store.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _ONE_HOST = "LocalExecutor"
 
 
 def remember(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
-    """Keep where the run is, and whether it has ended.
+    """Store the location of the run, and whether it has ended.
 
-    A store that cannot be had is logged and changes nothing.
+    A store that fails is logged and has no other effect.
     """
     store = _store(context)
     if store is None:
@@ -40,12 +40,12 @@ def remember(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
             "ended": record.ending is not None,
         }
         store.set(KEY, value)
-    except Exception as error:  # noqa: BLE001 - no fault of Airflow's database is the training's
-        log.warning("Airflow's task state store does not keep the run: %s", error)
+    except Exception as error:  # noqa: BLE001 - a failing database does not fail the training
+        log.warning("The run cannot be stored in Airflow's task state store: %s", error)
 
 
 def recall(context: Mapping[str, Any], log: Log) -> RunLocation | None:
-    """Where the run of the attempt before this one is; None when it has ended, or is not kept."""
+    """Return the location of the earlier attempt's run; None when it has ended or is unknown."""
     store = _store(context)
     if store is None:
         return None
@@ -60,7 +60,7 @@ def recall(context: Mapping[str, Any], log: Log) -> RunLocation | None:
 
 
 def _store(context: Mapping[str, Any]) -> Any:
-    """The task's store; None where there is none, or one host runs all tasks."""
+    """Return the task's store; None without one, and where one host runs all tasks."""
     if conf.get("core", "executor", fallback=_ONE_HOST) == _ONE_HOST:
         return None
     return context.get("task_state_store")

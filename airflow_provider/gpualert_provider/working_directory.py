@@ -1,9 +1,9 @@
-"""Where a training works: the author's directory, or a temporary one that lives as long as it does.
+"""The working directory of a training: the author's, or a temporary one that exists as long as it.
 
-BashOperator deletes its temporary directory, and a rendered script, when it is done with them.  A
-training may outlive the worker that started it, so both stay until an attempt has seen the
-training end; then that attempt removes them, whoever made them.  When nobody sees it end, because
-no attempt is left, they stay for whoever cleans the machine's temporary directory.
+BashOperator deletes its temporary directory and a rendered script when its command has ended.  A
+training may outlive the worker that started it, so both stay until an attempt has seen the training
+end.  That attempt removes them, also when an earlier one made them.  When no attempt is left, they
+stay until the machine's temporary directory is cleaned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class WorkingDirectory:
-    """A directory, and a rendered script in it.  ``temporary``: the directory was made for it."""
+    """A directory and a rendered script in it; ``temporary`` when it was made for the training."""
 
     directory: str
     temporary: bool
@@ -26,7 +26,7 @@ class WorkingDirectory:
 
     @classmethod
     def make(cls, directory: str | None, script: str | None) -> WorkingDirectory:
-        """A workplace in ``directory`` (None: a new one) with ``script`` as a file in it."""
+        """Return ``directory`` (None: a new temporary one) with ``script`` as a file in it."""
         temporary = directory is None
         directory = tempfile.mkdtemp(prefix="airflowtmp") if directory is None else directory
         if script is None:
@@ -37,16 +37,16 @@ class WorkingDirectory:
         return cls(directory, temporary, os.path.basename(path))
 
     def of_run(self, spec: Mapping[str, Any]) -> WorkingDirectory:
-        """The workplace of a run of the same fingerprint: made alike, under names of its own."""
+        """Return the directory of a run with the same fingerprint, which has names of its own."""
         script = None if self.script is None else spec["command"][-1]
         return WorkingDirectory(spec["cwd"], self.temporary, script)
 
     def remove(self) -> None:
-        """Remove what was made, as far as it is still there."""
+        """Remove the temporary directory or the script, if it still exists."""
         if self.temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
         elif self.script is not None:
             try:
                 os.unlink(os.path.join(self.directory, self.script))
             except OSError:
-                pass  # the training was free to do it
+                pass  # the training may have removed it

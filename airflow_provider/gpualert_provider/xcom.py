@@ -1,4 +1,4 @@
-"""What a training leaves in XCom, whatever its end: the verdict, and where everything lies."""
+"""The verdict of a training in XCom, with the paths of its record, log and artifacts."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ if TYPE_CHECKING:
 VERDICT_KEY = "gpualert_verdict"
 
 MOST_BYTES = 32_000
-"""XCom is kept in Airflow's database."""
+"""Limit for the verdict, since XCom is part of Airflow's database."""
 
 _LONG = ("sources", "ruled_out", "artifacts", "secondary", "warnings", "shows", "details", "do")
-"""Fields that may be long, the least telling first."""
+"""Fields that may be long, the least important first."""
 
 
 def push(ti: Any, record: Record, log: Log, secrets: Secrets) -> None:
-    """Leave the verdict in XCom; a fault of it is logged and changes nothing.
+    """Push the verdict to XCom; a failure is logged and has no other effect.
 
-    What looks like a secret is masked, and so are the *secrets* of the task's own channels.
+    Likely secrets are masked, and so are the *secrets* of the task's own channels.
     """
     if ti is None:
         return
     try:
         verdict = record.read_json(VERDICT) or {}
         known = [secret for channel in secrets.values() for secret in channel.values()]
-        told = {**masked(verdict, _redactor(known)), **_places(record)}
-        ti.xcom_push(key=VERDICT_KEY, value=bounded(told))
-    except Exception as error:  # noqa: BLE001 - no fault of Airflow's database is the training's
-        log.warning("The verdict could not be left in XCom: %s", error)
+        masked = {**mask(verdict, _redactor(known)), **_paths(record)}
+        ti.xcom_push(key=VERDICT_KEY, value=cut(masked))
+    except Exception as error:  # noqa: BLE001 - a failing database does not fail the training
+        log.warning("The verdict could not be pushed to XCom: %s", error)
 
 
 def prepare() -> None:
-    """Make ready what masks, which takes a moment, while a training runs."""
+    """Load the patterns of secrets while a training runs, since that takes a moment."""
     _redactor([])
 
 
 def _redactor(known: list[str]) -> Redactor:
-    from gpualert_common.redact import Redactor  # a DAG's reader needs none
+    from gpualert_common.redact import Redactor  # not needed to parse a DAG
 
     return Redactor(known)
 
 
-def masked(value: Any, redactor: Redactor) -> Any:
-    """*value* with what every string in it must not tell masked."""
+def mask(value: Any, redactor: Redactor) -> Any:
+    """Return *value* with the secrets in each of its strings masked."""
     if isinstance(value, str):
         return redactor.text(value)
     if isinstance(value, list):
-        return [masked(one, redactor) for one in value]
+        return [mask(one, redactor) for one in value]
     if isinstance(value, dict):
-        return {key: masked(one, redactor) for key, one in value.items()}
+        return {key: mask(one, redactor) for key, one in value.items()}
     return value
 
 
-def bounded(verdict: dict[str, Any], most_bytes: int = MOST_BYTES) -> dict[str, Any]:
-    """*verdict* in at most *most_bytes* of JSON; what was left out is counted in "left_out"."""
+def cut(verdict: dict[str, Any], most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+    """Return *verdict* in at most *most_bytes* of JSON; "left_out" counts the items left out."""
     kept, left_out = dict(verdict), {}
     for name in _LONG:
         field = kept.get(name)
@@ -77,7 +77,7 @@ def _size(value: object) -> int:
     return len(json.dumps(value).encode())
 
 
-def _places(record: Record) -> dict[str, Any]:
+def _paths(record: Record) -> dict[str, Any]:
     manifests = sorted(path.name for path in Path(record.path).glob("bundle.*.json"))
     manifest = record.read_json(manifests[0]) if manifests else None
     artifacts = (manifest or {}).get("artifacts") or []

@@ -29,8 +29,8 @@ after a day and less than 20 MB after 30 days. `make bench` measures this (rows 
 def make_evidence_page() -> str:
     """Return the page of all sources, families and thresholds."""
     parts = ["## Sources"]
-    for name in source.source_names():
-        found = source.source_class(name)
+    for name in source.list_sources():
+        found = source.load_source_class(name)
         parts += [f"### {name}", read_docstring(found.__module__), f"Decides: {found.decides}."]
     parts += ["## Earlier runs", read_docstring(regression.__name__)]
     parts += ["## Families", "The rule of each family for evidence other than log lines."]

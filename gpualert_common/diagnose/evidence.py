@@ -132,7 +132,7 @@ class Evidence:
         """Return the events of these kinds, of the last *within_s* seconds of the run."""
         since = max(self.started_at, self.ended_at - within_s)
         until = self.ended_at + thresholds.CLOCK_SLACK_S
-        return [one for one in self.telemetry.happened(*kinds) if since <= one.at <= until]
+        return [one for one in self.telemetry.find_events(*kinds) if since <= one.at <= until]
 
     def series(self, of: str, name: str) -> Series:
         """Return one metric of a thing ("gpu:0", "host") over time."""
@@ -143,7 +143,7 @@ class Evidence:
         """The known processes of the run."""
         pid = self.observations.pid
         found = {pid} if pid is not None else set()
-        for event in self.telemetry.happened("processes_seen"):
+        for event in self.telemetry.find_events("processes_seen"):
             pids = event.fields.get("pids")
             for some in pids.values() if isinstance(pids, dict) else ():
                 listed = some if isinstance(some, list) else ()
@@ -159,8 +159,8 @@ class Evidence:
         In most containers NVML shows no process.  Then these are all GPUs with memory in use,
         restricted to those that were visible to the run, where that is known.
         """
-        every = [of for of in self.telemetry.things("gpu") if "/" not in of]
-        holders = [of for of in self.telemetry.things("gpu") if "/pid:" in of]
+        every = [of for of in self.telemetry.list_entities("gpu") if "/" not in of]
+        holders = [of for of in self.telemetry.list_entities("gpu") if "/pid:" in of]
         if not holders:
             used = tuple(of for of in every if self._is_used(of))
             visible = self._visible_gpus

@@ -231,9 +231,9 @@ def _baseline_of(runs: Iterable[PastRun]) -> Baseline | None:
     known = list(runs)
     if len(known) < thresholds.EARLIER_RUNS:
         return None
-    from gpualert_common.history import baseline  # most runs have none before them
+    from gpualert_common.history import compute_baseline  # most runs have none before them
 
-    return baseline(known, int(thresholds.EARLIER_RUNS))
+    return compute_baseline(known, int(thresholds.EARLIER_RUNS))
 
 
 def _excess(now: float, usual: Spread) -> float:

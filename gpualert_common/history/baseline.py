@@ -1,4 +1,4 @@
-"""What is usual for a command, by the runs of it that went well."""
+"""Baseline of a command: the usual values of its successful runs."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from gpualert_common.history.past_run import PastRun
 
-LEAST_RUNS = 3
-"""The median of fewer is moved by any one of them."""
+MINIMUM_RUNS = 3
+"""A single run moves the median of fewer."""
 _UNUSUAL = 3 * 1.4826
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The median of ``count`` values, and ``mad``, the median of their distances from it.
+    """The median of ``count`` values, and ``mad``, their median absolute deviation.
 
-    Of values that are normally distributed 1.4826 times the latter is the standard deviation.
+    For a normal distribution the standard deviation is 1.4826 times ``mad``.
     """
 
     median: float
@@ -25,21 +25,21 @@ class Spread:
 
     @property
     def low(self) -> float:
-        """What lies below it is unusual: three standard deviations from the median."""
+        """The lower bound of usual values: three standard deviations below the median."""
         return self.median - _UNUSUAL * self.mad
 
     @property
     def high(self) -> float:
-        """What lies above it is unusual."""
+        """The upper bound of usual values: three standard deviations above the median."""
         return self.median + _UNUSUAL * self.mad
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is usual; None where fewer than :data:`LEAST_RUNS` of ``runs`` tell.
+    """The usual values; None where fewer than :data:`MINIMUM_RUNS` of ``runs`` have the value.
 
-    ``throughput`` is in ``throughput_unit``, that of the newest run.  A run that was
-    resumed says nothing of ``steps`` and ``duration_s``: it did a part of the work.
+    ``throughput`` is in ``throughput_unit``, that of the newest run.  A resumed run is excluded
+    from ``steps`` and ``duration_s``, because it did only a part of the work.
     """
 
     runs: int
@@ -52,10 +52,10 @@ class Baseline:
     saves_per_step: Spread | None = None
 
 
-def baseline(runs: Iterable[PastRun], least: int = LEAST_RUNS) -> Baseline | None:
-    """What is usual among the runs that completed well; None when they are fewer than ``least``.
+def compute_baseline(runs: Iterable[PastRun], least: int = MINIMUM_RUNS) -> Baseline | None:
+    """Return the baseline of the successful runs; None if they are fewer than ``least``.
 
-    ``runs`` are of one command, newest first, as :meth:`.History.of` gives them.
+    ``runs`` are of one command, newest first, as :meth:`.History.find_runs` returns them.
     """
     healthy = [run for run in runs if run.is_healthy]
     if len(healthy) < least:
@@ -78,14 +78,14 @@ def baseline(runs: Iterable[PastRun], least: int = LEAST_RUNS) -> Baseline | Non
 
 def _spread(runs: Sequence[PastRun], of: Callable[[PastRun], float | None]) -> Spread | None:
     values = [value for run in runs if (value := of(run)) is not None]
-    if len(values) < LEAST_RUNS:
+    if len(values) < MINIMUM_RUNS:
         return None
     middle = _median(values)
     return Spread(middle, _median([abs(value - middle) for value in values]), len(values))
 
 
 def _median(values: Sequence[float]) -> float:
-    """As :func:`statistics.median`, whose import takes longer than everything here."""
+    """Return the same as :func:`statistics.median`, whose import takes longer than all of this."""
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

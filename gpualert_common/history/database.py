@@ -1,8 +1,8 @@
-"""A SQLite file that one process at a time has open: locked, made anew where it is damaged.
+"""A SQLite file that one process at a time has open: locked, and recreated if it is damaged.
 
-The lock is one on a file beside it.  So a damaged one can be put aside while nobody writes to it,
-and its rows do not depend on SQLite's own locks, which some network file systems only pretend to
-have.  Where nothing can be locked the file cannot be had.
+The lock is on a separate file.  So a damaged file can be renamed while nobody writes to it, and the
+rows do not depend on SQLite's own locks, which some network file systems do not support correctly.
+If locking fails, the file is not available.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, TypeVar
 from gpualert_common.record.files import try_lock
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection, Error  # imported where it is needed: that takes milliseconds
+    from sqlite3 import Connection, Error  # imported on use: that takes milliseconds
 
 DEADLINE_S = 0.2
-"""So long a call waits for other processes."""
+"""Maximum time that a call waits for other processes."""
 
 _POLL_S = 0.003
-_MOST_ASIDE = 3
+_MOST_DAMAGED = 3
 _MOST_CHARS = 200
-_BESIDE = ("", "-journal", "-wal", "-shm")
-"""A file and what SQLite keeps beside it, which it would play into a new one."""
+_FILE_SUFFIXES = ("", "-journal", "-wal", "-shm")
+"""A file and SQLite's journals of it, which SQLite would apply to a new file."""
 
 # SQLite's primary result codes, https://sqlite.org/rescode.html.
 _PRIMARY = 0xFF
@@ -39,30 +39,31 @@ Found = TypeVar("Found")
 
 
 class HistoryUnavailableError(Exception):
-    """The file cannot be had; the message names it and says why."""
+    """The file is not available; the message names it and the reason."""
 
 
 class BusyError(HistoryUnavailableError):
-    """Others have it."""
+    """Other processes hold the lock."""
 
 
 class DamagedError(Exception):
-    """It is not what it should be."""
+    """The file is damaged."""
 
 
 class Database:
-    """The file ``name`` in ``place``, made by the statements ``tables`` of version ``schema``.
+    """The file ``name`` in ``place``, created with the statements ``tables`` of version ``schema``.
 
-    ``application`` is its SQLite application id.  ``aside`` says that the last call put a damaged
-    file aside, ``begun`` that it made the file.  What was written is on the disk.
+    ``application`` is its SQLite application id.  After a call ``repair`` describes the damaged
+    file that the call renamed, and ``is_new`` is True if the call created the file.  Written rows
+    are durable.
     """
 
     def __init__(
         self, place: str, name: str, *, application: int, schema: int, tables: Sequence[str]
     ) -> None:
         self.path = os.path.join(place, name)
-        self.aside = ""
-        self.begun = False
+        self.repair = ""
+        self.is_new = False
         self._place = place
         self._name = name
         self._application = application
@@ -71,23 +72,25 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """True where there is such a file, whatever is in it."""
+        """True if the file exists, whatever its content."""
         return os.path.lexists(self.path)
 
     def use(self, work: Callable[[Connection], Found]) -> Found:
-        """What ``work`` makes of the open file; of a new one, where it turns out to be damaged.
+        """Return the result of ``work`` on the open file, or on a new one if the file is damaged.
 
-        Raises BusyError after :data:`DEADLINE_S`, UnavailableError for everything else.
+        Raises BusyError after :data:`DEADLINE_S`, HistoryUnavailableError for every other failure.
         """
-        self.aside, self.begun = "", False
+        self.repair, self.is_new = "", False
         deadline = time.monotonic() + DEADLINE_S
         try:
-            with self._lock(deadline):
+            with self._hold_lock(deadline):
                 try:
-                    return self._open_for(work, deadline)
+                    return self._open_and_run(work, deadline)
                 except DamagedError as error:
-                    self.aside = f"{self.path}: {error}; kept as {self._put_aside()}, begun anew"
-                    return self._open_for(work, deadline)
+                    self.repair = (
+                        f"{self.path}: {error}; kept as {self._rename_damaged()}, created again"
+                    )
+                    return self._open_and_run(work, deadline)
         except ImportError as error:
             raise HistoryUnavailableError(f"this Python has no SQLite: {error}") from None
         except OSError as error:
@@ -96,7 +99,7 @@ class Database:
             raise HistoryUnavailableError(f"{self.path}: {error}") from None
 
     @contextmanager
-    def _lock(self, deadline: float) -> Iterator[None]:
+    def _hold_lock(self, deadline: float) -> Iterator[None]:
         fd = self._open_lock()
         if fd < 0:
             yield
@@ -104,17 +107,17 @@ class Database:
         try:
             while not try_lock(fd):
                 if time.monotonic() >= deadline:
-                    raise BusyError(f"{self.path}: others have had it for {DEADLINE_S:g} s")
+                    raise BusyError(f"{self.path}: locked by another process for {DEADLINE_S:g} s")
                 time.sleep(_POLL_S)
             try:
                 yield
             finally:
-                fcntl.flock(fd, fcntl.LOCK_UN)  # a fork of the caller may have inherited it
+                fcntl.flock(fd, fcntl.LOCK_UN)  # a child of the caller may hold a copy
         finally:
             os.close(fd)
 
     def _open_lock(self) -> int:
-        """A descriptor of the lock; -1 where it cannot be made, nor anything else written."""
+        """Return a descriptor of the lock; -1 if neither lock nor file can be written."""
         path = f"{os.path.splitext(self.path)[0]}.lock"
         flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
@@ -127,27 +130,27 @@ class Database:
         except FileNotFoundError:
             return -1
 
-    def _open_for(self, work: Callable[[Connection], Found], deadline: float) -> Found:
+    def _open_and_run(self, work: Callable[[Connection], Found], deadline: float) -> Found:
         import sqlite3
 
-        self._make_or_refuse()
+        self._create_or_check()
         left_s = max(0.0, deadline - time.monotonic())
         try:
             with closing(sqlite3.connect(self.path, left_s, isolation_level=None)) as connection:
                 connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 connection.execute("PRAGMA synchronous = NORMAL")
-                self._begin(connection)
+                self._create_tables(connection)
                 return work(connection)
-        except UnicodeDecodeError:  # so Python fails to tell an error that quotes the file
-            raise DamagedError("what it says of its tables is not text") from None
+        except UnicodeDecodeError:  # raised for an SQLite error that quotes binary content
+            raise DamagedError("its schema is not text") from None
         except sqlite3.Error as error:
             code = result_code(error)
             if code in _DAMAGED:
-                raise DamagedError(_printable(error)) from None
+                raise DamagedError(_format_error(error)) from None
             kind = BusyError if code in _BUSY else HistoryUnavailableError
-            raise kind(f"{self.path}: {_printable(error)}") from None
+            raise kind(f"{self.path}: {_format_error(error)}") from None
 
-    def _make_or_refuse(self) -> None:
+    def _create_or_check(self) -> None:
         try:
             status = os.lstat(self.path)
         except FileNotFoundError:
@@ -155,47 +158,47 @@ class Database:
             os.close(os.open(self.path, flags, 0o600))
             return
         if not stat.S_ISREG(status.st_mode):
-            raise DamagedError("it is not a file")
+            raise DamagedError("it is not a regular file")
         if status.st_uid != os.geteuid():
             raise HistoryUnavailableError(
-                f"{self.path}: it belongs to user {status.st_uid}, not to you"
+                f"{self.path}: it belongs to user {status.st_uid}, not to the current user"
             )
 
-    def _begin(self, connection: Connection) -> None:
-        """Make the tables in a file that is new.  Raises for one that is somebody else's."""
+    def _create_tables(self, connection: Connection) -> None:
+        """Create the tables in a new file.  Raises for a file of another application."""
         application, schema = (
             connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("application_id", "user_version")
         )
         if application == self._application and schema > self._schema:
             raise HistoryUnavailableError(
-                f"{self.path}: schema {schema} was written by a newer gpualert, so it is left "
-                f"alone; this one reads up to {self._schema}: upgrade gpualert-common"
+                f"{self.path}: schema {schema} was written by a newer gpualert and is not "
+                f"changed; this release reads up to {self._schema}: upgrade gpualert-common"
             )
         if application == self._application and schema:
             return
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise DamagedError("it is a database of something else")
+            raise DamagedError("it is a database of another application")
         with transaction(connection):
             for statement in self._tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {self._application}")
             connection.execute(f"PRAGMA user_version = {self._schema}")
-        self.begun = True
+        self.is_new = True
 
-    def _put_aside(self) -> str:
-        """Rename the file under the next free number; returns its new name."""
+    def _rename_damaged(self) -> str:
+        """Rename the file to the next free number and return its new name."""
         lead = f"{self._name}.damaged-"
         tails = [name.removeprefix(lead) for name in os.listdir(self._place)]
         numbers = sorted(int(tail) for tail in tails if tail.isdecimal())
-        for old in numbers[: 1 - _MOST_ASIDE]:
-            for end in _BESIDE:
+        for old in numbers[: 1 - _MOST_DAMAGED]:
+            for end in _FILE_SUFFIXES:
                 try:
                     os.unlink(os.path.join(self._place, f"{lead}{old}{end}"))
                 except OSError:
                     continue
         new = f"{lead}{numbers[-1] + 1 if numbers else 1}"
-        for end in _BESIDE:
+        for end in _FILE_SUFFIXES:
             try:
                 os.rename(self.path + end, os.path.join(self._place, new + end))
             except FileNotFoundError:
@@ -205,7 +208,7 @@ class Database:
 
 @contextmanager
 def transaction(connection: Connection) -> Iterator[None]:
-    """All of it, or nothing.  Raises sqlite3.Error."""
+    """Run statements in one transaction.  Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -217,16 +220,16 @@ def transaction(connection: Connection) -> Iterator[None]:
 
 
 def result_code(error: Error) -> int:
-    """SQLite's primary result code; 0 for an error that is not SQLite's."""
+    """Return SQLite's primary result code; 0 for an error that is not SQLite's."""
     return getattr(error, "sqlite_errorcode", 0) & _PRIMARY
 
 
 def is_not_writable(error: Error) -> bool:
-    """True where a file may still be read: a full disk, a read-only one."""
+    """Return whether the file may still be readable: a full disk, a read-only one."""
     return result_code(error) in _NOT_WRITABLE
 
 
-def _printable(error: Error) -> str:
-    """What it says, which may quote a damaged file."""
+def _format_error(error: Error) -> str:
+    """Return the text of an error, which may quote a damaged file, in printable characters."""
     text = str(error)[:_MOST_CHARS]
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -54,7 +54,7 @@ _OUTPUT = re.compile(
     r"_(?:dir|directory|folder|root|path|file|prefix)"
 )
 _OUTPUT_WHOLE = re.compile(r"name|tag|date|day|timestamp|hydra\.(?:run|sweep)\.dir")
-"""Behind a dot the former are of whatever stands before it, such as a dataset."""
+"""Not behind a dot: there ``name`` and the like belong to something else, such as a dataset."""
 
 _NUMBER = re.compile(r"[+-]?\d+")
 _CHECKPOINT = re.compile(
@@ -62,120 +62,122 @@ _CHECKPOINT = re.compile(
     r"|.*(?:checkpoint|ckpt).*|.*\.(?:pth?|bin|safetensors|tar|pkl|h5|keras|npz|msgpack)"
 )
 
-_ALONE, _END = r"(?<![0-9A-Za-z])", r"(?![0-9A-Za-z])"
+_START, _END = r"(?<![0-9A-Za-z])", r"(?![0-9A-Za-z])"
 _DATE = r"20[1-4]\d(?P<d>[-_./]?)(?:0[1-9]|1[0-2])(?P=d)(?:0[1-9]|[12]\d|3[01])"
 _TIME = (
     r"(?:[01]\d|2[0-3])(?:(?P<t>[-_:.h])[0-5]\d(?:(?P=t)[0-5]\d)?|[0-5]\d[0-5]\d)(?:[.,]\d{1,9})?"
 )
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)?"
-_MOMENT = rf"{_DATE}(?:[-_T ./]{{1,2}}{_TIME}{_ZONE}|[0-2]\d[0-5]\d[0-5]\d)"
+_TIMESTAMP = rf"{_DATE}(?:[-_T ./]{{1,2}}{_TIME}{_ZONE}|[0-2]\d[0-5]\d[0-5]\d)"
 _AIRFLOW = r"(?:scheduled|manual|backfill|asset_triggered|dataset_triggered)__"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 
-_MOMENTS = [
-    re.compile(rf"{_ALONE}{_AIRFLOW}{_MOMENT}(?:_[0-9A-Za-z]{{8}})?{_END}"),
-    re.compile(rf"(?<!\d){_MOMENT}{_END}"),
-    re.compile(rf"{_ALONE}{_MONTH}\d\d?_\d\d-\d\d-\d\d{_END}"),  # TensorBoard's own
-    re.compile(rf"{_ALONE}[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}{_END}"),
+_UNIQUE_PATTERNS = [
+    re.compile(rf"{_START}{_AIRFLOW}{_TIMESTAMP}(?:_[0-9A-Za-z]{{8}})?{_END}"),
+    re.compile(rf"(?<!\d){_TIMESTAMP}{_END}"),
+    re.compile(rf"{_START}{_MONTH}\d\d?_\d\d-\d\d-\d\d{_END}"),  # TensorBoard's folders
+    re.compile(rf"{_START}[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}{_END}"),
     re.compile(r"(?<=/tmp/)[a-z]{0,12}tmp(?:[a-z0-9]\w{7}|\.[0-9A-Za-z]{10})(?!\w)"),
     re.compile(r"(?<![^/])(?:airflowtmp[a-z0-9_]{8}|tmp[a-z0-9_]{8}prefect)(?!\w)"),
-    re.compile(r"(?<![^/])tmp(?=[a-z_]*\d)[a-z0-9_]{8}(?=\.sh$)"),  # Airflow's, of a template
+    re.compile(r"(?<![^/])tmp(?=[a-z_]*\d)[a-z0-9_]{8}(?=\.sh$)"),  # Airflow's templated scripts
 ]
-"""What no two runs share, wherever it stands."""
-_DATES = [
-    *_MOMENTS,
-    re.compile(rf"{_ALONE}{_DATE}(?:[-_T]\d{{4}})?{_END}"),
-    re.compile(rf"{_ALONE}\d\d(?P<t>[-:])[0-5]\d(?P=t)[0-5]\d{_END}"),
-    re.compile(rf"{_ALONE}1[4-9]\d{{8}}\.\d{{1,9}}{_END}"),
-    re.compile(rf"{_ALONE}\d{{7,}}{_END}"),
-    re.compile(rf"{_ALONE}(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,40}}{_END}"),
-    re.compile(rf"(?i){_ALONE}(?:version|attempt|try|retry|restart|job|slurm|pid)[-_.]?\d+{_END}"),
+"""Texts that no two runs share, wherever they occur."""
+_OUTPUT_PATTERNS = [
+    *_UNIQUE_PATTERNS,
+    re.compile(rf"{_START}{_DATE}(?:[-_T]\d{{4}})?{_END}"),
+    re.compile(rf"{_START}\d\d(?P<t>[-:])[0-5]\d(?P=t)[0-5]\d{_END}"),
+    re.compile(rf"{_START}1[4-9]\d{{8}}\.\d{{1,9}}{_END}"),
+    re.compile(rf"{_START}\d{{7,}}{_END}"),
+    re.compile(rf"{_START}(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{{7,40}}{_END}"),
+    re.compile(rf"(?i){_START}(?:version|attempt|try|retry|restart|job|slurm|pid)[-_.]?\d+{_END}"),
 ]
-"""What also changes in the names of outputs; elsewhere it may be data, or a size."""
-_SEVERAL = re.compile(r"\*(?:[-_./:]*\*)+")
+"""Texts that also change in names of outputs; elsewhere they may be data or sizes."""
+_REPEATED_STARS = re.compile(r"\*(?:[-_./:]*\*)+")
 
-_WRITES = (">", ">>", "&>", "&>>", "tee")
+_WRITE_WORDS = (">", ">>", "&>", "&>>", "tee")
 _ASSIGNMENT = re.compile(r"(?s)(?:--?|\+\+?)?([A-Za-z][\w.-]*)=(.*)")
 _FLAG = re.compile(r"--?([A-Za-z][\w.-]*)")
 
 
-def fingerprint(command: Sequence[str], cwd: str | None, name: str | None) -> str:
-    """32 hexadecimal digits, the same for every run of one training: see the module."""
+def compute_fingerprint(command: Sequence[str], cwd: str | None, name: str | None) -> str:
+    """Return 32 hexadecimal digits, equal for all runs of one training: see the module."""
     known = [
-        list(_words(command)),
-        _without(_MOMENTS, os.path.normpath(cwd)) if cwd else "",
-        _without(_DATES, name or ""),
+        list(_reduce_words(command)),
+        _replace_patterns(_UNIQUE_PATTERNS, os.path.normpath(cwd)) if cwd else "",
+        _replace_patterns(_OUTPUT_PATTERNS, name or ""),
     ]
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:32]
 
 
-def _words(command: Sequence[str]) -> Iterator[str | list[Any]]:
-    """What is left of the words; a list stands for those of a shell's script."""
+def _reduce_words(command: Sequence[str]) -> Iterator[str | list[Any]]:
+    """Yield the words without their changing parts; a list holds those of a shell's script."""
     words = list(reversed(command))
-    passing, is_shell = _MOMENTS, False
+    patterns, is_shell = _UNIQUE_PATTERNS, False
     while words:
         word = words.pop()
         assignment, flag = _ASSIGNMENT.fullmatch(word), _FLAG.fullmatch(word)
         if assignment is not None:
-            key, value = _key(assignment[1]), assignment[2]
-            if not _resumes(key) and not _goes(key, value):
-                yield word[: assignment.start(2)] + _left(key, value)
-            passing = _MOMENTS
+            key, value = _normalize_key(assignment[1]), assignment[2]
+            if not _is_resuming(key) and not _is_dropped(key, value):
+                yield word[: assignment.start(2)] + _reduce_value(key, value)
+            patterns = _UNIQUE_PATTERNS
         elif flag is None:
-            yield _without(passing, word)
+            yield _replace_patterns(patterns, word)
             is_shell = is_shell or names_shell(word)
-            passing = _DATES if word in _WRITES else _MOMENTS
+            patterns = _OUTPUT_PATTERNS if word in _WRITE_WORDS else _UNIQUE_PATTERNS
         elif is_shell and words and SCRIPT_FLAG.fullmatch(word):
             yield word
-            yield list(_words(split_script(words.pop())))
-        elif words and _goes(_key(flag[1]), words[-1]):
+            yield list(_reduce_words(split_script(words.pop())))
+        elif words and _is_dropped(_normalize_key(flag[1]), words[-1]):
             words.pop()
-        elif not _resumes(_key(flag[1])):
+        elif not _is_resuming(_normalize_key(flag[1])):
             yield word
-            passing = _DATES if _is_of_output(_key(flag[1])) else _MOMENTS
+            patterns = (
+                _OUTPUT_PATTERNS if _is_of_output(_normalize_key(flag[1])) else _UNIQUE_PATTERNS
+            )
 
 
-def _key(name: str) -> str:
+def _normalize_key(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def _resumes(key: str) -> bool:
-    return _RESUMING.fullmatch(_last(key)) is not None
+def _is_resuming(key: str) -> bool:
+    return _RESUMING.fullmatch(_get_last_part(key)) is not None
 
 
-def _goes(key: str, value: str) -> bool:
-    """True where an option with this value makes no other training."""
-    key = _last(key)
+def _is_dropped(key: str, value: str) -> bool:
+    """Return whether an option with this value does not change the training."""
+    key = _get_last_part(key)
     if _SEED_OR_PORT.fullmatch(key):
         return _NUMBER.fullmatch(value) is not None
     if _IDS.fullmatch(key):
         return not value.startswith("-")
-    if key in ("dist_url", "init_method"):  # the latter may also say how weights begin
+    if key in ("dist_url", "init_method"):  # the latter may also be a method for weights
         return "://" in value
     if key == "init_from":
         return value in ("resume", "scratch")
-    if key == "ckpt_path" or _resumes(key):
+    if key == "ckpt_path" or _is_resuming(key):
         return _CHECKPOINT.fullmatch(value) is not None
     return False
 
 
-def _left(key: str, value: str) -> str:
+def _reduce_value(key: str, value: str) -> str:
     if _DEVICES.fullmatch(key) and value not in ("", "-1", "all", "none", "void"):
         return f"{value.count(',') + 1} of them"
-    return _without(_DATES if _is_of_output(key) else _MOMENTS, value)
+    return _replace_patterns(_OUTPUT_PATTERNS if _is_of_output(key) else _UNIQUE_PATTERNS, value)
 
 
 def _is_of_output(key: str) -> bool:
-    return bool(_OUTPUT_WHOLE.fullmatch(key) or _OUTPUT.fullmatch(_last(key)))
+    return bool(_OUTPUT_WHOLE.fullmatch(key) or _OUTPUT.fullmatch(_get_last_part(key)))
 
 
-def _last(key: str) -> str:
+def _get_last_part(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def _without(passing: Sequence[re.Pattern[str]], word: str) -> str:
+def _replace_patterns(patterns: Sequence[re.Pattern[str]], word: str) -> str:
     if len(word) > MAX_WORD_CHARS:
         return word
-    for pattern in passing:
+    for pattern in patterns:
         word = pattern.sub("*", word)
-    return _SEVERAL.sub("*", word)
+    return _REPEATED_STARS.sub("*", word)

@@ -1,4 +1,4 @@
-"""What is kept of a run that has ended."""
+"""The row of the history for one ended run."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from gpualert_common.history.fingerprint import fingerprint
+from gpualert_common.history.fingerprint import compute_fingerprint
 from gpualert_common.model import Verdict
 
 _MOST_CHARS = 300
 _MOST = 1 << 62
-"""What SQLite takes as a number; nothing measured comes near it."""
+"""Limit of numbers in SQLite; no measurement comes near it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One ended run; what is None is not known.
+    """One ended run; None means unknown.
 
     Times are in seconds since the epoch.  ``steps`` is the last step minus the first one,
-    ``step_time_s`` the median; ``throughput`` is in ``throughput_unit``, as "tokens/s".
-    ``wasted_gpu_seconds`` is the part of ``gpu_seconds`` that left nothing behind.  ``resumed``
-    says whether the training went on from a checkpoint.  A loss is finite.
+    ``step_time_s`` the median; ``throughput`` is in ``throughput_unit``, such as "tokens/s".
+    ``wasted_gpu_seconds`` is the part of ``gpu_seconds`` without a lasting result.  ``resumed`` is
+    whether the training resumed from a checkpoint.  A loss is finite.
 
-    ``task`` is the same for all attempts of an engine at one task.  ``gpu_percent`` is how much of
-    the time the busiest GPU worked, ``cpus`` on how many processors the run was allowed to be;
-    ``settings`` and ``versions`` are words NAME=VALUE, in order.
+    ``task`` is equal for all attempts of an engine at one task.  ``gpu_percent`` is the utilization
+    of the busiest GPU.  ``cpus`` is the number of processors that the run could use.  ``settings``
+    and ``versions`` are words NAME=VALUE, in order.
     """
 
     run_id: str
@@ -64,12 +64,12 @@ class PastRun:
 
     @property
     def duration_s(self) -> float | None:
-        """How long it ran; None where its end was seen by nobody."""
+        """Duration of the run; None if the time of its end is unknown."""
         return None if self.ended_at is None else max(0.0, self.ended_at - self.started_at)
 
     @property
     def saves_per_step(self) -> float | None:
-        """Checkpoints for each of its steps; None where either is not known."""
+        """Checkpoints per step; None if either is unknown."""
         return self.saves / self.steps if self.saves is not None and self.steps else None
 
     @property
@@ -79,59 +79,61 @@ class PastRun:
 
     @classmethod
     def from_fields(cls, found: Mapping[str, Any]) -> Self:
-        """The run that these fields describe; one of a wrong type or size counts as not known.
+        """Return the run with these fields; a value of a wrong type or size becomes None.
 
-        Raises ValueError where run id, fingerprint or start are missing.
+        Raises ValueError if run id, fingerprint or start is missing.
         """
-        known = {name: _taken(_KINDS[name], found.get(name)) for name in COLUMNS}
+        known = {name: _convert(_TYPES[name], found.get(name)) for name in COLUMNS}
         if not (known["run_id"] and known["fingerprint"]) or known["started_at"] is None:
             raise ValueError("not a run: run_id, fingerprint and started_at are needed")
         if "/" in known["run_id"] or known["run_id"].startswith("."):
-            raise ValueError(f"{known['run_id']!r} names no run: it would be no name of a file")
+            raise ValueError(f"{known['run_id']!r} is not a valid run id: it cannot be a file name")
         return cls(**known)
 
 
-_KINDS = {field.name: str(field.type).partition(" |")[0] for field in fields(PastRun)}
-COLUMNS = tuple(_KINDS)
+_TYPES = {field.name: str(field.type).partition(" |")[0] for field in fields(PastRun)}
+COLUMNS = tuple(_TYPES)
 
 
-def fingerprint_of(launch_record: Mapping[str, Any]) -> str | None:
-    """Which training a run is of, from spec.json; None where that does not say what was run.
+def compute_run_fingerprint(launch_record: Mapping[str, Any]) -> str | None:
+    """Return the fingerprint of a run's training, from spec.json; None if that has no command.
 
-    An engine names its runs at random, and its training once for all of them.
+    An engine names its runs at random, but its training once for all of them.
     """
     command = launch_record.get("command")
     if not isinstance(command, list | tuple) or not command:
         return None
-    training = _custody(launch_record).get("training")
-    name = training if isinstance(training, str) else _text(launch_record, "name")
-    return fingerprint([str(word) for word in command], _text(launch_record, "cwd"), name)
+    training = _get_ownership(launch_record).get("training")
+    name = training if isinstance(training, str) else _get_text(launch_record, "name")
+    return compute_fingerprint(
+        [str(word) for word in command], _get_text(launch_record, "cwd"), name
+    )
 
 
-def task_of(launch_record: Mapping[str, Any]) -> str | None:
-    """A digest of what all attempts of an engine at one task have in common; None without one."""
-    key = _custody(launch_record).get("key")
+def compute_task_digest(launch_record: Mapping[str, Any]) -> str | None:
+    """Return a digest that all attempts of an engine at one task share; None without a task."""
+    key = _get_ownership(launch_record).get("key")
     return None if not key else hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
 
 
-def _custody(launch_record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_ownership(launch_record: Mapping[str, Any]) -> Mapping[str, Any]:
     custody = launch_record.get("custody")
     return custody if isinstance(custody, dict) else {}
 
 
-def _text(launch_record: Mapping[str, Any], key: str) -> str | None:
+def _get_text(launch_record: Mapping[str, Any], key: str) -> str | None:
     value = launch_record.get(key)
     return value if isinstance(value, str) else None
 
 
-def past_run(
+def make_past_run(
     launch_record: Mapping[str, Any], ending: Mapping[str, Any], verdict: Verdict | None
 ) -> PastRun | None:
-    """What is to be kept of a run, from spec.json, exit.json and verdict.json.
+    """Return the row of a run, from spec.json, exit.json and verdict.json.
 
-    None for one that was not supervised, and where they do not even say what ran when.  Numbers
-    come from the verdict's ``measured``.  Where that does not say it, GPU-seconds are GPUs times
-    duration, and what completed well has wasted none.
+    None for a run that was not supervised, and if command or times are missing.  Numbers come from
+    the verdict's ``measured``.  If that lacks them, GPU-seconds are GPUs times duration, and a
+    successful run wasted none.
     """
     if not launch_record.get("supervised", True):
         return None
@@ -145,8 +147,8 @@ def past_run(
         }
     found |= {
         "run_id": launch_record.get("run_id"),
-        "fingerprint": fingerprint_of(launch_record),
-        "task": task_of(launch_record),
+        "fingerprint": compute_run_fingerprint(launch_record),
+        "task": compute_task_digest(launch_record),
         "name": launch_record.get("name"),
         "host": launch_record.get("host"),
         "started_at": ending.get("started_at"),
@@ -163,16 +165,16 @@ def past_run(
     return run
 
 
-def _taken(kind: str, value: Any) -> Any:
-    """``value`` as one of that kind; None where it is none."""
-    if kind == "str":
+def _convert(type_name: str, value: Any) -> Any:
+    """Return ``value`` as that type; None if it is not one."""
+    if type_name == "str":
         if not isinstance(value, str):
             return None
-        return value.encode("utf-8", "replace").decode()[:_MOST_CHARS]  # SQLite takes no surrogates
-    if kind == "bool":
+        return value.encode("utf-8", "replace").decode()[:_MOST_CHARS]  # SQLite rejects surrogates
+    if type_name == "bool":
         return bool(value) if value in (0, 1) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not abs(value) < _MOST:  # nor of NaN
+    if not abs(value) < _MOST:  # also true for NaN
         return None
-    return int(value) if kind == "int" else float(value)
+    return int(value) if type_name == "int" else float(value)

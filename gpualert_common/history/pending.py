@@ -1,4 +1,4 @@
-"""Runs that wait to be taken into the history: one file each, written whole and without a lock."""
+"""Runs that wait for import into the history: one file each, written atomically without a lock."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from gpualert_common.spec import SCHEMA
 
 FOLDER = "history.waiting"
 MOST = 1000
-"""More wait only where nobody can take them in; the records still have them."""
+"""More runs wait only if nobody can import them; the records still exist."""
 _MOST_BYTES = 64 << 10
 
 
-def leave(place: str, run: PastRun) -> None:
-    """Have ``run`` wait in the state directory ``place``, whoever has the file.  Takes 0.1 ms.
+def queue_run(place: str, run: PastRun) -> None:
+    """Queue ``run`` in the state directory ``place``, without a lock.  Takes 0.1 ms.
 
-    Raises OSError, also where too many wait.
+    Raises OSError, also if too many runs wait.
     """
     folder = os.path.join(place, FOLDER)
     make_directory(folder)
     directory = Directory(folder, open_directory(folder))
     try:
         if len(os.listdir(folder)) >= MOST:
-            raise OSError(f"{MOST} runs wait in {folder} and are not taken in")
+            raise OSError(f"{MOST} runs wait in {folder} and are not imported")
         directory.write_json(f"{run.run_id}.json", {"schema": SCHEMA, **encode(run)})
     finally:
         directory.close()
 
 
-def is_any_left(place: str) -> bool:
-    """True where runs wait, or something that is in their place."""
+def has_pending(place: str) -> bool:
+    """Return whether runs wait, or the folder cannot be read."""
     try:
         return bool(os.listdir(os.path.join(place, FOLDER)))
     except FileNotFoundError:
@@ -45,10 +45,10 @@ def is_any_left(place: str) -> bool:
         return True
 
 
-def waiting(place: str) -> dict[str, PastRun | None]:
-    """The runs that wait there, by the names of their files; None for what is none.
+def read_pending(place: str) -> dict[str, PastRun | None]:
+    """Return the waiting runs by file name; None for a file that holds no run.
 
-    What a later release left is not among them.  Raises OSError.
+    Files of a later release are left out.  Raises OSError.
     """
     folder = os.path.join(place, FOLDER)
     try:
@@ -68,8 +68,8 @@ def waiting(place: str) -> dict[str, PastRun | None]:
     return found
 
 
-def forget(place: str, names: Iterable[str]) -> None:
-    """Remove files of runs that were taken in; one that stays is taken in again, as the same."""
+def remove_pending(place: str, names: Iterable[str]) -> None:
+    """Remove the files of imported runs; a file that stays is imported again, as the same run."""
     for name in names:
         try:
             os.unlink(os.path.join(place, FOLDER, name))

@@ -221,17 +221,17 @@ class Recorder:
     def _leave_for_history(self, ending: Ending) -> None:
         """Queue the run for the history: our caller may end this process before it is indexed."""
         try:
-            from gpualert_common.history import leave, past_run
+            from gpualert_common.history import make_past_run, queue_run
 
-            run = past_run(self._launch_record, ending.to_json(), self.verdict)
+            run = make_past_run(self._launch_record, ending.to_json(), self.verdict)
             if run is not None:
-                leave(self._state_dir, run)
+                queue_run(self._state_dir, run)
         except Exception as error:  # noqa: BLE001 - the boundary: the supervisor waits for us
             self._writer.append_event("history", problem=str(error) or type(error).__name__)
 
     def _update_history(self) -> None:
-        from gpualert_common.history import settle
+        from gpualert_common.history import import_pending
 
-        problem = settle(self._state_dir)
+        problem = import_pending(self._state_dir)
         if problem:
             self._writer.append_event("history", problem=problem)

@@ -1,1 +1,1 @@
-"""Evidence sources beside the log: what each measures, sampled while a run is in progress."""
+"""Telemetry: evidence about a run that GPUAlert samples from the machine, one module per source."""

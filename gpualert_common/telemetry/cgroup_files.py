@@ -1,4 +1,4 @@
-"""The files of a cgroup and of those above it, as numbers; of version 1 and of version 2."""
+"""Numbers from the files of a cgroup and its ancestors, for cgroup versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from gpualert_common.processes.procfs import parse_numbers, read
 from gpualert_common.telemetry.cgroups import CgroupPath
 from gpualert_common.telemetry.source import round_counter_s
 
-_NO_LIMIT_FROM = 1 << 62
-"""Version 1 has no word for "no limit", only a number that no machine reaches."""
+_MINIMUM_UNLIMITED = 1 << 62
+"""Version 1 writes "no limit" as a number that no machine reaches."""
 
 
 @dataclass(frozen=True, slots=True)
 class CgroupMemory:
-    """Memory of one cgroup, in bytes; None where it has no such limit, or does not tell.
+    """Memory of one cgroup, in bytes; None where it has no such limit or the kernel does not report
+    it.
 
-    ``hits`` says how often its own limit was reached, ``throttled`` how often its ``high`` mark,
-    ``kills`` how many processes were killed: its own in version 1, of all below it in version 2.
+    ``hits`` is how often its own limit was reached, ``throttled`` how often its ``high`` mark was.
+    ``kills`` counts killed processes: in version 1 those of this cgroup, in version 2 also those of
+    all cgroups below it.
     """
 
     path: str
@@ -34,31 +36,32 @@ class CgroupMemory:
 
     @property
     def is_reached(self) -> bool:
-        """True when its limit was reached once.  Where that of swap is the same, Linux 6.18 counts
-        no hits of either in version 1."""
+        """True when its limit was reached at least once.  If the swap limit is equal, Linux 6.18
+        counts no hits of either limit in version 1."""
         return self.limit is not None and self.peak is not None and self.peak >= self.limit
 
     @property
     def room(self) -> int | None:
-        """Bytes up to the limit; None without one."""
+        """Bytes up to the limit; None without a limit."""
         return None if self.limit is None or self.used is None else max(0, self.limit - self.used)
 
 
-def memory(group: CgroupPath) -> list[CgroupMemory]:
-    """The cgroup and those above it; without those that are gone or count no memory."""
-    read_level = _memory_v1 if group.version == 1 else _memory_v2
-    found = (read_level(directory, group.path_of(directory)) for directory in group.levels)
+def read_memory(group: CgroupPath) -> list[CgroupMemory]:
+    """Return the memory of the cgroup and its ancestors, without those that count no memory."""
+    read_level = _read_memory_v1 if group.version == 1 else _read_memory_v2
+    found = (read_level(directory, group.get_path(directory)) for directory in group.levels)
     return [level for level in found if level.used is not None]
 
 
-def cpu(group: CgroupPath) -> dict[str, float]:
-    """Quota and throttling, by the tightest and the sum of all levels; and the time it used."""
+def read_cpu(group: CgroupPath) -> dict[str, float]:
+    """Return processor quota (the tightest level), throttling (the sum of all levels), and time
+    used."""
     found: dict[str, float] = {}
     limits: list[float] = []
     periods, throttled_s = 0, 0.0
     for directory in group.levels:
         stat = parse_numbers(read(os.path.join(directory, "cpu.stat")))
-        limits += _cores(directory)
+        limits += _read_core_limits(directory)
         if "nr_throttled" in stat:
             periods += stat["nr_throttled"]
             throttled_s += stat.get("throttled_usec", 0) / 1e6 + stat.get("throttled_time", 0) / 1e9
@@ -69,38 +72,38 @@ def cpu(group: CgroupPath) -> dict[str, float]:
     return {**found, "cpu_limit_cores": min(limits)} if limits else found
 
 
-def cpu_time(group: CgroupPath) -> dict[str, float]:
-    """What version 1 says of the time that the cgroup used; version 2 says it in ``cpu.stat``."""
-    used_ns = _number(group.levels[0], "cpuacct.usage")
+def read_cpu_time(group: CgroupPath) -> dict[str, float]:
+    """Return the processor time used, from version 1; version 2 has it in ``cpu.stat``."""
+    used_ns = _read_number(group.levels[0], "cpuacct.usage")
     return {} if used_ns is None else {"cpu_seconds_total": round_counter_s(used_ns / 1e9)}
 
 
-def pids(group: CgroupPath) -> dict[str, float]:
-    """How many processes and threads it has, may have, and was refused."""
+def read_pids(group: CgroupPath) -> dict[str, float]:
+    """Return the number of processes and threads, its limit, and the number refused."""
     found: dict[str, float] = {}
     for directory in group.levels:
-        current = _number(directory, "pids.current")
-        limit = _number(directory, "pids.max")
+        current = _read_number(directory, "pids.current")
+        limit = _read_number(directory, "pids.max")
         refused = parse_numbers(read(os.path.join(directory, "pids.events"))).get("max")
         if current is not None:
             found.setdefault("pids", current)
         if limit is not None:
             found["pids_limit"] = min(limit, found.get("pids_limit", limit))
-        if refused is not None:  # newer kernels count it in all groups above as well
+        if refused is not None:  # newer kernels also count it in all ancestors
             found["pids_refused_total"] = max(refused, found.get("pids_refused_total", 0))
     return found
 
 
-def _memory_v1(directory: str, path: str) -> CgroupMemory:
+def _read_memory_v1(directory: str, path: str) -> CgroupMemory:
     control = parse_numbers(read(os.path.join(directory, "memory.oom_control")))
-    limit = _number(directory, "memory.limit_in_bytes")
-    hits = (_number(directory, f"memory.{kind}failcnt") for kind in ("", "memsw."))
+    limit = _read_number(directory, "memory.limit_in_bytes")
+    hits = (_read_number(directory, f"memory.{kind}failcnt") for kind in ("", "memsw."))
     return CgroupMemory(
         path=path,
-        used=_number(directory, "memory.usage_in_bytes"),
-        peak=_number(directory, "memory.max_usage_in_bytes"),
+        used=_read_number(directory, "memory.usage_in_bytes"),
+        peak=_read_number(directory, "memory.max_usage_in_bytes"),
         swap=None,
-        limit=None if limit is None or limit >= _NO_LIMIT_FROM else limit,
+        limit=None if limit is None or limit >= _MINIMUM_UNLIMITED else limit,
         high=None,
         hits=sum(count or 0 for count in hits),
         throttled=0,
@@ -108,33 +111,33 @@ def _memory_v1(directory: str, path: str) -> CgroupMemory:
     )
 
 
-def _memory_v2(directory: str, path: str) -> CgroupMemory:
+def _read_memory_v2(directory: str, path: str) -> CgroupMemory:
     events = parse_numbers(read(os.path.join(directory, "memory.events")))
     own = parse_numbers(read(os.path.join(directory, "memory.events.local"))) or events
     return CgroupMemory(
         path=path,
-        used=_number(directory, "memory.current"),
-        peak=_number(directory, "memory.peak"),
-        swap=_number(directory, "memory.swap.current"),
-        limit=_number(directory, "memory.max"),
-        high=_number(directory, "memory.high"),
+        used=_read_number(directory, "memory.current"),
+        peak=_read_number(directory, "memory.peak"),
+        swap=_read_number(directory, "memory.swap.current"),
+        limit=_read_number(directory, "memory.max"),
+        high=_read_number(directory, "memory.high"),
         hits=own.get("max", 0),
         throttled=own.get("high", 0),
         kills=events.get("oom_kill", 0),
     )
 
 
-def _cores(directory: str) -> Iterator[float]:
+def _read_core_limits(directory: str) -> Iterator[float]:
     quota, _, period = read(os.path.join(directory, "cpu.max")).partition(b" ")
     if quota.isdigit():
         yield int(quota) / int(period)
-    quota_us = _number(directory, "cpu.cfs_quota_us")  # -1 without one
-    period_us = _number(directory, "cpu.cfs_period_us")
+    quota_us = _read_number(directory, "cpu.cfs_quota_us")  # -1 without one
+    period_us = _read_number(directory, "cpu.cfs_period_us")
     if quota_us is not None and period_us:
         yield quota_us / period_us
 
 
-def _number(directory: str, name: str) -> int | None:
-    """The whole number in a file; None for "max", and where there is none."""
+def _read_number(directory: str, name: str) -> int | None:
+    """Return the integer in a file; None for "max" and for a missing file."""
     text = read(os.path.join(directory, name)).strip()
     return int(text) if text.isdigit() else None

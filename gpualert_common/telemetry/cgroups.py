@@ -1,4 +1,4 @@
-"""Where a process stands in the trees of cgroups: of version 1, of version 2, or of both."""
+"""The cgroups of a process, in trees of version 1, of version 2, or of both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpualert_common.processes.procfs import read
-from gpualert_common.telemetry.mounts import Mount, mounts
+from gpualert_common.telemetry.mounts import Mount, read_mounts
 
 MEMBERSHIP = "/proc/{}/cgroup"
 
@@ -19,38 +19,38 @@ _SLURM = re.compile(r"/slurm.*?/job_(\d+)(?:/step_(\w+))?")
 
 @dataclass(frozen=True, slots=True)
 class CgroupPath:
-    """One cgroup: ``path`` is its name as the kernel logs it, ``levels`` the directories of itself
-    and of those above it that can be seen, in that order."""
+    """One cgroup: ``path`` is its name in the kernel's log; ``levels`` are the visible directories
+    of the cgroup and its ancestors, in that order."""
 
     version: int
     path: str
     levels: tuple[str, ...]
 
-    def path_of(self, level: str) -> str:
-        """The name of the cgroup at one of its levels."""
+    def get_path(self, level: str) -> str:
+        """Return the name of the cgroup at one of its levels."""
         above = self.levels.index(level)
         return self.path if not above else self.path.rsplit("/", above)[0] or "/"
 
 
-def groups_of(pid: int | str) -> dict[str, CgroupPath]:
-    """The cgroup that each controller counts the process in; those of version 2 under "".
+def find_cgroups(pid: int | str) -> dict[str, CgroupPath]:
+    """Return the cgroup of the process for each controller; that of version 2 has the key "".
 
-    Empty when the process is gone, or no cgroup can be seen from here.
+    Empty when the process has ended or no cgroup is visible.
     """
-    trees = [mount for mount in mounts() if mount.kind in ("cgroup", "cgroup2")]
+    trees = [mount for mount in read_mounts() if mount.kind in ("cgroup", "cgroup2")]
     found = {}
     for line in read(MEMBERSHIP.format(pid)).decode("utf-8", "surrogateescape").splitlines():
         _number, controllers, path = line.split(":", 2)
         version = 1 if controllers else 2
         for controller in controllers.split(","):
-            levels = _levels(trees, version, controller, path)
+            levels = _find_levels(trees, version, controller, path)
             if levels:
                 found[controller] = CgroupPath(version, path, levels)
     return found
 
 
-def cgroup_location(paths: Iterable[str]) -> dict[str, str]:
-    """What cgroup paths say of where a process runs: its container, pod, and Slurm job and step."""
+def parse_location(paths: Iterable[str]) -> dict[str, str]:
+    """Return the location of a process by its cgroup paths: container, pod, Slurm job and step."""
     found: dict[str, str] = {}
     for path in paths:
         if match := _CONTAINER.search(path):
@@ -64,10 +64,10 @@ def cgroup_location(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _levels(trees: list[Mount], version: int, controller: str, path: str) -> tuple[str, ...]:
-    """Directories of the cgroup and those above it, as far as a mount shows them.
+def _find_levels(trees: list[Mount], version: int, controller: str, path: str) -> tuple[str, ...]:
+    """Return the directories of the cgroup and its ancestors, as far as a mount shows them.
 
-    A container sees a part of the tree, with its own cgroup or one above as the mount's root.
+    A container sees a part of the tree; the root of the mount is its own cgroup or an ancestor.
     """
     for mount in trees:
         if version == 2 and mount.kind != "cgroup2":
@@ -77,7 +77,7 @@ def _levels(trees: list[Mount], version: int, controller: str, path: str) -> tup
         root = mount.root.rstrip("/")
         names = [name for name in path[len(root) :].split("/") if name]
         if not f"{path}/".startswith(f"{root}/") or ".." in names:
-            continue  # outside of what this container may see
+            continue  # not visible in this container
         found = [os.path.join(mount.point, *names[:depth]) for depth in range(len(names), -1, -1)]
         if os.path.isdir(found[0]):
             return tuple(found)

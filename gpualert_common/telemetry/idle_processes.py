@@ -1,4 +1,4 @@
-"""Which processes did nothing for a minute: idle ones, and those that no signal reaches."""
+"""Detection of processes that are idle or uninterruptible for a minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpualert_common.telemetry.source import SourceEvent
 
 WINDOW_S = 60.0
 IDLE_BELOW_CORES = 0.05
-"""The same share that DLRover takes for a process that hangs; a wait that spins is not idle."""
+"""DLRover uses the same share for a process that hangs.  A busy wait is not idle."""
 
 _Identity = tuple[int, int]
 
@@ -22,23 +22,23 @@ class _Window(NamedTuple):
 
 
 class IdleProcesses:
-    """Remembers what each process used, and tells what changed."""
+    """Tracks the processor time of each process and reports changes."""
 
     def __init__(self) -> None:
         self._windows: dict[tuple[str, _Identity], _Window] = {}
         self._blocked: dict[_Identity, tuple[float, bool]] = {}
 
-    def see(
+    def update(
         self, now: float, working: Mapping[str, ProcessStat], live: Iterable[ProcessStat]
     ) -> Iterator[SourceEvent]:
-        """What became clear with this look; ``now`` is of a clock that never jumps.
+        """Yield the events of this sample; ``now`` is a monotonic time.
 
-        ``working`` are the processes by name that should use some processor time.
+        ``working`` are the named processes that are expected to use processor time.
         """
-        yield from self._see_idle(now, working)
-        yield from self._see_blocked(now, live)
+        yield from self._update_idle(now, working)
+        yield from self._update_blocked(now, live)
 
-    def _see_idle(self, now: float, working: Mapping[str, ProcessStat]) -> Iterator[SourceEvent]:
+    def _update_idle(self, now: float, working: Mapping[str, ProcessStat]) -> Iterator[SourceEvent]:
         windows = {}
         for name, one in working.items():
             key = (name, (one.pid, one.start_ticks))
@@ -47,43 +47,43 @@ class IdleProcesses:
             if lasted_s >= WINDOW_S:
                 is_idle = used_s < IDLE_BELOW_CORES * lasted_s
                 if is_idle != window.is_idle:
-                    yield _event(one, name, is_idle, used_s, lasted_s)
+                    yield _make_event(one, name, is_idle, used_s, lasted_s)
                 window = _Window(now, one.cpu_s, is_idle)
             windows[key] = window
         self._windows = windows
 
-    def _see_blocked(self, now: float, live: Iterable[ProcessStat]) -> Iterator[SourceEvent]:
+    def _update_blocked(self, now: float, live: Iterable[ProcessStat]) -> Iterator[SourceEvent]:
         blocked = {}
         for one in live:
             if one.state == "D":
                 key = (one.pid, one.start_ticks)
-                since, is_told = self._blocked.get(key, (now, False))
-                if now - since >= WINDOW_S and not is_told:
-                    is_told = True
-                    fields = {**_place(one), "seconds": round(now - since)}
+                since, is_reported = self._blocked.get(key, (now, False))
+                if now - since >= WINDOW_S and not is_reported:
+                    is_reported = True
+                    fields = {**_read_wait(one), "seconds": round(now - since)}
                     text = (
-                        f"process {one.pid} ({one.name}) has been in state D at every look for "
+                        f"process {one.pid} ({one.name}) has been in state D in every sample for "
                         f"{now - since:.0f} s: it waits in {fields['waits_in'] or 'the kernel'}"
                     )
                     yield SourceEvent("process_blocked", f"pid:{one.pid}", text, fields)
-                blocked[key] = (since, is_told)
+                blocked[key] = (since, is_reported)
         self._blocked = blocked
 
 
-def _event(
+def _make_event(
     one: ProcessStat, name: str, is_idle: bool, used_s: float, lasted_s: float
 ) -> SourceEvent:
-    fields = {**_place(one), "used_seconds": round(used_s, 2), "seconds": round(lasted_s)}
+    fields = {**_read_wait(one), "used_seconds": round(used_s, 2), "seconds": round(lasted_s)}
     text = (
         f"{name}, process {one.pid} ({one.name}), used {used_s:.1f} s of a core in {lasted_s:.0f} s"
     )
     if is_idle:
-        text += f"; state {one.state}, waits in {fields['waits_in'] or 'nothing that is shown'}"
+        text += f"; state {one.state}, waits in {fields['waits_in'] or 'a hidden place'}"
     return SourceEvent("process_idle" if is_idle else "process_busy", name, text, fields)
 
 
-def _place(one: ProcessStat) -> dict[str, Any]:
-    """Where its main thread waits, as far as the kernel shows it: "" where it does not."""
+def _read_wait(one: ProcessStat) -> dict[str, Any]:
+    """Return the state of a process and the place where its main thread waits ("" if hidden)."""
     place = read(f"/proc/{one.pid}/wchan").decode("utf-8", "replace")
     return {
         "pid": one.pid,

@@ -1,26 +1,26 @@
-"""The forms of words in which the kernel and its drivers tell of trouble, one line each.
+"""Patterns of the messages with which the kernel and its drivers report faults, one line each.
 
-They are those of the kernel's sources (x86 and arm64, 3.10 to 6.18) and of the drivers of NVIDIA,
-Lustre, and the network cards that say whether their link is up.  A form fits from the first letter
-of a record on: what a process may choose, its name of 15 bytes, stands in there too.
+The patterns follow the sources of the kernel (x86 and arm64, 3.10 to 6.18) and of the drivers of
+NVIDIA, Lustre, and network cards that report their link state.  Each pattern matches from the start
+of a record, because a record also contains text that a process chooses: its name of up to 15 bytes.
 """
 
 from __future__ import annotations
 
-from gpualert_common.telemetry.kernel_pattern import KernelPattern
+from gpualert_common.telemetry.kernel_message import KernelPattern
 
 FALLEN_OFF_THE_BUS = 79
-"""The Xid of a GPU that the host sees no more; newer drivers say so without the number."""
+"""The Xid of a GPU that the host has lost; newer drivers report it without the number."""
 
 PCI = r"(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?)"
-_WHO = r"(?P<process>.{1,64}?)"
+_PROCESS = r"(?P<process>.{1,64}?)"
 _LIBRARY = r"(?: in (?P<library>.+?)\[[0-9a-f,]+\+[0-9a-f]+\])?"
 _DISK = r"(?P<device>(?:dm-|hd|loop|md|mmcblk|nbd|nvme|pmem|rbd|sd|vd|xvd)\w*)"
-"""No drive of discs: an empty one fails, and nobody trains from it."""
+"""Optical drives are excluded: an empty one reports errors, and no training uses it."""
 
 
-def _link(what: str, state: str) -> tuple[KernelPattern, ...]:
-    """How the drivers of network cards, and bonds of them, say what became of a link."""
+def _link_patterns(what: str, state: str) -> tuple[KernelPattern, ...]:
+    """Return the patterns of link states, from drivers of network cards and from bonds."""
     return (
         KernelPattern(
             what,
@@ -45,26 +45,26 @@ def _link(what: str, state: str) -> tuple[KernelPattern, ...]:
     )
 
 
-FORMS = (
+PATTERNS = (
     # -- crashes -----------------------------------------------------------------------------
     KernelPattern(
         "segfault",
         "]: segfault at ",
-        rf"^{_WHO}\[(?P<pid>\d+)\]: segfault at (?P<address>[0-9a-f]+) ip .{{0,80}} "
+        rf"^{_PROCESS}\[(?P<pid>\d+)\]: segfault at (?P<address>[0-9a-f]+) ip .{{0,80}} "
         r"error (?P<error>[0-9a-f]+)" + _LIBRARY,
         "pid",
     ),
     KernelPattern(
         "segfault",
         "unhandled exception: ",
-        rf"^{_WHO}\[(?P<pid>\d+)\]: unhandled exception: [DI]ABT .*?, (?P<fault>[a-z0-9 ]+ fault)"
-        + _LIBRARY,
+        rf"^{_PROCESS}\[(?P<pid>\d+)\]: unhandled exception: [DI]ABT .*?, "
+        r"(?P<fault>[a-z0-9 ]+ fault)" + _LIBRARY,
         "pid",
     ),
     KernelPattern(
         "trap",
         "traps: ",
-        rf"^traps: {_WHO}\[(?P<pid>\d+)\] (?:trap )?(?P<trap>.+?) ip:.*?" + _LIBRARY + "$",
+        rf"^traps: {_PROCESS}\[(?P<pid>\d+)\] (?:trap )?(?P<trap>.+?) ip:.*?" + _LIBRARY + "$",
         "pid",
     ),
     KernelPattern(
@@ -107,11 +107,11 @@ FORMS = (
         r"(?P<severity>Fatal|Non-fatal), (?P<detail>(?:Link (?P<link>\d+))?.*)$",
         "pci",
     ),
-    # -- what waits, and for what ----------------------------------------------------------------
+    # -- stalled tasks and servers ---------------------------------------------------------------
     KernelPattern(
         "hung_task",
         " blocked ",
-        rf"^INFO: task {_WHO}:(?P<pid>\d+) blocked (?:in (?P<wait>I/O) wait )?"
+        rf"^INFO: task {_PROCESS}:(?P<pid>\d+) blocked (?:in (?P<wait>I/O) wait )?"
         r"for more than (?P<seconds>\d+) seconds",
         "pid",
     ),
@@ -119,7 +119,7 @@ FORMS = (
         "soft_lockup",
         "soft lockup",
         r"^watchdog: BUG: soft lockup - CPU#(?P<cpu>\d+) stuck for (?P<seconds>\d+)s! "
-        rf"\[{_WHO}:(?P<pid>\d+)\]",
+        rf"\[{_PROCESS}:(?P<pid>\d+)\]",
         "pid",
     ),
     KernelPattern(
@@ -188,7 +188,7 @@ FORMS = (
         r"|Device not ready; aborting|Removing after probe failure))",
         "device",
     ),
-    # -- hardware that corrects itself is not told -------------------------------------------
+    # -- hardware; corrected errors are left out -----------------------------------------------
     KernelPattern(
         "hardware_error",
         "[Hardware Error]: ",
@@ -216,7 +216,7 @@ FORMS = (
         "hardware_error",
         "hardware memory corruption",
         r"^(?:Memory failure: 0x[0-9a-f]+|MCE): (?:Killing|Sending SIGBUS to) "
-        rf"{_WHO}:(?P<pid>\d+) due to hardware memory corruption",
+        rf"{_PROCESS}:(?P<pid>\d+) due to hardware memory corruption",
         "pid",
         kind="memory",
     ),
@@ -238,8 +238,8 @@ FORMS = (
         r"^cgroup: fork rejected by pids controller in (?P<cgroup>.+)$",
     ),
     # -- network -------------------------------------------------------------------------------
-    *_link("link_down", "(?i:down)"),
-    *_link("link_up", "(?i:up)"),
+    *_link_patterns("link_down", "(?i:down)"),
+    *_link_patterns("link_up", "(?i:up)"),
     KernelPattern(
         "nic_fault",
         "mlx5_core ",

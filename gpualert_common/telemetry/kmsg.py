@@ -1,9 +1,9 @@
-"""``/dev/kmsg``: the records of the kernel's log, one for each read.
+"""Records of ``/dev/kmsg``, the kernel's log; each read returns one.
 
-A record reads ``PREFIX,SEQUENCE,MICROSECONDS,FLAGS;TEXT``; what the device model knows of it stands
-on lines behind.  The prefix is ``8 * facility + level``: the kernel's own words have facility 0,
-what a process wrote into the device has any other.  Bytes that are not printable stand in it as
-``\\xNN``, so that no name of a process can begin a record, or a line, of its own.
+A record reads ``PREFIX,SEQUENCE,MICROSECONDS,FLAGS;TEXT``; properties from the device model follow
+on further lines.  The prefix is ``8 * facility + level``: messages of the kernel have facility 0,
+text that a process writes into the device has another.  Bytes that are not printable appear as
+``\\xNN``, so the name of a process cannot start a record or a line.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 RECORD_BYTES = 8192
-"""No record is longer; the kernel refuses to hand one out in part."""
+"""The maximum length of a record; the kernel returns only whole records."""
 
-KERNEL = 0
-"""The facility of what the kernel itself says."""
+KERNEL_FACILITY = 0
+"""The facility of the kernel's own messages."""
 
 _MOST_DIGITS = 20
 _ESCAPE = re.compile(rb"\\x([0-9a-f]{2})")
 
 
 class KmsgRecord(NamedTuple):
-    """One record: ``at_s`` is in seconds of the kernel's own clock, which begins near its boot."""
+    """One record: ``at_s`` is in seconds of the kernel's clock, which starts near the boot."""
 
     facility: int
     level: int
@@ -32,8 +32,8 @@ class KmsgRecord(NamedTuple):
     text: str
 
 
-def parse(data: bytes) -> KmsgRecord | None:
-    """The record, None where this is none.  What is not UTF-8 in its text is replaced."""
+def parse_record(data: bytes) -> KmsgRecord | None:
+    """Return the record; None if the data is not one.  Invalid UTF-8 in its text is replaced."""
     head, separator, body = data.partition(b";")
     fields = head.split(b",")
     if not separator or len(fields) < 3 or not all(map(_is_number, fields[:3])):
@@ -50,25 +50,25 @@ def _is_number(field: bytes) -> bool:
 
 
 class KmsgReader:
-    """Reads on where it left off.  ``lost`` counts records that were overwritten before."""
+    """Reader that continues after its last record.  ``lost`` counts records overwritten unread."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self._read = read
         self._next: int | None = None
         self.lost = 0
 
-    def records(self) -> Iterator[KmsgRecord]:
-        """What there is at the moment.  Raises OSError where the log can no longer be read."""
+    def read_records(self) -> Iterator[KmsgRecord]:
+        """Yield the available records.  Raises OSError when the log can no longer be read."""
         while True:
             try:
                 data = self._read()
             except BlockingIOError:
                 return
             except BrokenPipeError:
-                continue  # overwritten under us; the next read has the oldest record that is left
+                continue  # overwritten meanwhile; the next read returns the oldest record left
             if not data:
                 return
-            record = parse(data)
+            record = parse_record(data)
             if record is None:
                 continue
             if self._next is not None:

@@ -1,4 +1,4 @@
-"""What is mounted where: the lines of ``mountinfo`` of this process."""
+"""Mounts of this process, from its ``mountinfo``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One mount: ``root`` is the part of the file system that is seen at ``point``."""
+    """One mount: ``root`` is the part of the file system that is visible at ``point``."""
 
     root: str
     point: str
@@ -25,28 +25,28 @@ class Mount:
     options: frozenset[str]
 
 
-def mounts() -> Iterator[Mount]:
-    """Every mount, in the order in which they were made."""
+def read_mounts() -> Iterator[Mount]:
+    """Yield every mount, in the order of mounting."""
     for line in read(MOUNTS).splitlines():
         head, _, tail = line.partition(b" - ")
         before, after = head.split(b" "), tail.split(b" ")
         if len(before) < 5 or len(after) < 3:
             continue
-        root, point, kind, device = (_text(one) for one in (*before[3:5], *after[:2]))
-        yield Mount(root, point, kind, device, frozenset(_text(after[2]).split(",")))
+        root, point, kind, device = (_unescape(one) for one in (*before[3:5], *after[:2]))
+        yield Mount(root, point, kind, device, frozenset(_unescape(after[2]).split(",")))
 
 
-def mount_of(path: str) -> dict[str, str]:
-    """Type, device and place of what is mounted at a path without links; empty if unknown."""
+def find_mount(path: str) -> dict[str, str]:
+    """Return type, device and mount point for a path without links; empty if unknown."""
     best: Mount | None = None
-    for mount in mounts():
+    for mount in read_mounts():
         inside = f"{path}/".startswith(f"{mount.point.rstrip('/')}/")
         if inside and (best is None or len(mount.point) >= len(best.point)):
-            best = mount  # of two in one place the later one is seen
+            best = mount  # the later of two mounts at one point hides the other
     if best is None:
         return {}
     return {"type": best.kind, "device": best.device, "mounted_at": best.point}
 
 
-def _text(field: bytes) -> str:
+def _unescape(field: bytes) -> str:
     return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), field))

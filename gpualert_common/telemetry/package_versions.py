@@ -1,4 +1,4 @@
-"""Which versions of what matters are installed for a Python, without running it."""
+"""Installed versions of Python and of relevant packages, found without running Python."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ PACKAGES = frozenset(
 )  # fmt: skip
 
 
-def versions(pid: int, given: Mapping[str, str]) -> dict[str, str]:
-    """Python and packages of the process, by the names of their folders; {} if there are none.
+def find_versions(pid: int, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of Python and packages of a process; empty if there are none.
 
-    ``given`` is its environment.  What a shell will start is told by the environment active there.
+    They come from the names of folders.  ``environment`` is the environment of the process.  If a
+    shell is to start Python, the active virtual environment decides.
     """
-    for prefix, running in _prefixes(pid, given):
-        for name in [running] if running else _pythons(prefix):
+    for prefix, running in _find_prefixes(pid, environment):
+        for name in [running] if running else _list_pythons(prefix):
             found: dict[str, str] = {}
-            for folder in _folders(prefix, name):
-                found |= dict(_packages(folder))
+            for folder in _list_folders(prefix, name):
+                found |= dict(_list_packages(folder))
             if found:
                 return {"python": name.removeprefix("python"), "prefix": prefix, **found}
     return {}
 
 
-def _prefixes(pid: int, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Where its packages may be, with the name of the Python that runs there, if it does."""
+def _find_prefixes(pid: int, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield folders that may hold its packages, each with the name of the Python that runs."""
     program = os.fsdecode(read(f"/proc/{pid}/cmdline").split(b"\0")[0])
     name = os.path.basename(program)
     if name.startswith("python"):
-        path = program if "/" in program else _in_path(name, given.get("PATH", ""))
-        running = _program_of(pid)
-        if path:  # links stay: that of an environment stands in it, and points out of it
+        path = program if "/" in program else _find_in_path(name, environment.get("PATH", ""))
+        running = _find_python_name(pid)
+        if path:  # do not resolve links: a virtual environment's Python points outside
             yield os.path.dirname(os.path.dirname(os.path.join(read_cwd(pid), path))), running
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
-        if given.get(variable):
-            yield given[variable], ""
+        if environment.get(variable):
+            yield environment[variable], ""
 
 
-def _program_of(pid: int) -> str:
-    """The name of its Python with the version, as in "python3.12"; empty where it is named else."""
+def _find_python_name(pid: int) -> str:
+    """Return the name of its Python with the version, as in "python3.12"; "" for any other name."""
     try:
         name = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
     except OSError:
@@ -55,7 +56,7 @@ def _program_of(pid: int) -> str:
     return name if _is_versioned(name) else ""
 
 
-def _pythons(prefix: str) -> list[str]:
+def _list_pythons(prefix: str) -> list[str]:
     try:
         return sorted(filter(_is_versioned, os.listdir(os.path.join(prefix, "lib"))))
     except OSError:
@@ -66,19 +67,19 @@ def _is_versioned(name: str) -> bool:
     return name.startswith("python3.") and name.removeprefix("python3.").isdecimal()
 
 
-def _folders(prefix: str, python: str) -> list[str]:
-    """Where a Python has its packages; that of Debian also below /usr/local, by another name."""
+def _list_folders(prefix: str, python: str) -> list[str]:
+    """Return the package folders of a Python; Debian's also has one below /usr/local."""
     prefixes = [prefix, "/usr/local"] if prefix == "/usr" else [prefix]
     names = ("site-packages", "dist-packages")
     return [os.path.join(one, "lib", python, name) for one in prefixes for name in names]
 
 
-def _in_path(name: str, path: str) -> str:
+def _find_in_path(name: str, path: str) -> str:
     candidates = (os.path.join(folder, name) for folder in path.split(":"))
     return next((one for one in candidates if os.access(one, os.X_OK)), "")
 
 
-def _packages(folder: str) -> Iterator[tuple[str, str]]:
+def _list_packages(folder: str) -> Iterator[tuple[str, str]]:
     try:
         entries = os.listdir(folder)
     except OSError:

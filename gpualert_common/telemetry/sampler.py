@@ -1,8 +1,9 @@
 """The program that samples the machine during a run and writes the telemetry.
 
-Started with the path of the record and the run's marker (:mod:`gpualert_common.processes.program`).
-It ends with the run's leader, and goes on when the supervisor dies.  A source that hangs, as a
-driver may, delays no other one: each has a thread.
+Its arguments are the path of the record and the run's marker
+(:mod:`gpualert_common.processes.program`).  It exits with the run's leader, and continues if the
+supervisor dies.  Each source has a thread, so a source that hangs, as a driver may, delays no other
+source.
 """
 
 from __future__ import annotations
@@ -27,102 +28,102 @@ from gpualert_common.telemetry.storage import TelemetryWriter
 
 LOCK = ".observer"
 NICENESS = 10
-"""A training that takes every core still leaves us some time."""
-_LAUNCHED_WITHIN_S = 10.0
-_GATHER_S = 0.5
-"""So long one look waits for all sources; what comes later is in the next one."""
-_STALLED_AFTER = 12
-"""A source that did not answer for so many looks, a minute, is told to have stalled."""
+"""Even a training that uses every core leaves the sampler some time."""
+_LAUNCH_TIMEOUT_S = 10.0
+_SAMPLE_TIMEOUT_S = 0.5
+"""Time that one sample waits for all sources; later output becomes part of the next sample."""
+_STALLED_AFTER_SAMPLES = 12
+"""A source that misses this many samples (one minute) is reported as stalled."""
 
-Seen = tuple[str, Sample | SourceEvent]
+SourceOutput = tuple[str, Sample | SourceEvent]
 
 
 class SourceWorker(threading.Thread):
-    """Opens one source, and looks by it whenever it is asked to."""
+    """Thread that opens one source and samples it on request."""
 
-    def __init__(self, name: str, subject: ObservedRun) -> None:
+    def __init__(self, name: str, run: ObservedRun) -> None:
         super().__init__(name=f"gpualert-{name}", daemon=True)
         self.source = name
-        self._subject = subject
-        self._asked = threading.Semaphore(0)
-        self._seen: list[Seen] = []
+        self._run = run
+        self._requests = threading.Semaphore(0)
+        self._output: list[SourceOutput] = []
         self._lock = threading.Lock()
         self.idle = threading.Event()
-        self.told: dict[str, object] | None = None
-        """Whether it can be had, to be written down once."""
-        self.over = False
-        self.missed = 0
+        self.availability: dict[str, object] | None = None
+        """Availability of the source, until it is written."""
+        self.is_closed = False
+        self.missed_samples = 0
 
-    def ask(self) -> None:
-        """Have it look, unless it is still at it, or cannot be had."""
-        if self.over:
+    def request_sample(self) -> None:
+        """Request a sample, unless the last one is unfinished or the source is closed."""
+        if self.is_closed:
             return
         if self.idle.is_set():
-            self.missed = 0
+            self.missed_samples = 0
             self.idle.clear()
-            self._asked.release()
+            self._requests.release()
         else:
-            self.missed += 1
+            self.missed_samples += 1
 
-    def take(self) -> list[Seen]:
-        """What it has seen since the last time."""
+    def take_output(self) -> list[SourceOutput]:
+        """Return the samples and events since the last call."""
         with self._lock:
-            seen, self._seen = self._seen, []
-        if self.missed == _STALLED_AFTER:
-            text = f"{self.source} has not answered for {self.missed * PERIOD_S:.0f} s"
-            seen.append((self.source, SourceEvent("source_stalled", "host", text)))
-        return seen
+            output, self._output = self._output, []
+        if self.missed_samples == _STALLED_AFTER_SAMPLES:
+            text = f"{self.source} has not answered for {self.missed_samples * PERIOD_S:.0f} s"
+            output.append((self.source, SourceEvent("source_stalled", "host", text)))
+        return output
 
     def run(self) -> None:
-        """Until the process ends, or the source can be had no more."""
+        """Sample until the process ends or the source fails."""
         try:
-            opened = source.source_class(self.source)(self._subject)
-            self.told = {"available": True, "facts": dict(opened.facts)}
+            opened = source.load_source_class(self.source)(self._run)
+            self.availability = {"available": True, "facts": dict(opened.facts)}
             while True:
                 self.idle.set()
-                self._asked.acquire()
-                self._keep(opened.sample())
+                self._requests.acquire()
+                self._store(opened.sample())
         except SourceUnavailableError as error:
-            self.told = {"available": False, "why": error.why, "remedy": error.remedy}
+            self.availability = {"available": False, "why": error.why, "remedy": error.remedy}
         except Exception as error:  # noqa: BLE001 - the boundary of each source
             why = f"{type(error).__name__}: {error}"
-            if self.told is None:
-                self.told = {"available": False, "why": why}
+            if self.availability is None:
+                self.availability = {"available": False, "why": why}
             else:
-                text = f"{self.source} failed, and was given up: {why}"
-                self._keep([SourceEvent("source_failed", "host", text)])
+                text = f"{self.source} failed and was closed: {why}"
+                self._store([SourceEvent("source_failed", "host", text)])
         finally:
-            self.over = True
+            self.is_closed = True
             self.idle.set()
 
-    def _keep(self, seen: Iterable[Sample | SourceEvent]) -> None:
-        for one in seen:  # each as it comes: what was seen before a source fails counts
+    def _store(self, output: Iterable[Sample | SourceEvent]) -> None:
+        for one in output:  # store each at once, so a failure loses none before it
             with self._lock:
-                self._seen.append((self.source, one))
+                self._output.append((self.source, one))
 
 
-def observe(record: Record, mark: str) -> None:
-    """Look at the run of this record until its leader has ended.  Raises OSError."""
-    pid = _leader_of(record)
+def sample_run(record: Record, marker: str) -> None:
+    """Sample the run of this record until its leader ends.  Raises OSError."""
+    pid = _wait_for_leader(record)
     if pid is None:
         return
-    with suppress(OSError):  # without locks two may look, which is better than none
-        if record.try_lock(LOCK) < 0:  # for as long as this process lives
-            return  # the one that a recorder started which has died
+    with suppress(OSError):  # without locks two may sample, which is better than none
+        if record.try_lock(LOCK) < 0:  # held until this process exits
+            return  # a sampler of an earlier recorder is still running
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:
-        return  # it has ended
-    subject = ObservedRun(
+        return  # the leader has ended
+    run = ObservedRun(
         run_id=record.run_id,
         pid=pid,
-        mark=mark,
+        marker=marker,
         started_at=record.spec["created_at"],
         record_path=record.path,
         cwd=record.spec.get("cwd"),
         logs=tuple(record.log_path(name) for name in record.logs),
     )
-    workers = [SourceWorker(name, subject) for name in source.source_names()]
+    workers = [SourceWorker(name, run) for name in source.list_sources()]
     for worker in workers:
         worker.start()
     writer = TelemetryWriter(record)
@@ -131,31 +132,32 @@ def observe(record: Record, mark: str) -> None:
     next_at = time.monotonic()
     ended = False
     while True:
-        _sample(workers, writer)
+        _sample_all(workers, writer)
         if ended:
             return
         next_at = max(next_at + PERIOD_S, time.monotonic())
         ended = bool(poll.poll((next_at - time.monotonic()) * 1000))
 
 
-def _sample(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
+def _sample_all(workers: Iterable[SourceWorker], writer: TelemetryWriter) -> None:
     at = time.time()
-    deadline = time.monotonic() + _GATHER_S
+    deadline = time.monotonic() + _SAMPLE_TIMEOUT_S
     for worker in workers:
-        worker.ask()
+        worker.request_sample()
     for worker in workers:
         worker.idle.wait(max(0.0, deadline - time.monotonic()))
-    with suppress(OSError):  # a full disk: later looks may find space again
+    with suppress(OSError):  # a full disk may have space again later
         for worker in workers:
-            if worker.told is not None:
-                writer.add_source(worker.source, **worker.told)
-                worker.told = None
-        writer.add(at, [one for worker in workers for one in worker.take()])
+            if worker.availability is not None:
+                writer.add_source(worker.source, **worker.availability)
+                worker.availability = None
+        writer.add(at, [one for worker in workers for one in worker.take_output()])
 
 
-def _leader_of(record: Record) -> int | None:
-    """The leader of the run; the recorder may not have said yet which process that is."""
-    deadline = time.monotonic() + _LAUNCHED_WITHIN_S
+def _wait_for_leader(record: Record) -> int | None:
+    """Return the process number of the leader once the recorder has written it; None if it does
+    not."""
+    deadline = time.monotonic() + _LAUNCH_TIMEOUT_S
     while time.monotonic() < deadline:
         launched = record.event("launched")
         if launched is not None:
@@ -165,11 +167,12 @@ def _leader_of(record: Record) -> int | None:
 
 
 def main(record_path: str, marker: str) -> None:
-    """Sample until the run ends; exits, never returns: a thread that hangs keeps no process."""
+    """Sample until the run ends.  Exits and never returns, so a hanging thread keeps no process
+    alive."""
     try:
         os.nice(NICENESS)
         os.chdir("/")
-        observe(Record.open(record_path), marker)
-    except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
+        sample_run(Record.open(record_path), marker)
+    except Exception:  # noqa: BLE001 - the boundary: no process waits for this one
         os._exit(1)
     os._exit(0)

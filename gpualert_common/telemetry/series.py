@@ -1,4 +1,4 @@
-"""What the telemetry of a run says: series of numbers, events, and which sources there were."""
+"""The telemetry of a run, read from its record: series of numbers, events, available sources."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from gpualert_common.telemetry.source import (
     ObservedRun,
     SourceEvent,
     SourceUnavailableError,
-    source_class,
+    load_source_class,
 )
-from gpualert_common.telemetry.storage import TELEMETRY, decode
+from gpualert_common.telemetry.storage import TELEMETRY, decode_line
 
 _MOST_LINE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One number of one thing over time: ``at`` in seconds since the epoch, in order.
+    """One number of one entity over time: ``at`` in seconds since the epoch, in ascending order.
 
-    Where several looks were merged ``low`` and ``high`` are the extremes between this time and the
-    one before, and ``value`` the mean of a gauge or the last of a counter; else all are the same.
+    Older samples are merged.  For a merged sample ``low`` and ``high`` are the extremes since the
+    sample before, and ``value`` is the mean of a gauge or the last value of a counter.  Otherwise
+    all three are equal.
     """
 
     at: Sequence[float] = ()
@@ -40,41 +41,41 @@ class Series:
 
     @property
     def peak(self) -> float:
-        """The highest value; 0 of none."""
+        """The highest value; 0 if there is none."""
         return max(self.high, default=0.0)
 
     @property
     def least(self) -> float:
-        """The lowest value; 0 of none."""
+        """The lowest value; 0 if there is none."""
         return min(self.low, default=0.0)
 
     @property
     def last(self) -> float:
-        """The newest value; 0 of none."""
+        """The newest value; 0 if there is none."""
         return self.value[-1] if self.value else 0.0
 
     @property
     def rise(self) -> float:
-        """By how much a counter grew while it was looked at; one that began anew counts from 0."""
+        """The growth of a counter over the series; a counter that restarts counts from 0."""
         grown = 0.0
         for before, after in zip(self.value, self.value[1:], strict=False):
             grown += after - before if after >= before else after
         return grown
 
     def since(self, at: float) -> Series:
-        """What of it was seen at that time or later."""
+        """Return the part of the series from this time on."""
         first = bisect_left(self.at, at)
         return Series(self.at[first:], self.value[first:], self.low[first:], self.high[first:])
 
     def until(self, at: float) -> Series:
-        """What of it was seen before that time."""
+        """Return the part of the series before this time."""
         end = bisect_left(self.at, at)
         return Series(self.at[:end], self.value[:end], self.low[:end], self.high[:end])
 
 
 @dataclass(frozen=True, slots=True)
 class TelemetryEvent:
-    """An event as a source noticed it; ``at`` in seconds since the epoch."""
+    """An event as a source reported it; ``at`` is in seconds since the epoch."""
 
     what: str
     of: str
@@ -86,7 +87,7 @@ class TelemetryEvent:
 
 @dataclass(frozen=True, slots=True)
 class SourceAvailability:
-    """Whether a source could be had, and what does not change of what it saw."""
+    """Whether a source is available, and its constant facts."""
 
     name: str
     available: bool
@@ -96,25 +97,25 @@ class SourceAvailability:
 
 
 class Telemetry:
-    """All that was written down so far; :meth:`read` takes in what has come since.
+    """All telemetry written so far; :meth:`read` adds the lines appended since.
 
-    Never raises for what stands in the file: it may be cut off, or of a later release.
+    It never raises for the content of the file, which may be truncated or of a later release.
     """
 
     def __init__(self) -> None:
-        self._forget()
+        self._reset()
 
-    def _forget(self, inode: int = -1) -> None:
+    def _reset(self, inode: int = -1) -> None:
         self.sources: dict[str, SourceAvailability] = {}
         self.events: list[TelemetryEvent] = []
-        self.looks = 0
+        self.sample_count = 0
         self._columns: dict[str, list[str]] = {}
         self._series: dict[tuple[str, str], tuple[array[float], ...]] = {}
         self._inode = inode
         self._offset = 0
 
     def read(self, record: Record) -> None:
-        """Take in what was appended since the last time; all of it where it was written anew."""
+        """Read the lines appended since the last call; all lines if the file was rewritten."""
         try:
             file = open(os.path.join(record.path, TELEMETRY), "rb")  # noqa: SIM115 - below
         except OSError:
@@ -122,38 +123,39 @@ class Telemetry:
         with file:
             inode = os.fstat(file.fileno()).st_ino
             if inode != self._inode:
-                self._forget(inode)
+                self._reset(inode)
             file.seek(self._offset)
             while line := file.readline(_MOST_LINE_BYTES):
                 if not line.endswith(b"\n"):
-                    break  # it is being written
+                    break  # the line is incomplete
                 self._offset += len(line)
-                value = decode(line)
+                value = decode_line(line)
                 if value is not None:
-                    self._take(value)
+                    self._read_line(value)
 
     def add(self, source: SourceAvailability, events: Iterable[TelemetryEvent]) -> None:
-        """Take in what was seen without being written down."""
+        """Add a source and its events that are not in the file."""
         self.sources[source.name] = source
         self.events += events
 
-    def things(self, kind: str) -> list[str]:
-        """What numbers there are of, such as every "gpu:0" of kind "gpu", in order."""
+    def list_entities(self, kind: str) -> list[str]:
+        """Return the entities of a kind that have numbers, such as every "gpu:0" of "gpu", in
+        order."""
         found = (of for of in self._columns if of.partition(":")[0] == kind)
         return sorted(found, key=lambda of: (len(of), of))
 
     def series(self, of: str, name: str) -> Series:
-        """One number over time; an empty series where it was never seen."""
+        """Return one number over time; an empty series if there is none."""
         return Series(*self._series.get((of, name), ()))
 
-    def happened(self, *what: str) -> list[TelemetryEvent]:
-        """The events of these kinds, in order."""
+    def find_events(self, *what: str) -> list[TelemetryEvent]:
+        """Return the events of these kinds, in order of time."""
         return sorted((one for one in self.events if one.what in what), key=lambda one: one.at)
 
-    def _take(self, line: Mapping[str, Any]) -> None:
+    def _read_line(self, line: Mapping[str, Any]) -> None:
         try:
             if "rows" in line:
-                self._take_sample(line)
+                self._read_sample(line)
             elif "columns" in line:
                 self._columns.update(line["columns"])
             elif "source" in line:
@@ -162,19 +164,21 @@ class Telemetry:
             elif "event" in line:
                 self.events.append(TelemetryEvent(**line["event"]))
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
-            return  # of a release that writes more, or nobody's
+            return  # a line of a later release, or not ours
 
-    def _take_sample(self, look: Mapping[str, Any]) -> None:
-        at = float(look["at"])
-        self.looks += int(look["n"])
-        for of, row in look["rows"].items():
-            lows, highs = look.get("low", {}).get(of, row), look.get("high", {}).get(of, row)
+    def _read_sample(self, sample: Mapping[str, Any]) -> None:
+        at = float(sample["at"])
+        self.sample_count += int(sample["n"])
+        for of, row in sample["rows"].items():
+            lows, highs = sample.get("low", {}).get(of, row), sample.get("high", {}).get(of, row)
             names = self._columns.get(of, ())
             for name, value, low, high in zip(names, row, lows, highs, strict=False):
                 if value is None:
                     continue
                 lowest, highest = value if low is None else low, value if high is None else high
-                numbers = array("d", (at, value, lowest, highest))  # or none of the four is kept
+                numbers = array(
+                    "d", (at, value, lowest, highest)
+                )  # fails before any of the four is stored
                 kept = self._series.get((of, name))
                 if kept is None:
                     kept = self._series[of, name] = tuple(array("d") for _ in range(4))
@@ -182,10 +186,10 @@ class Telemetry:
                     one.append(number)
 
 
-def sample_once(name: str, subject: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
-    """What a source has to tell of a run at this moment, its numbers left out."""
+def sample_once(name: str, run: ObservedRun) -> tuple[SourceAvailability, list[TelemetryEvent]]:
+    """Sample a source once; return its availability and its events, without its numbers."""
     try:
-        opened = source_class(name)(subject)
+        opened = load_source_class(name)(run)
     except SourceUnavailableError as error:
         return SourceAvailability(name, available=False, why=error.why, remedy=error.remedy), []
     try:

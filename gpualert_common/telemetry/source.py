@@ -1,8 +1,8 @@
-"""What an evidence source is: opened once for a run, sampled every few seconds, closed.
+"""The interface of an evidence source: opened once for a run, sampled every few seconds, closed.
 
-A source is a module in :mod:`.sources` whose ``SOURCE`` is a class of this kind; its file name is
-its name in the verdict.  It works in a process of its own beside the run (:mod:`.process`), and so
-may block; what it yields goes to the record, and the verdict is made from that alone.
+A source is a module in :mod:`.sources`.  Its ``SOURCE`` is a subclass of :class:`Source`, and its
+file name is its name in the verdict.  A source runs in a separate process (:mod:`.sampler`) and so
+may block.  Its output goes to the record; the verdict is made from the record alone.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SOURCES = "gpualert_common.telemetry.sources"
 _EXACT_BELOW_S = 10_000
 
 PERIOD_S = 5.0
-"""Between two samples of a run: what costs a monitor nothing, and misses no lasting trouble."""
+"""Seconds between two samples of a run: cheap for a monitor, short enough for lasting faults."""
 
 
 class SourceUnavailableError(Exception):
-    """A source that cannot be had here: why, and what would make it work ("" where nothing)."""
+    """A source cannot be opened here: the reason, and how to make it work ("" if nothing helps)."""
 
     def __init__(self, why: str, remedy: str = "") -> None:
         super().__init__(why)
@@ -32,16 +32,17 @@ class SourceUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ObservedRun:
-    """The run that is looked at.
+    """The run that is sampled.
 
-    ``pid`` is the leader's, ``mark`` the name of the variable that every process of the run carries
-    (:func:`gpualert_common.processes.marker.run_marker`), ``started_at`` when its record was made,
-    just before the launch, in seconds since the epoch, ``logs`` the absolute paths of its logs.
+    ``pid`` is the process number of the leader.  ``marker`` is the name of the variable that every
+    process of the run carries (:func:`gpualert_common.processes.marker.run_marker`).
+    ``started_at`` is the time at which the record was made, just before the launch, in seconds
+    since the epoch.  ``logs`` are the absolute paths of the logs.
     """
 
     run_id: str
     pid: int
-    mark: str
+    marker: str
     started_at: float
     record_path: str
     cwd: str | None = None
@@ -50,10 +51,11 @@ class ObservedRun:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Numbers of one thing at one moment: ``of`` names it, as in "gpu:0", "host" or "disk:log".
+    """Numbers of one entity at one time: ``of`` names the entity, such as "gpu:0", "host" or
+    "disk:log".
 
-    Units stand in the names: ``memory_used_bytes``, ``sm_clock_mhz``, ``utilization_percent``.  A
-    name that ends in ``_total`` is a counter, which only ever grows; all others are gauges.
+    The names contain the units: ``memory_used_bytes``, ``sm_clock_mhz``, ``utilization_percent``.
+    A name that ends in ``_total`` is a counter, which never falls; all others are gauges.
     """
 
     of: str
@@ -62,9 +64,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SourceEvent:
-    """Something that happened, or was noticed: ``what`` names the kind, ``text`` is for people.
+    """An event that a source reports: ``what`` is its kind, ``text`` is for people.
 
-    ``at`` is in seconds since the epoch, None for now.
+    ``at`` is in seconds since the epoch; None means now.
     """
 
     what: str
@@ -75,45 +77,47 @@ class SourceEvent:
 
 
 class Source(ABC):
-    """One evidence source.  Any of its methods may raise; the run does not notice."""
+    """One evidence source.  Any method may raise; the run is not affected."""
 
     decides: ClassVar[str]
-    """Which families it decides or supports, and by what, in a sentence for ``gpualert doctor``."""
+    """The families that it decides or supports, and by which evidence: a phrase for ``gpualert
+    doctor``."""
 
     @abstractmethod
-    def __init__(self, subject: ObservedRun | None) -> None:
-        """Open it; None only to see whether it can be had, for ``gpualert doctor``.
+    def __init__(self, run: ObservedRun | None) -> None:
+        """Open the source; with None only to check availability, for ``gpualert doctor``.
 
-        Raises UnavailableError.
+        Raises SourceUnavailableError.
         """
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What does not change while the run goes on: versions, names, limits."""
+        """The facts that do not change during the run: versions, names, limits."""
         return {}
 
     @abstractmethod
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """What is to be seen now; called every ``PERIOD_S``, and once more after the run's end."""
+        """Return the present samples and events; called every ``PERIOD_S``, and once after the
+        run's end."""
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Let go of what it holds."""
+    def close(self) -> None:  # noqa: B027 - most hold no resources
+        """Release the resources of the source."""
 
 
 def round_counter_s(seconds: float) -> float:
-    """Return a counter of seconds in hundredths, and in whole ones above 10,000 s.
+    """Return a counter of seconds rounded to hundredths, and to whole seconds from 10,000 s on.
 
-    Samples keep six digits, which would not hold more.
+    Samples keep six digits, which cannot hold more.
     """
     return round(seconds, 2) if seconds < _EXACT_BELOW_S else int(seconds)
 
 
-def source_names() -> list[str]:
+def list_sources() -> list[str]:
     """Return the names of all evidence sources."""
     return plugin_names(_SOURCES)
 
 
-def source_class(name: str) -> type[Source]:
+def load_source_class(name: str) -> type[Source]:
     """Return the evidence source called *name*.  Every exception of its import passes through."""
     found: type[Source] = load_plugin(_SOURCES, name).SOURCE
     return found

@@ -65,13 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Leave nothing behind."""
+    """Remove Airflow's home."""
     shutil.rmtree(HOME, ignore_errors=True)
 
 
 @dataclass
 class Done:
-    """A task that has run: its state, attempts, result, last error, and what it left in XCom."""
+    """A finished task: its state, attempts, result, last error and XCom."""
 
     state: str
     tries: int
@@ -88,13 +88,13 @@ class Trials:
         self._made: list[Path] = []
 
     def dag(self, arguments: str, *, how: str = "", operator: str = "GPUAlertOperator") -> DAG:
-        """A DAG in a file, as Airflow wants it, whose task has these arguments."""
+        """Return a DAG, in a file of its own, whose task has these arguments."""
         dag_id = f"trial_{os.urandom(4).hex()}"
         given = {"arguments": arguments, "how": how, "operator": operator}
         return self.dag_of(dag_id, _SOURCE.format(errors=str(self._errors), name=dag_id, **given))
 
     def dag_of(self, name: str, source: str) -> DAG:
-        """The DAG called ``dag`` of this source, in a file of that name."""
+        """Return the DAG called ``dag`` of this source, in a file of that name."""
         path = DAGS / f"{name}.py"
         path.write_text(source)
         self._made.append(path)
@@ -114,11 +114,11 @@ class Trials:
         operator: str = "GPUAlertOperator",
         **options: Any,
     ) -> Done:
-        """Run a DAG whose task has these arguments, and return what became of the task."""
+        """Run a DAG whose task has these arguments, and return the finished task."""
         return self.test(self.dag(arguments, how=how, operator=operator), **options)
 
     def test(self, dag: DAG, **options: Any) -> Done:
-        """Run a DAG and return what became of its task."""
+        """Run a DAG and return its finished task."""
         self._errors.unlink(missing_ok=True)
         run = dag.test(**options)
         task = run.get_task_instance("train")
@@ -141,7 +141,7 @@ class Trials:
 
 @pytest.fixture(scope="session")
 def database() -> None:
-    """Airflow's tables."""
+    """Create Airflow's tables."""
     from airflow.utils.db import initdb
 
     initdb()
@@ -149,7 +149,7 @@ def database() -> None:
 
 @pytest.fixture
 def trials(lab: Lab, database: None) -> Iterator[Trials]:
-    """Tasks in the place of this test; the signal handlers that they leave are put back."""
+    """Return DAGs of one task; the signal handlers are restored after the test."""
     numbers = (signal.SIGTERM, signal.SIGALRM, signal.SIGINT)
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
     made = Trials(lab)
@@ -161,7 +161,7 @@ def trials(lab: Lab, database: None) -> Iterator[Trials]:
 
 @pytest.fixture
 def when() -> Iterator[Callable[[Callable[[], object], Callable[[], None]], None]]:
-    """Do something in a thread once a condition is met, while a task runs in the main thread."""
+    """Return a function that acts in a thread once a condition holds, while a task runs."""
     import threading
 
     from tests.supervised import until

@@ -1,4 +1,4 @@
-"""GPUAlertNotifier in a real Airflow: where callbacks run when all is well, and after a kill."""
+"""GPUAlertNotifier in a real Airflow: callbacks in the task's process, and after its death."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ with DAG("ours_fails", schedule=None):
 """
 NAMES = ("fails", "killed", "ours_killed", "ours_fails")
 KILLED = {"killed": "600", "ours_killed": "601"}
-"""The DAGs whose task is killed once its training, a ``sleep`` of so many seconds, is at work."""
+"""DAGs whose task is killed once its training, a ``sleep`` of so many seconds, runs."""
 
 Told = dict[str, list[EmailMessage]]
 
@@ -101,19 +101,19 @@ def _mails(lab: Standalone) -> list[EmailMessage]:
 
 @pytest.mark.parametrize("dag", NAMES)
 def test_one_alert_of_each(told: Told, dag: str) -> None:
-    """Each failed task is told once, wherever its callback ran and whoever else has sent."""
+    """Each failed task sends one alert, in whichever process its callback runs."""
     assert len(told[dag]) == 1
 
 
 def test_log_of_a_task(told: Told) -> None:
-    """The alert of another operator's task says why, from what the task logged."""
+    """The alert of another operator's task names the cause, by the task's log."""
     (mail,) = told["fails"]
     assert "missing_module" in mail["Subject"]
     assert "No module named 'apex'" in body(mail)
 
 
 def test_killed_training_has_one_record(lab: Standalone, told: Told) -> None:
-    """The alert of a training whose task was killed is its guardian's, and in its own record."""
+    """The guardian sends the alert of a training whose task was killed, from its own record."""
     (mail,) = told["ours_killed"]
     ours = [path for path in (lab.state / "runs").iterdir() if path.name in mail["Message-ID"]]
     record = Record.open(str(ours[0]))

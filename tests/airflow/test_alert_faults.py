@@ -25,7 +25,7 @@ FIGURES = Path(__file__).parents[2] / ".bench" / "alerts_airflow.json"
 def train(
     cell: Cell, trials: Trials, monkeypatch: pytest.MonkeyPatch, notify: str
 ) -> tuple[Done, float]:
-    """Play the cell's training as a task, twice where the fault allows; and the seconds it took."""
+    """Run the cell's training as a task, twice if the fault allows; return the seconds, too."""
     for name, value in cell.env.items():
         monkeypatch.setenv(name, value)
     if cell.modules is not None:
@@ -41,7 +41,7 @@ def train(
 
 
 def said(done: Done) -> tuple[str, int | None]:
-    """What the task's error tells of its training."""
+    """Return the text of the task's error about its training."""
     assert isinstance(done.error, TrainingFailed)
     return done.error.cause, done.error.exit_code
 
@@ -56,7 +56,7 @@ def said(done: Done) -> tuple[str, int | None]:
 def test_fault(
     name: str, trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """State, attempts and end of the task stand; what was not delivered is, later, once."""
+    """The task's state and attempts do not change; an undelivered alert is sent later, once."""
     fault = FAULTS[name]
     with fault.cell(tmp_path / "usual") as cell:
         usual, usual_s = train(cell, trials, monkeypatch, "none")

@@ -1,4 +1,4 @@
-"""Who is told of a GPUAlertOperator's training, and that the task is what it is without that."""
+"""Alerts of a GPUAlertOperator, which never change its task."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ When = Callable[[Callable[[], object], Callable[[], None]], None]
 
 @pytest.fixture(autouse=True)
 def _to_the_mailbox(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where nobody has configured anything."""
+    """Remove the tests' configuration of alerts."""
     monkeypatch.delenv("GPUALERT_NOTIFY")
 
 
 def of_attempts(lab: Lab) -> list[dict[str, str]]:
-    """What became of the alerts of each run, oldest run first."""
+    """Return the states of each run's alerts, oldest run first."""
     return [states(Record.open(str(path))) for path in lab.records()]
 
 
 def test_final_failure_is_told_once(trials: Trials, lab: Lab) -> None:
-    """A failed task has sent its alert when it ends, and the mail says what it became."""
+    """A failed task has sent its alert when it ends, and the mail contains the task's state."""
     done = trials.train("bash_command='echo ModuleNotFoundError: No module named x; exit 3'")
     assert done.state == "failed"
     (mail,) = mails(lab)
@@ -42,7 +42,7 @@ def test_final_failure_is_told_once(trials: Trials, lab: Lab) -> None:
 
 
 def test_failure_that_is_tried_again_is_held(trials: Trials, lab: Lab) -> None:
-    """While another attempt may follow nobody is told, and its success makes the alert void."""
+    """No alert is sent while another attempt may follow, and its success cancels the alert."""
     done = trials.train(f"bash_command='test $AIRFLOW_CTX_TRY_NUMBER = 2', {AGAIN}")
     assert done.state == "success"
     first, _second = lab.records()
@@ -51,7 +51,7 @@ def test_failure_that_is_tried_again_is_held(trials: Trials, lab: Lab) -> None:
 
 
 def test_last_of_two_failures_is_told(trials: Trials, lab: Lab) -> None:
-    """Of two attempts that fail the second is told, as the second and as final."""
+    """Of two failed attempts only the second sends an alert, as the final one."""
     assert trials.train(f"bash_command='exit 1', {AGAIN}").state == "failed"
     (mail,) = mails(lab)
     assert lab.records()[1].name in mail["Message-ID"]
@@ -59,7 +59,7 @@ def test_last_of_two_failures_is_told(trials: Trials, lab: Lab) -> None:
 
 
 def test_hold_lasts_until_the_next_attempt_could_be_there(trials: Trials, lab: Lab) -> None:
-    """An alert is held for the retry delay and what the scheduler takes, and no longer."""
+    """An alert is held for the retry delay and the scheduler's delay, and no longer."""
     dag = trials.dag("bash_command='exit 1', retries=1, retry_delay=datetime.timedelta(0)")
     trials.test(dag)
     told = Record.open(str(lab.records()[0])).read_json("outcome.json") or {}
@@ -89,14 +89,14 @@ def test_nobody_is_told(trials: Trials, lab: Lab) -> None:
 
 
 def test_failure_after_a_good_training_is_told(trials: Trials, lab: Lab) -> None:
-    """A task that fails for good whatever its retries is told at once, also after a status of 0."""
+    """A task that fails without further retries sends its alert at once, also after status 0."""
     done = trials.train("bash_command='true', output_processor=fail, retries=3")
     assert done.state == "failed"
     assert len(mails(lab)) == 1
 
 
 def test_error_before_launch(trials: Trials, lab: Lab) -> None:
-    """A target that is none fails the task before anything is launched, and is named."""
+    """An invalid target fails the task before the launch, and the error names it."""
     done = trials.train("bash_command='true', notify='carrier-pigeon'")
     assert done.state == "failed"
     assert isinstance(done.error, ConfigError)
@@ -105,7 +105,7 @@ def test_error_before_launch(trials: Trials, lab: Lab) -> None:
 
 
 def test_artifact_of_a_temporary_directory(trials: Trials, lab: Lab) -> None:
-    """What a training left in the directory that Airflow removes travels with its alert."""
+    """An alert carries files of the directory that Airflow removes."""
     trials.train("bash_command='echo 1 > metrics.json; exit 1'")
     (mail,) = mails(lab)
     attached = {part.get_filename(): part.get_content() for part in mail.iter_attachments()}
@@ -114,14 +114,14 @@ def test_artifact_of_a_temporary_directory(trials: Trials, lab: Lab) -> None:
 
 
 def test_artifact_that_was_named(trials: Trials, lab: Lab) -> None:
-    """A pattern of the author's picks files that no alert carries by itself."""
+    """An author's pattern selects files that an alert would not carry otherwise."""
     trials.train("bash_command='echo 1 > a.dat; exit 1', artifact='*.dat'")
     (mail,) = mails(lab)
     assert "a.dat" in [part.get_filename() for part in mail.iter_attachments()]
 
 
 def test_silent_server(trials: Trials, lab: Lab) -> None:
-    """A server that says nothing is waited for until the deadline, not until its own time-out."""
+    """The task waits for a silent server until the deadline, not until its own timeout."""
     with mail_process("silent") as port:
         target = mail_target(port)
         done = trials.train(f"bash_command='exit 1', notify=[{target!r}], notify_deadline='500ms'")
@@ -133,7 +133,7 @@ def test_silent_server(trials: Trials, lab: Lab) -> None:
 
 
 def test_alerts_take_no_time_from_the_training(trials: Trials, lab: Lab) -> None:
-    """A success just before ``execution_timeout`` stays one while a server is waited for."""
+    """A success just before ``execution_timeout`` stays one while the task waits for a server."""
     limit = "execution_timeout=datetime.timedelta(seconds=15)"
     with mail_process("silent") as port:
         target = f"notify=[{mail_target(port)!r}], notify_on='always', notify_deadline='1m'"
@@ -143,7 +143,7 @@ def test_alerts_take_no_time_from_the_training(trials: Trials, lab: Lab) -> None
 
 
 def test_time_out_is_told(trials: Trials, lab: Lab) -> None:
-    """The alert of a training over its time is sent, and the task ends by its time-out."""
+    """A training that exceeds its time sends its alert, and the task ends by its timeout."""
     limit = "execution_timeout=datetime.timedelta(seconds=1)"
     done = trials.train(f"bash_command='sleep 60', {limit}")
     from airflow.sdk.exceptions import AirflowTaskTimeout
@@ -154,7 +154,7 @@ def test_time_out_is_told(trials: Trials, lab: Lab) -> None:
 
 
 def test_kill_is_told(trials: Trials, lab: Lab, when: When) -> None:
-    """A task that its engine ends has sent its alert when it fails."""
+    """A task that Airflow kills has sent its alert when it fails."""
     when(
         lambda: lab.said(b"ready"),
         lambda: os.kill(os.getpid(), signal.SIGTERM),
@@ -164,7 +164,7 @@ def test_kill_is_told(trials: Trials, lab: Lab, when: When) -> None:
 
 
 def test_kill_while_alerts_are_sent(trials: Trials, lab: Lab, when: When) -> None:
-    """A task that its engine ends while it waits for its alerts keeps the state it has come to."""
+    """A task that Airflow kills while it waits for its alerts keeps its state."""
     when(
         lambda: lab.records() and states(lab.record()),
         lambda: os.kill(os.getpid(), signal.SIGTERM),
@@ -176,7 +176,7 @@ def test_kill_while_alerts_are_sent(trials: Trials, lab: Lab, when: When) -> Non
 
 
 def test_channel_of_somebody(trials: Trials, lab: Lab) -> None:
-    """A target may be a table of settings; two targets are told of the same failure."""
+    """A target may be a table of settings; two targets get the alert of one failure."""
     program = [sys.executable, "-c", f"open({str(lab.home / 'told')!r}, 'w')"]
     table = {"kind": "command", "command": program, "name": "mine"}
     trials.train(f"bash_command='exit 1', notify=['mailbox', {table!r}]")

@@ -26,7 +26,7 @@ TO = "?to=a@example.org"
 
 @pytest.fixture
 def connect(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A function that makes a connection of Airflow, called ``mine``."""
+    """Return a function that makes a connection of Airflow, called ``mine``."""
 
     def make(**fields: Any) -> None:
         monkeypatch.setenv("AIRFLOW_CONN_MINE", json.dumps(fields))
@@ -35,9 +35,9 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def resolved(target: str) -> dict[str, Any]:
-    """The settings that are made of a target, checked as those of any channel are."""
+    """Return the checked settings of a target's channel."""
     settings = load_settings({"notify": [target]}, given_as="argument")
-    alerts.resolve(settings)
+    alerts.resolve_settings(settings)
     (found,) = settings["notify"].value
     assert alerts_of(settings)[0] is not None
     return dict(found)
@@ -75,7 +75,7 @@ def test_mail(connect: Any, database: None, extra: dict[str, Any], security: str
 
 
 def test_recipients_of_a_target(connect: Any, database: None) -> None:
-    """Recipients after the question mark go before those of the connection; each is its own."""
+    """Recipients after the question mark replace those of the connection; each is separate."""
     connect(conn_type="smtp", host="mail.example.org", extra={"to": "c@example.org"})
     assert resolved(f"airflow:mine{TO}&to=b@example.org")["to"] == "a@example.org,b@example.org"
 
@@ -97,7 +97,7 @@ def test_any_other_service(connect: Any, database: None, fields: dict[str, Any])
 
 
 def test_own_type_for_mail(connect: Any, database: None) -> None:
-    """A connection of type gpualert with a host is mail; empty fields of its form are none."""
+    """A connection of type gpualert with a host is mail; empty fields of its form do not count."""
     connect(
         conn_type="gpualert",
         host="mail.example.org",
@@ -121,14 +121,14 @@ def test_own_type_for_mail(connect: Any, database: None) -> None:
 
 @pytest.mark.parametrize("url", ["ntfy://host.test/topic", "env:CHAT_URL", "file:/run/chat-url"])
 def test_own_type_for_a_chat(connect: Any, database: None, url: str) -> None:
-    """Without a host its password is a URL of apprise, or where that is kept."""
+    """Without a host its password is an apprise URL, or a reference to one."""
     connect(conn_type="gpualert", password=url, extra={"text_bytes": "2KB", "to": None})
     found = resolved("airflow:mine")
     assert found == {"kind": "apprise", "name": "airflow:mine", "url": url, "text_bytes": "2KB"}
 
 
 def test_own_type_as_a_uri(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The connection may be written as Airflow's URI."""
+    """A connection may be given as Airflow's URI."""
     uri = "gpualert://me:s3cret@mail.example.org:2525/?security=ssl&to=a%40example.org"
     monkeypatch.setenv("AIRFLOW_CONN_MINE", uri)
     found = resolved("airflow:mine")
@@ -150,14 +150,14 @@ def test_own_type_as_a_uri(database: None, monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_connection_of_no_use(connect: Any, database: None, fields: dict[str, Any]) -> None:
-    """A connection without an address or recipients, with half a login, or an unknown setting."""
+    """A connection without address or recipients, or with half a login, is invalid."""
     connect(**fields)
     with pytest.raises(ConfigError, match="airflow:mine"):
         resolved("airflow:mine")
 
 
 def test_missing_connection(trials: Trials, lab: Lab) -> None:
-    """A connection that cannot be had fails the task before the launch, and is named."""
+    """A connection that cannot be read fails the task before the launch, and the error names it."""
     done = trials.train("bash_command='true', notify='airflow:nowhere'")
     assert done.state == "failed"
     assert isinstance(done.error, ConfigError)
@@ -175,7 +175,7 @@ def test_missing_connection(trials: Trials, lab: Lab) -> None:
 def test_delivery(
     trials: Trials, lab: Lab, connect: Any, tmp_path: Path, kind: str, extra: dict[str, Any]
 ) -> None:
-    """The password of a connection reaches the mail server, and no file of the record."""
+    """The mail server gets the password of a connection, and no file of the record contains it."""
     caught = tmp_path / "caught"
     caught.mkdir()
     login = ("--login", "me:Tr0ub4dor")
@@ -203,7 +203,7 @@ def test_delivery(
 def test_password_that_is_kept_on_the_worker(
     trials: Trials, lab: Lab, connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection may say in which variable of the worker its password is, and the record does."""
+    """A connection may refer to a variable that holds its password, and the record keeps that."""
     monkeypatch.setenv("MAIL_PASSWORD", "Tr0ub4dor")
     login = ("--login", "me:Tr0ub4dor")
     with mail_process("good", "--folder", str(tmp_path / "caught"), *login) as port:
@@ -220,19 +220,19 @@ def test_password_that_is_kept_on_the_worker(
 
 
 def tried() -> tuple[bool, str]:
-    """What Airflow says of the connection ``mine`` when it is asked to test it."""
+    """Return Airflow's answer to a test of the connection ``mine``."""
     answer: tuple[bool, str] = BaseHook.get_connection("mine").test_connection()
     return answer
 
 
 def mail(port: int, **more: Any) -> dict[str, Any]:
-    """A connection to a mail server of this machine."""
+    """Make a connection to a mail server of this machine."""
     extra = {"security": "none", "to": "a@example.org"}
     return {"conn_type": "gpualert", "host": "127.0.0.1", "port": port, "extra": extra, **more}
 
 
 def test_tried_mail(connect: Any, database: None, tmp_path: Path) -> None:
-    """The server is asked, login included, and gets no mail."""
+    """The test logs in to the server and sends no mail."""
     with mail_process("good", "--folder", str(tmp_path), "--login", "me:Tr0ub4dor") as port:
         connect(**mail(port, login="me", password="Tr0ub4dor"))
         assert tried() == (True, f"127.0.0.1:{port} let me log in")
@@ -240,7 +240,7 @@ def test_tried_mail(connect: Any, database: None, tmp_path: Path) -> None:
 
 
 def test_tried_mail_without_recipients(connect: Any, database: None) -> None:
-    """Recipients may be left to the target, and it says so."""
+    """A connection may lack recipients, and the message names the target as their place."""
     with mail_process("good") as port:
         connect(**mail(port, extra={"security": "none"}))
         worked, said = tried()
@@ -252,7 +252,7 @@ def test_tried_mail_without_recipients(connect: Any, database: None) -> None:
 def test_tried_mail_that_does_not_work(
     connect: Any, database: None, capfd: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    """What the server answered is told, and the password nowhere, whatever the server repeats."""
+    """The message contains the server's answer, and never the password."""
     with mail_process(kind) as port:
         connect(**mail(port, login="me", password="Tr0ub4dor"))
         worked, said = tried()
@@ -265,7 +265,7 @@ def test_tried_mail_that_does_not_work(
 
 
 def test_tried_mail_that_is_not_there(connect: Any, database: None) -> None:
-    """A server that nobody runs is told, with its address."""
+    """The message names the address of a server that does not run."""
     connect(**mail(free_port()))
     worked, said = tried()
     assert not worked
@@ -275,7 +275,7 @@ def test_tried_mail_that_is_not_there(connect: Any, database: None) -> None:
 def test_tried_mail_that_says_nothing(
     connect: Any, database: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asks has an answer within the time for a trial."""
+    """The test of a connection returns within its time limit."""
     monkeypatch.setattr(hooks, "TRIAL_S", 0.2)
     with mail_process("silent") as port:
         connect(**mail(port))
@@ -287,7 +287,7 @@ def test_tried_mail_that_says_nothing(
     [("ntfy://host.test/topicOfMine", True), ("nosuch://host.test/topicOfMine", False)],
 )
 def test_tried_chat(connect: Any, database: None, url: str, works: bool) -> None:
-    """Of a chat it is told whether apprise knows its URL, without what may be a token in it."""
+    """The test of a chat says whether apprise knows its URL, without the token in it."""
     connect(conn_type="gpualert", password=url)
     worked, said = tried()
     assert worked is works
@@ -296,7 +296,7 @@ def test_tried_chat(connect: Any, database: None, url: str, works: bool) -> None
 
 
 def test_tried_connection_of_no_use(connect: Any, database: None) -> None:
-    """What is wrong with the connection itself is told as it would be before a launch."""
+    """The test reports errors of the connection as a launch does."""
     connect(conn_type="gpualert", host="host.test", extra={"tls": "yes"})
     worked, said = tried()
     assert not worked
@@ -304,7 +304,7 @@ def test_tried_connection_of_no_use(connect: Any, database: None) -> None:
 
 
 def test_form_is_the_same_for_every_airflow() -> None:
-    """What the hook says of its form is what the metadata say, which Airflow reads since 3.2."""
+    """The hook describes the same form as the metadata, which Airflow reads from 3.2 on."""
     own: dict[str, Any] = get_provider_info()["connection-types"][0]  # type: ignore[index]
     behaviour = {key.replace("-", "_"): value for key, value in own["ui-field-behaviour"].items()}
     assert GPUAlertHook.get_ui_field_behaviour() == behaviour

@@ -1,4 +1,4 @@
-"""A training that goes on without a worker: the same end, and nothing left, whatever happens."""
+"""Deferred trainings: the same end as with a worker, and no process left after any fault."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ When = Callable[[Callable[[], object], Callable[[], None]], None]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks that follow each other soon."""
-    monkeypatch.setattr(triggers, "LOOK_S", 0.2)
+    """Shorten the interval of samples."""
+    monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 0.2)
 
 
 def said(lab: Lab) -> dict[str, Any]:
-    """What the only record says the task is by now."""
+    """Return the outcome in the only record."""
     return lab.record().read_json("outcome.json") or {}
 
 
@@ -53,7 +53,7 @@ def is_deferred(lab: Lab) -> bool:
 
 
 def account(done: Done, lab: Lab) -> list[object]:
-    """What became of a task, less what two runs never have in common."""
+    """Return the result of a task, without the parts in which any two runs differ."""
     record = Record.open(str(lab.records()[-1]))
     verdict = done.xcom("gpualert_verdict") or {}
     outcome = record.read_json("outcome.json") or {}
@@ -80,7 +80,7 @@ def account(done: Done, lab: Lab) -> list[object]:
     ],
 )
 def test_same_end(trials: Trials, lab: Lab, arguments: str) -> None:
-    """State, attempts, result, error, verdict and outcome are those of a task with a worker."""
+    """State, attempts, result, error, verdict and outcome equal those of a task with a worker."""
     accounts = []
     for more in ("", ", deferrable=True"):
         accounts.append(account(trials.train(arguments + more), lab))
@@ -91,7 +91,7 @@ def test_same_end(trials: Trials, lab: Lab, arguments: str) -> None:
 
 
 def test_short_run_is_not_left(trials: Trials, lab: Lab) -> None:
-    """A run that has ended when its worker would leave it is finished there and then."""
+    """A run that has ended before the deferral is finished by its worker."""
     done = trials.train("command=['no-such-trainer'], deferrable=True")
     assert done.state == "failed"
     assert isinstance(done.error, TrainingFailed)
@@ -100,7 +100,7 @@ def test_short_run_is_not_left(trials: Trials, lab: Lab) -> None:
 
 
 def test_worker_is_free_meanwhile(trials: Trials, lab: Lab, when: When) -> None:
-    """The run belongs to its attempt all the while, by a lease behind which there is no process."""
+    """The attempt owns the run all the time, by a lease without a process."""
     seen: list[str] = []
     when(lambda: is_deferred(lab), lambda: seen.append(lab.record().state))
     done = trials.train("bash_command='sleep 2; echo done', deferrable=True")
@@ -112,7 +112,7 @@ def test_worker_is_free_meanwhile(trials: Trials, lab: Lab, when: When) -> None:
 def test_default_deferrable_is_not_followed(
     trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A swap of the operator changes nothing that nobody asked for."""
+    """Airflow's ``default_deferrable`` does not defer a task."""
     monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
     assert trials.train("bash_command='true'").state == "success"
     assert lab.record().event("adopted") is None
@@ -123,8 +123,8 @@ def test_default_deferrable_is_not_followed(
 def test_alert_waits_for_the_worker(
     trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, command: str, alerts: int
 ) -> None:
-    """An end that a worker learns of late is told once, and only where the task has failed."""
-    monkeypatch.setattr(triggers, "LOOK_S", 13.0)
+    """An end that a worker notices late sends one alert, and only if the task failed."""
+    monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 13.0)
     trials.train(f"bash_command='sleep 2; {command}', notify='mailbox', deferrable=True")
     until(lab.is_empty, "the sender to be gone")
     assert len(mails(lab)) == alerts
@@ -173,7 +173,7 @@ def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
 
 
 def test_guardian_killed(trials: Trials, lab: Lab, when: When) -> None:
-    """Without its guardian the training is ended, and the task fails without a known status."""
+    """Without its guardian the training is stopped, and the task fails without a known status."""
 
     def kill() -> None:
         os.kill(lab.record().spec["supervisor_pid"], signal.SIGKILL)
@@ -197,14 +197,14 @@ def test_stopped_by_a_person(trials: Trials, lab: Lab, when: When) -> None:
 
 
 def assert_done(process: subprocess.CompletedProcess[bytes]) -> None:
-    """It ended well."""
+    """Assert that the process succeeded."""
     assert process.returncode == 0, process.stderr
 
 
 def test_directory_that_is_not_shared(
     trials: Trials, lab: Lab, when: When, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trigger that does not see the record ends the training; the error says what to set."""
+    """A trigger that cannot read the record stops the training; the error names the setting."""
     monkeypatch.setattr(triggers, "UNSEEN_S", 1.0)
     runs, elsewhere = lab.state / "runs", lab.state / "elsewhere"
 
@@ -223,7 +223,7 @@ def test_directory_that_is_not_shared(
 
 
 def test_pod_of_one_task(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the guardian would end with the task, nothing is launched."""
+    """Nothing is launched where the guardian would end with the task."""
     monkeypatch.setenv("AIRFLOW_IS_K8S_EXECUTOR_POD", "True")
     with pytest.raises(AirflowFailException, match="deferrable"):
         GPUAlertOperator(task_id="train", bash_command="true", deferrable=True).execute({})
@@ -235,7 +235,7 @@ def test_pod_of_one_task(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def left(lab: Lab, *command: str, lease_s: float = 2.0, within_s: float = 5.0) -> TrainingTrigger:
-    """The trigger of a run that an attempt has left."""
+    """Return the trigger of a run that an attempt has left."""
     attempt = Attempt(("task",), lease_s=lease_s, fingerprint=fingerprint(command, None, None))
     with RunHandle.launch(RunSpec(list(command), state_dir=str(lab.state)), attempt) as handle:
         assert deferred_run.leave(handle.record, attempt, within_s)
@@ -243,20 +243,20 @@ def left(lab: Lab, *command: str, lease_s: float = 2.0, within_s: float = 5.0) -
 
 
 def another(trigger: TrainingTrigger) -> TrainingTrigger:
-    """What another triggerer makes of it."""
+    """Return the trigger as another triggerer makes it."""
     _name, arguments = trigger.serialize()
     return TrainingTrigger(**arguments)
 
 
 async def fired(trigger: TrainingTrigger) -> str:
-    """What its only event says."""
+    """Return the reason in the trigger's only event."""
     events = [event async for event in trigger.run()]
     assert len(events) == 1
     return str(events[0].payload["what"])
 
 
 def test_two_at_once(lab: Lab) -> None:
-    """Two triggers of one run do not disturb each other, or it."""
+    """Two triggers of one run disturb neither each other nor the run."""
     one = left(lab, "sleep", "4")
 
     async def both() -> list[str]:
@@ -268,7 +268,7 @@ def test_two_at_once(lab: Lab) -> None:
 
 
 def test_triggerer_restarts(lab: Lab) -> None:
-    """A run goes on without a triggerer for the time agreed, and is its attempt's again after."""
+    """A run goes on without a triggerer for the agreed time, and its attempt owns it afterwards."""
     one = left(lab, "sleep", "9", lease_s=1.0, within_s=20)
 
     async def restarted() -> str:
@@ -288,14 +288,14 @@ def test_triggerer_restarts(lab: Lab) -> None:
 
 
 def test_no_triggerer_ever(lab: Lab) -> None:
-    """Where no trigger comes in the time agreed, the training is ended; nothing is left."""
+    """Without a trigger in the agreed time the training is stopped; no process is left."""
     trigger = left(lab, "sleep", "60", lease_s=1.0, within_s=1.0)
     until(lab.is_empty, "the run to be ended")
     assert asyncio.run(fired(trigger)) == "ended"
 
 
 def test_no_record_here(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record that never was here is told after a while, not at once."""
+    """A record that never existed here is reported after a delay."""
     monkeypatch.setattr(triggers, "UNSEEN_S", 0.5)
     began = time.monotonic()
     trigger = TrainingTrigger(str(lab.state / "runs" / "20260101-000000"), "me", 1)
@@ -304,14 +304,14 @@ def test_no_record_here(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_disk_that_hangs(lab: Lab) -> None:
-    """What a thread waits for keeps neither the event loop nor the end of the program."""
+    """A hanging thread blocks neither the event loop nor the exit of the program."""
     code = (
         "import asyncio, threading\n"
-        "from gpualert_provider.triggers.gpualert import in_thread\n"
+        "from gpualert_provider.daemon_thread import run_in_daemon_thread\n"
         "async def main():\n"
-        "    hanging = in_thread(threading.Event().wait)\n"
+        "    hanging = run_in_daemon_thread(threading.Event().wait)\n"
         "    await asyncio.wait([hanging], timeout=0.1)\n"
-        "    print(await in_thread(lambda: 'free'))\n"
+        "    print(await run_in_daemon_thread(lambda: 'free'))\n"
         "asyncio.run(main())\n"
     )
     done = lab.call((sys.executable, "-c", code))
@@ -323,17 +323,17 @@ import os
 import sys
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.spec import RunSpec
-from gpualert_provider import deferred
+from gpualert_provider import deferred_run
 key = ("airflow", sys.argv[1], sys.argv[2], "train", "-1")
 attempt = Attempt(key, number=0, fingerprint=sys.argv[3])
 spec = RunSpec(["sleep", "60"], state_dir=os.environ["GPUALERT_STATE_DIR"])
 with RunHandle.launch(spec, attempt) as handle:
-    assert deferred.leave(handle.record, attempt, 600.0)
+    assert deferred_run.leave(handle.record, attempt, 600.0)
 """
 
 
 def test_next_attempt_trains_anew(trials: Trials, lab: Lab) -> None:
-    """Another attempt while one is deferred comes after a clear: it ends that one's training."""
+    """An attempt that follows a cleared, deferred one stops that one's training."""
     date = datetime(2026, 1, 1, tzinfo=UTC)
     dag = trials.dag("command=['sleep', '1'], deferrable=True")
     same = fingerprint(["sleep", "1"], None, None)  # it could be adopted
@@ -352,7 +352,7 @@ def test_next_attempt_trains_anew(trials: Trials, lab: Lab) -> None:
 
 
 def test_by_hand(lab: Lab) -> None:
-    """An operator outside any DAG run can be resumed with what its trigger says."""
+    """An operator outside any DAG run can be resumed with the event of its trigger."""
     from airflow.sdk.exceptions import TaskDeferred
 
     def operator() -> GPUAlertOperator:

@@ -1,4 +1,4 @@
-"""Ways in which an engine ends a task, and what is left of its training."""
+"""Ways in which Airflow ends a task, and the end of its training."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ When = Callable[[Callable[[], object], Callable[[], None]], None]
 
 
 def trainer(how: str, **options: object) -> str:
-    """Arguments of a task that trains for a minute."""
+    """Return the arguments of a task that trains for a minute."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
     return f"bash_command='{sys.executable} {TRAINER} {how} 60'{given}"
 
 
 def is_training(lab: Lab) -> bool:
-    """True once the training of the only record can hear a signal."""
+    """Return True once the training of the only record handles signals."""
     return lab.said(b"\n")
 
 
 def send(number: int) -> Callable[[], None]:
-    """An action that sends a signal to this process, which runs the task."""
+    """Return an action that sends a signal to this process, which runs the task."""
     return lambda: os.kill(os.getpid(), number)
 
 
 def told(lab: Lab) -> tuple[object, object, object]:
-    """Exit code, disposition and outcome that the only record tells."""
+    """Return exit code, disposition and outcome of the only record."""
     record = lab.record()
     ending = record.ending
     assert ending is not None
@@ -52,7 +52,7 @@ def told(lab: Lab) -> tuple[object, object, object]:
 
 @pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0), ("deaf", -9)])
 def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
-    """``execution_timeout`` ends all of the training before the task, and stays what it was."""
+    """``execution_timeout`` stops the whole training before it fails the task."""
     limit = "execution_timeout=datetime.timedelta(seconds=2)"
     done = trials.train(f"{trainer(how, grace=2)}, {limit}")
     from airflow.sdk.exceptions import AirflowTaskTimeout
@@ -64,7 +64,7 @@ def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
 
 
 def test_timeout_at_any_moment(trials: Trials, lab: Lab) -> None:
-    """A time-out that lands anywhere before, in or after the launch leaves no process behind."""
+    """A timeout at any moment of the launch leaves no process behind."""
     for ms in range(1, 160, 8):
         limit = f"execution_timeout=datetime.timedelta(milliseconds={ms})"
         assert trials.train(f"bash_command='sleep 60', {limit}").state == "failed"
@@ -74,7 +74,7 @@ def test_timeout_at_any_moment(trials: Trials, lab: Lab) -> None:
 
 @pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0)])
 def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None:
-    """A SIGTERM to the worker ends the training; the task fails, also when the training exits 0."""
+    """SIGTERM to the worker stops the training; the task fails, also when the training exits 0."""
     when(lambda: is_training(lab), send(signal.SIGTERM))
     done = trials.train(trainer(how, grace=5))
     assert done.state == "failed"
@@ -86,7 +86,7 @@ def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None
 
 @pytest.mark.parametrize("state", ["failed", "success", "restarting"])
 def test_kill_on_a_persons_word(trials: Trials, lab: Lab, when: When, state: str) -> None:
-    """A task that somebody marked or cleared before was cancelled, not preempted."""
+    """A task that a user marked or cleared before is cancelled, not preempted."""
 
     def mark_and_kill() -> None:
         mark(state)
@@ -116,11 +116,11 @@ def mark(state: str) -> None:
 def test_kill_when_airflow_does_not_answer(
     trials: Trials, lab: Lab, when: When, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The training is stopped all the same, and soon."""
+    """The training is stopped soon even if Airflow does not answer."""
     from gpualert_provider import stopping
 
     monkeypatch.setattr(stopping, "ANSWER_S", 0.2)
-    monkeypatch.setattr(stopping, "reason", lambda _ti: threading.Event().wait(30))
+    monkeypatch.setattr(stopping, "find_reason", lambda _ti: threading.Event().wait(30))
     when(lambda: is_training(lab), send(signal.SIGTERM))
     began = time.monotonic()
     assert trials.train(trainer("plain")).state == "failed"
@@ -129,14 +129,14 @@ def test_kill_when_airflow_does_not_answer(
 
 
 def test_kill_of_a_skip_code(trials: Trials, lab: Lab, when: When) -> None:
-    """A training that is stopped and leaves with a code that skips has failed all the same."""
+    """A stopped training has failed even if its exit code means a skip."""
     command = 'trap "exit 99" TERM; echo ready; while :; do sleep 0.1; done'
     when(lambda: is_training(lab), send(signal.SIGTERM))
     assert trials.train(f"bash_command={command!r}").state == "failed"
 
 
 def test_interrupt(trials: Trials, lab: Lab, when: When) -> None:
-    """Ctrl-C under ``dag.test()`` ends the training."""
+    """Ctrl-C under ``dag.test()`` stops the training."""
     when(lambda: is_training(lab), send(signal.SIGINT))
     assert trials.train(trainer("plain")).state == "failed"
     assert told(lab)[0] == -15
@@ -158,7 +158,7 @@ handle.wait()
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM])
 def test_end_while_it_waits(trials: Trials, lab: Lab, when: When, number: int) -> None:
-    """An attempt that waits for another run of its task ends at once, and launches nothing."""
+    """An attempt that waits for an earlier run ends at once on a signal, and launches nothing."""
     date = datetime(2026, 1, 1, tzinfo=UTC)
     limit = "execution_timeout=datetime.timedelta(seconds=40)"
     dag = trials.dag(f"bash_command='sleep 60', {limit}")
@@ -174,7 +174,7 @@ def test_end_while_it_waits(trials: Trials, lab: Lab, when: When, number: int) -
 
 
 def is_waiting(lab: Lab) -> bool:
-    """True while an attempt holds the lock of the only key."""
+    """Return True while an attempt holds the lock of the only key."""
     (lock,) = (lab.state / "keys").glob("*/lock")  # from before the launch on
     with lock.open() as file:
         try:
@@ -185,7 +185,7 @@ def is_waiting(lab: Lab) -> bool:
 
 
 def test_agreed_time_alone(trials: Trials, lab: Lab) -> None:
-    """A training may go on alone while an attempt can follow: as long as that one takes to come."""
+    """A training may go on alone until the next attempt begins at the latest."""
     trials.train("bash_command='true', retries=2, retry_delay=datetime.timedelta(seconds=60)")
     trials.train("bash_command='true', retries=2, adopt_within=5")
     trials.train("bash_command='true'")

@@ -1,4 +1,4 @@
-"""The DAGs in the package, as a newcomer runs them."""
+"""The example DAGs of the package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Look = Callable[[Lab], None]
 
 
 def trained(lab: Lab) -> None:
-    """One training, which has learned its slope."""
+    """Assert one training that learned its slope."""
     record = lab.record()
     assert (record.read_json(VERDICT) or {})["disposition"] == "completed"
     assert "epoch 5: slope" in Path(record.log_path(record.logs[-1])).read_text()
@@ -31,7 +31,7 @@ def trained(lab: Lab) -> None:
 
 
 def failed(lab: Lab) -> None:
-    """One training, since no retry would help, which is named and told."""
+    """Assert one failed training with its cause and alert, since no retry would help."""
     assert (lab.record().read_json(VERDICT) or {})["cause"] == "missing_module"
     (mail,) = mails(lab)
     assert "missing_module" in mail["Subject"]
@@ -45,18 +45,18 @@ OUTCOMES: dict[str, tuple[str, Look]] = {
 
 @pytest.fixture(autouse=True)
 def _to_the_mailbox(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where nobody has configured anything."""
+    """Remove the tests' configuration of alerts."""
     monkeypatch.delenv("GPUALERT_NOTIFY")
 
 
 def test_every_example_is_run() -> None:
-    """An example is found by being there, and needs an outcome here."""
+    """Each example in the package has an expected outcome here."""
     assert list(OUTCOMES) == EXAMPLES
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_in_one_process(lab: Lab, trials: Trials, name: str) -> None:
-    """A copy among one's own DAGs ends by ``dag.test()`` as it says, at its first attempt."""
+    """A copy of an example ends as expected at its first attempt under ``dag.test()``."""
     state, look = OUTCOMES[name]
     done = trials.test(trials.dag_of(name, (FOLDER / f"{name}.py").read_text()))
     assert (done.state, done.tries) == (state, 1)
@@ -65,7 +65,7 @@ def test_in_one_process(lab: Lab, trials: Trials, name: str) -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_at_a_shell(lab: Lab, database: None, name: str) -> None:
-    """``airflow dags test`` finds it where Airflow loads examples, and ends the same way."""
+    """``airflow dags test`` finds the example if Airflow loads examples, and it ends the same."""
     state, look = OUTCOMES[name]
     done = subprocess.run(
         [str(Path(sys.executable).with_name("airflow")), "dags", "test", name],

@@ -1,4 +1,4 @@
-"""Mapped trainings: a run for each index, which ends as a BashOperator's in its place."""
+"""Mapped trainings: a run for each index, with the end of a BashOperator."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ with DAG({name!r}, schedule=None, default_args={{"on_failure_callback": keep}}) 
 
 
 class Mapped:
-    """A DAG run of mapped tasks: what each became, and what it left in XCom and in its record."""
+    """A DAG run of mapped tasks: their states, XComs and records."""
 
     def __init__(self, run: DagRun, lab: Lab) -> None:
         self._lab = lab
@@ -47,25 +47,25 @@ class Mapped:
         self._tasks = {(ti.task_id, ti.map_index): ti for ti in found}
 
     def of(self, task_id: str) -> list[TaskInstance]:
-        """The instances of a task, in the order of their indexes."""
+        """Return the instances of a task, in the order of their indexes."""
         return [self._tasks[key] for key in sorted(self._tasks) if key[0] == task_id]
 
     def ends(self) -> dict[tuple[str, int], tuple[str, Any]]:
-        """State and result of every task instance."""
+        """Return state and result of every task instance."""
         return {
             key: (str(ti.state), self._pulled(ti, "return_value"))
             for key, ti in sorted(self._tasks.items())
         }
 
     def pulled(self, task_id: str, key: str) -> list[Any]:
-        """What a task downstream gets from each index."""
+        """Return the XCom that a task downstream gets from each index."""
         return [self._pulled(ti, key) for ti in self.of(task_id)]
 
     def _pulled(self, ti: TaskInstance, key: str) -> Any:
         return ti.xcom_pull(task_ids=ti.task_id, map_indexes=ti.map_index, key=key)
 
     def records(self) -> dict[tuple[str, str], Record]:
-        """The records by task and index, by which the keys of all runs differ."""
+        """Return the records by task and index."""
         found = {}
         for path in self._lab.records():
             record = Record.open(str(path))
@@ -75,7 +75,7 @@ class Mapped:
         return dict(sorted(found.items()))
 
     def errors(self) -> dict[int, BaseException]:
-        """With which error each index failed."""
+        """Return the error of each failed index."""
         places = (self._lab.home / "errors").iterdir()
         return {int(path.name): pickle.loads(path.read_bytes()) for path in places}
 
@@ -88,7 +88,7 @@ class Maps:
         self._lab = lab
 
     def run(self, body: str, **names: str) -> Mapped:
-        """What became of a DAG with this body, in which each name stands for its value."""
+        """Run a DAG with this body, in which each name is replaced by its value."""
         for name, value in names.items():
             body = body.replace(name, value)
         errors = self._lab.home / "errors"
@@ -100,8 +100,8 @@ class Maps:
 
 @pytest.fixture
 def maps(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Maps:
-    """DAGs of mapped tasks, in the place of this test."""
-    monkeypatch.setattr(triggers, "LOOK_S", 0.2)
+    """Return a runner of DAGs of mapped tasks."""
+    monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 0.2)
     return Maps(trials, lab)
 
 
@@ -167,7 +167,7 @@ OPERATOR.partial(task_id="train").expand(bash_command=[])
     ],
 )
 def test_as_bash_operator(maps: Maps, body: str, train: list[Any]) -> None:
-    """State and result of every task instance are those of a BashOperator in the same DAG."""
+    """State and result of every task instance equal those of a BashOperator."""
     names = [{"OPERATOR": "GPUAlertOperator", "DECORATOR": "gpualert"}]
     names += [{"OPERATOR": "BashOperator", "DECORATOR": "bash"}]
     ours, theirs = (maps.run(body, **each) for each in names)
@@ -186,7 +186,7 @@ GPUAlertOperator.partial(task_id="train").expand(
 
 
 def test_a_run_for_each_index(maps: Maps) -> None:
-    """One index that fails says why, and the others have runs, verdicts and ends of their own."""
+    """The error of a failed index names the cause; each index has its own run and verdict."""
     done = maps.run(_SWEEP)
     records = done.records()
     assert list(records) == [("train", "0"), ("train", "1"), ("train", "2")]
@@ -199,7 +199,7 @@ def test_a_run_for_each_index(maps: Maps) -> None:
 
 
 def test_verdicts_by_index(maps: Maps) -> None:
-    """A task downstream gets the verdict of each index, and where its run is."""
+    """A task downstream gets the verdict and the location of each index's run."""
     done = maps.run(_SWEEP)
     verdicts = done.pulled("train", "gpualert_verdict")
     assert [verdict["cause"] for verdict in verdicts] == ["none", "missing_module", "runtime_error"]
@@ -241,7 +241,7 @@ GPUAlertOperator.partial(task_id="train").expand(command=choose())
     [(_COMMANDS, "42 times train.sh"), (_COMMANDS_FROM_UPSTREAM, "{{ 6 * 7 }} train.sh")],
 )
 def test_commands(maps: Maps, body: str, first: str) -> None:
-    """A list for each index; what another task has returned is no template."""
+    """Each index has its own list; the result of another task is not a template."""
     assert maps.run(body).pulled("train", "return_value") == [first, "$HOME|a b|"]
 
 
@@ -263,7 +263,7 @@ GPUAlertOperator.partial(
     ],
 )
 def test_retries_by_cause(maps: Maps, argument: str, tries: list[int]) -> None:
-    """Each index is retried as its own cause asks for."""
+    """Each index is retried by its own cause."""
     done = maps.run(_RETRIES, ARGUMENT=argument)
     assert [task.try_number for task in done.of("train")] == tries
 
@@ -281,7 +281,7 @@ GPUAlertOperator.partial(
 
 
 def test_arguments(maps: Maps) -> None:
-    """Ours may be given to all and to each; each index tells of its own end."""
+    """Arguments may be given to all indexes or to each; each index sends its own alert."""
     done = maps.run(_ARGUMENTS)
     assert {record.spec["grace_s"] for record in done.records().values()} == {7.0}
     sent = [states(record) == {"mailbox": "sent"} for record in done.records().values()]
@@ -297,7 +297,7 @@ GPUAlertOperator.partial(task_id="train", deferrable=True).expand(
 
 
 def test_deferrable(maps: Maps, lab: Lab) -> None:
-    """Each index frees its worker, and is taken back by its own attempt."""
+    """Each index frees its worker, and its own attempt takes it back."""
     done = maps.run(_DEFERRED)
     assert list(done.ends().values()) == [("success", "well"), ("failed", None), ("skipped", None)]
     for record in done.records().values():
@@ -311,7 +311,7 @@ def test_deferrable(maps: Maps, lab: Lab) -> None:
     ["command='python train.py'", "command=['true'], retry_by_cause={'missing_modul': 'stop'}"],
 )
 def test_wrong_argument(maps: Maps, lab: Lab, arguments: str) -> None:
-    """What could not be seen when the DAG was read fails the index before anything is launched."""
+    """An argument that is wrong only after the mapping fails the index before the launch."""
     body = f"GPUAlertOperator.partial(task_id='train', {arguments}).expand(cwd=['/', '/tmp'])"
     assert [state for state, _ in maps.run(body).ends().values()] == ["failed", "failed"]
     assert lab.records() == []

@@ -25,12 +25,12 @@ BASH, PYTHON = "BashOperator", "PythonOperator"
 
 @pytest.fixture(autouse=True)
 def _to_the_mailbox(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where nobody has configured anything."""
+    """Remove the tests' configuration of alerts."""
     monkeypatch.delenv("GPUALERT_NOTIFY")
 
 
 def test_task_of_another_operator(trials: Trials, lab: Lab) -> None:
-    """A failed BashOperator is told with its status, its command and what the task became."""
+    """The alert of a failed BashOperator contains its status, command and state."""
     done = trials.train(f"bash_command='exit 3', {FAILED}", operator=BASH)
     assert done.state == "failed"
     (mail,) = mails(lab)
@@ -41,13 +41,13 @@ def test_task_of_another_operator(trials: Trials, lab: Lab) -> None:
 
 
 def test_task_that_launched_nothing(trials: Trials, lab: Lab) -> None:
-    """What fails before the training begins is told with the command that it would have had."""
+    """The alert of a task that launches nothing contains its command."""
     trials.train(f"command=['torchrun', 'train.py'], cwd='{lab.home}/gone', {FAILED}")
     assert lab.record().spec["command"] == ["torchrun", "train.py"]
 
 
 def test_error_of_another_operator(trials: Trials, lab: Lab) -> None:
-    """What a Python task raised is in the alert, and is what its verdict says."""
+    """The exception of a Python task is in the alert and in the verdict."""
     trials.train(f"python_callable=lambda: {{}}['gone'], {FAILED}", operator=PYTHON)
     (mail,) = mails(lab)
     assert "KeyError: 'gone'" in body(mail)
@@ -55,7 +55,7 @@ def test_error_of_another_operator(trials: Trials, lab: Lab) -> None:
 
 
 def test_operator_and_callback_tell_once(trials: Trials, lab: Lab) -> None:
-    """What the operator has sent, its callback does not send again, and makes no other record."""
+    """A callback does not repeat the operator's alert, and makes no other record."""
     assert trials.train(f"bash_command='exit 1', {FAILED}").state == "failed"
     assert len(mails(lab)) == 1
     assert len(lab.records()) == 1
@@ -63,7 +63,7 @@ def test_operator_and_callback_tell_once(trials: Trials, lab: Lab) -> None:
 
 @pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])
 def test_two_callbacks_tell_once(trials: Trials, lab: Lab, operator: str) -> None:
-    """The same channel gets one message of an attempt, and another channel its own."""
+    """A channel gets one message of an attempt, and another channel its own."""
     other = lab.home / "other"
     both = f"[GPUAlertNotifier(), GPUAlertNotifier(['mailbox', 'mailbox:{other}'])]"
     trials.train(f"bash_command='exit 1', on_failure_callback={both}", operator=operator)
@@ -74,7 +74,7 @@ def test_two_callbacks_tell_once(trials: Trials, lab: Lab, operator: str) -> Non
 
 @pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])
 def test_each_attempt_where_wanted(trials: Trials, lab: Lab, operator: str) -> None:
-    """At ``on_retry_callback`` an attempt is told that is tried again; both are one thread."""
+    """``on_retry_callback`` sends an alert for each attempt, and all are one mail thread."""
     trials.train(f"bash_command='exit 1', {AGAIN}, {FAILED}, {RETRIED}", operator=operator)
     first, second = mails(lab)
     assert first["Message-ID"] != second["Message-ID"]
@@ -84,7 +84,7 @@ def test_each_attempt_where_wanted(trials: Trials, lab: Lab, operator: str) -> N
 def test_secret_of_the_operator_on_retry(
     trials: Trials, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A callback that lets a held alert go has the secrets that its channel needs."""
+    """A callback that sends a held alert has the secrets of its channel."""
     caught = tmp_path / "caught"
     caught.mkdir()
     with mail_process("good", "--folder", str(caught), "--login", "me:pw") as port:
@@ -94,7 +94,7 @@ def test_secret_of_the_operator_on_retry(
 
 
 def test_success_where_wanted(trials: Trials, lab: Lab) -> None:
-    """At ``on_success_callback`` a success is told."""
+    """``on_success_callback`` sends an alert after a success."""
     told = "on_success_callback=GPUAlertNotifier()"
     assert trials.train(f"bash_command='true', {told}", operator=BASH).state == "success"
     assert len(mails(lab)) == 1
@@ -102,7 +102,7 @@ def test_success_where_wanted(trials: Trials, lab: Lab) -> None:
 
 
 def test_success_is_told_where_its_callback_says(trials: Trials, lab: Lab) -> None:
-    """A callback at a success tells its own channels; the operator's hear of failures only."""
+    """A success callback uses its own channels; the operator's get failures only."""
     other = lab.home / "other"
     told = f"notify='mailbox:{other}', on_success_callback=GPUAlertNotifier('mailbox')"
     assert trials.train(f"bash_command='true', {told}").state == "success"
@@ -112,7 +112,7 @@ def test_success_is_told_where_its_callback_says(trials: Trials, lab: Lab) -> No
 
 @pytest.mark.parametrize("targets", ["'carrier-pigeon'", "'airflow:nowhere'", "[{'kind': 7}]"])
 def test_notifier_never_fails_its_task(trials: Trials, lab: Lab, targets: str) -> None:
-    """A target that is none is logged; the task's state and its other callbacks stand."""
+    """An invalid target is logged; the task's state and other callbacks are unaffected."""
     done = trials.train(
         f"bash_command='exit 1', on_failure_callback=[GPUAlertNotifier({targets}), keep]",
         operator=BASH,
@@ -122,7 +122,7 @@ def test_notifier_never_fails_its_task(trials: Trials, lab: Lab, targets: str) -
 
 
 def test_targets_that_can_be_had_are_told(trials: Trials, lab: Lab) -> None:
-    """A missing connection keeps no other channel from being told."""
+    """Other channels get their alert when a connection is missing."""
     told = "on_failure_callback=GPUAlertNotifier(['airflow:nowhere', 'mailbox'])"
     trials.train(f"bash_command='exit 1', {told}", operator=BASH)
     assert len(mails(lab)) == 1
@@ -195,7 +195,7 @@ def test_log_of_the_task(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_error_of_any_kind(lab: Lab) -> None:
-    """An error whose text cannot be had is told by its name, with the status of a raised one."""
+    """The alert of an error whose ``str()`` fails contains its type and the status 1."""
 
     class OddError(Exception):
         def __str__(self) -> str:
@@ -212,7 +212,7 @@ def test_error_of_any_kind(lab: Lab) -> None:
 
 
 def test_artifacts_of_another_operator(lab: Lab, tmp_path: Path) -> None:
-    """Of another operator's task only files that were named travel."""
+    """The alert of another operator's task carries only files that were named."""
     (tmp_path / "metrics.json").write_text("{}")
     GPUAlertNotifier(artifact=f"{tmp_path}/*.json").notify(seen_by_processor())
     (mail,) = mails(lab)
@@ -220,7 +220,7 @@ def test_artifacts_of_another_operator(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_damaged_record(trials: Trials, lab: Lab) -> None:
-    """A record that cannot be read costs the training's own words, not the alert."""
+    """An alert is sent also when the training's record cannot be read."""
     dag = trials.dag("bash_command='exit 1', notify='none'")
     run = dag.test()
     (record,) = lab.records()
@@ -231,7 +231,7 @@ def test_damaged_record(trials: Trials, lab: Lab) -> None:
 
 
 def test_record_of_a_running_training(lab: Lab) -> None:
-    """A training that goes on without its task has not ended, so nothing is told of it yet."""
+    """No alert is sent for a training that goes on without its task."""
     from gpualert_common.guardian import Attempt, RunHandle
     from gpualert_common.spec import RunSpec
 

@@ -34,13 +34,13 @@ def test_last_line_is_returned(trials: Trials, command: str, returned: str) -> N
 
 
 def test_output_processor(trials: Trials) -> None:
-    """What is returned goes through ``output_processor``."""
+    """The result goes through ``output_processor``."""
     done = trials.train("bash_command='echo 41', output_processor=lambda line: int(line) + 1")
     assert done.returned == 42
 
 
 def test_output_processor_that_raises(trials: Trials, lab: Lab) -> None:
-    """What ``output_processor`` raises fails the task, and that is what the record says."""
+    """An error of ``output_processor`` fails the task, and the record contains that."""
     done = trials.train("bash_command='echo none', output_processor=int")
     assert done.state == "failed"
     assert isinstance(done.error, ValueError)
@@ -59,14 +59,14 @@ def test_output_processor_that_raises(trials: Trials, lab: Lab) -> None:
     ],
 )
 def test_state_follows_the_status(trials: Trials, lab: Lab, arguments: str, state: str) -> None:
-    """Success, skip and failure are decided as BashOperator does, and written into the record."""
+    """Success, skip and failure are decided as by BashOperator, and recorded."""
     done = trials.train(arguments)
     assert done.state == state
     assert outcome(lab) == (state, True)
 
 
 def outcome(lab: Lab) -> tuple[str, bool]:
-    """What the only record says that the task became."""
+    """Return the task's state in the only record."""
     told = lab.record().read_json("outcome.json")
     assert told is not None
     return told["state"], told["final"]
@@ -90,7 +90,7 @@ def test_failure_says_why(trials: Trials, lab: Lab) -> None:
 
 
 def test_retry_after_a_failure_trains_anew(trials: Trials, lab: Lab) -> None:
-    """A failure that was told is not used again: the next attempt trains."""
+    """A reported failure is not claimed again: the next attempt trains."""
     again = "retries=1, retry_delay=datetime.timedelta(0)"
     done = trials.train(f"bash_command='echo $AIRFLOW_CTX_TRY_NUMBER; exit 1', {again}")
     assert done.state == "failed"
@@ -111,13 +111,13 @@ def test_same_run_again_trains_anew(trials: Trials, lab: Lab) -> None:
 
 
 def test_mapped_tasks_are_runs_of_their_own(trials: Trials, lab: Lab) -> None:
-    """Tasks of one name that differ in their map index train each for itself."""
+    """Mapped tasks that differ in their index have separate trainings."""
     trials.dag("bash_command='echo $N').expand(env=[{'N': '1'}, {'N': '2'}]", how=".partial").test()
     assert sorted((path / "output.log").read_text() for path in lab.records()) == ["1\n", "2\n"]
 
 
 def test_stdin_is_empty(trials: Trials) -> None:
-    """A command that reads stdin gets its end, and not the worker's."""
+    """A command that reads stdin gets end-of-file, not the worker's stdin."""
     assert trials.train("bash_command='cat; echo end'").returned == "end"
 
 
@@ -132,7 +132,7 @@ def test_environment(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_temporary_directory(trials: Trials, lab: Lab) -> None:
-    """Without ``cwd`` the command works in a new, empty directory, which is then removed."""
+    """Without ``cwd`` the command runs in a new, empty directory, which is then removed."""
     done = trials.train("bash_command='ls -A; touch mine; pwd'")
     assert os.path.basename(done.returned).startswith("airflowtmp")
     assert not os.path.exists(done.returned)
@@ -141,14 +141,14 @@ def test_temporary_directory(trials: Trials, lab: Lab) -> None:
 
 
 def test_directory_of_the_author(trials: Trials, lab: Lab) -> None:
-    """``cwd`` is where the command works, and stays."""
+    """The command runs in ``cwd``, which stays."""
     done = trials.train(f"bash_command='touch mine; pwd', cwd={str(lab.home)!r}")
     assert done.returned == str(lab.home)
     assert (lab.home / "mine").exists()
 
 
 def test_missing_directory(trials: Trials, lab: Lab) -> None:
-    """A ``cwd`` that is not there fails the task before anything is launched."""
+    """A missing ``cwd`` fails the task before the launch."""
     done = trials.train("bash_command='true', cwd='/no/such/place'")
     assert str(done.error) == "Can not find the cwd: /no/such/place"
     assert lab.records() == []

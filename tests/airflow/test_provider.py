@@ -1,4 +1,4 @@
-"""What Airflow and its authors see of the package before anything runs."""
+"""The package as Airflow sees it before any task runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_provider_info_is_valid() -> None:
 
 
 def test_provider_info_imports_nothing() -> None:
-    """Airflow's every command reads the metadata, so they cost no import of Airflow or ours."""
+    """The metadata import neither Airflow nor the core, since every Airflow command reads them."""
     code = "import gpualert_provider as p, sys; p.get_provider_info(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
@@ -70,7 +70,7 @@ def test_provider_info_imports_nothing() -> None:
     ],
 )
 def test_airflow_shows_it(command: str, shown: dict[str, str]) -> None:
-    """``airflow providers`` lists the package and what it adds."""
+    """``airflow providers`` lists the package and its components."""
     program = [str(Path(sys.executable).with_name("airflow")), "providers", *command.split()]
     done = subprocess.run([*program, "-o", "json"], capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout)
@@ -81,7 +81,7 @@ def test_airflow_shows_it(command: str, shown: dict[str, str]) -> None:
 @pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 200_000])
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_last_line_of_any_length(tmp_path: Path, size: int, end: str) -> None:
-    """The last line is whole wherever the blocks that it is read by end."""
+    """The last line is complete for any position of the block boundaries."""
     path = tmp_path / "log"
     path.write_text("before\n" + "x" * size + end)
     expected = "x" * size if size or end else "before"

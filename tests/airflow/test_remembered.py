@@ -1,4 +1,4 @@
-"""What Airflow's task state store keeps of a training, for an attempt on another host."""
+"""The location of a training in Airflow's task state store, for attempts on another host."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNSEEN = {
 
 
 def kept_by(trials: Trials, lab: Lab, command: str, before: object = None) -> list[object]:
-    """Run a task and return what the store had after it."""
+    """Run a task and return the store's values after it."""
     file = lab.home / "kept"
     name = f"remembered_{time.monotonic_ns()}"
     given = {"name": name, "command": command, "before": before, "kept": str(file)}
@@ -58,7 +58,7 @@ def _many_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("command", ["echo well", "exit 3"])
 def test_run_is_remembered(trials: Trials, lab: Lab, command: str) -> None:
-    """The store has the run, where it is, and that it has ended."""
+    """The store contains the run, its location, and its end."""
     (kept,) = kept_by(trials, lab, command)
     assert isinstance(kept, dict)
     assert kept["run_id"] == lab.record().run_id
@@ -68,7 +68,7 @@ def test_run_is_remembered(trials: Trials, lab: Lab, command: str) -> None:
 
 @pytest.mark.parametrize(("ended", "least_s"), [(False, 2.0), (True, 0.0)])
 def test_unseen_run_is_waited_for(trials: Trials, lab: Lab, ended: bool, least_s: float) -> None:
-    """A run on another host that shares no state directory has ended before ours begins."""
+    """A run on a host without a shared state directory has ended before the next one starts."""
     began = time.time()
     kept_by(trials, lab, "echo well", UNSEEN | {"ended": ended})
     ending = lab.record().ending
@@ -79,13 +79,13 @@ def test_unseen_run_is_waited_for(trials: Trials, lab: Lab, ended: bool, least_s
 
 @pytest.mark.parametrize("before", ["a text", {"run_id": 1}, UNSEEN | {"ends_within_s": -1}])
 def test_store_with_something_else(trials: Trials, lab: Lab, before: object) -> None:
-    """What is no run of ours there changes nothing."""
+    """An invalid value in the store has no effect."""
     (kept,) = kept_by(trials, lab, "echo well", before)
     assert isinstance(kept, dict)
     assert kept["run_id"] == lab.record().run_id
 
 
 def test_one_host_needs_no_store(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the LocalExecutor the state directory says it all."""
+    """With the LocalExecutor the store is not used."""
     monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", "LocalExecutor")
     assert kept_by(trials, lab, "echo well") == [None]

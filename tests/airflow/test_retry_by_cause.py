@@ -1,11 +1,11 @@
-"""Retries that the cause decides: stopped where they would burn GPU time, else as the task says."""
+"""Retries by cause: stopped where they would waste GPU time, otherwise the task's own."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from gpualert_provider import retries
+from gpualert_provider import next_attempt
 from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
 
 from gpualert_common.errors import UsageError
@@ -18,7 +18,7 @@ BUG = "{}['key']\n"
 
 
 def trained(trials: Trials, lab: Lab, program: str, more: str = "") -> tuple[int, list[str]]:
-    """How often a program that fails was run, and what each record says the task became."""
+    """Return how often a failing program ran, and the task's state in each record."""
     script = lab.script("train.py", program)
     done = trials.train(f"bash_command='python3 {script}', {AGAIN}{more}")
     assert done.state == "failed"
@@ -27,12 +27,12 @@ def trained(trials: Trials, lab: Lab, program: str, more: str = "") -> tuple[int
 
 
 def test_deterministic_cause(trials: Trials, lab: Lab) -> None:
-    """What is missing stays missing: one attempt, and the record says that it was the last."""
+    """A missing module stops the retries: one attempt, recorded as the last."""
     assert trained(trials, lab, ABSENT) == (1, ["failed"])
 
 
 def test_any_other_cause(trials: Trials, lab: Lab) -> None:
-    """A bug of the program may be chance; the task's retries stand."""
+    """A bug of the program may be random; the task's retries apply."""
     assert trained(trials, lab, BUG) == (2, ["up_for_retry", "failed"])
 
 
@@ -48,18 +48,18 @@ def test_any_other_cause(trials: Trials, lab: Lab) -> None:
     ],
 )
 def test_wishes(trials: Trials, lab: Lab, program: str, wanted: str, attempts: int) -> None:
-    """What the author asks for a cause goes before the default, for that cause alone."""
+    """The author's action for a cause replaces the default, for that cause only."""
     assert trained(trials, lab, program, f", retry_by_cause={wanted}")[0] == attempts
 
 
 def test_policy_of_the_author(trials: Trials, lab: Lab) -> None:
-    """A ``retry_policy`` of the task's own is asked, and ours is not."""
+    """A ``retry_policy`` of the task replaces RetryByCause."""
     own = "retry_policy=ExceptionRetryPolicy(rules=[])"
     assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
 
 
 def test_policy_of_the_dag(trials: Trials, lab: Lab) -> None:
-    """So is one that the DAG gives to all its tasks."""
+    """A ``retry_policy`` in the DAG's ``default_args`` replaces it, too."""
     own = "default_args={'retry_policy': ExceptionRetryPolicy(rules=[])}"
     assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
 
@@ -68,14 +68,14 @@ def test_policy_of_the_dag(trials: Trials, lab: Lab) -> None:
     "wanted", ["'stop'", "None", "{'missing_modul': 'stop'}", "{'network': 'soon'}"]
 )
 def test_bad_wish(trials: Trials, wanted: str) -> None:
-    """A cause that does not exist, or a value that says nothing, is named while the DAG is read."""
+    """Parsing the DAG fails on an unknown cause or action, and the error names it."""
     with pytest.raises(UsageError, match=r"missing_module|network|retry_by_cause"):
         trials.dag(f"bash_command='true', retry_by_cause={wanted}")
 
 
 def test_without_policies(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before Airflow 3.3 the error itself says that no further attempt shall follow."""
-    monkeypatch.setattr(retries, "HAS_POLICIES", False)
+    """Before Airflow 3.3 the error itself stops the retries."""
+    monkeypatch.setattr(next_attempt, "HAS_POLICIES", False)
     script = lab.script("train.py", ABSENT)
     done = trials.train(f"bash_command='python3 {script}', {AGAIN}")
     assert (done.state, len(lab.records())) == ("failed", 1)
@@ -84,7 +84,7 @@ def test_without_policies(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPa
 
 
 def test_last_attempt(trials: Trials, lab: Lab) -> None:
-    """Where no attempt is left the error is the plain one."""
+    """The error of the last attempt is TrainingFailed."""
     script = lab.script("train.py", ABSENT)
     assert type(trials.train(f"bash_command='python3 {script}'").error) is TrainingFailed
 
@@ -105,7 +105,7 @@ def test_reason_is_logged(
     wanted: str,
     said: str,
 ) -> None:
-    """What follows, and why, is logged once, before the error; a last attempt says nothing."""
+    """The decision about retries and its reason are logged once, before the error."""
     trained(trials, lab, program, f", retry_by_cause={wanted}")
     log, _ = capfd.readouterr()
     before, _ = log.split("Task failed with exception", 1)

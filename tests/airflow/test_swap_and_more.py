@@ -1,4 +1,4 @@
-"""What GPUAlertOperator adds to a BashOperator: a command without a shell, XCom, a clean env."""
+"""GPUAlertOperator's additions to BashOperator: a command without a shell, XCom, a clean env."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gpualert_provider.environment import without_airflows
+from gpualert_provider.airflow_variables import drop_airflow_variables
 from gpualert_provider.exceptions import TrainingFailed
 from gpualert_provider.links import VerdictLink
 from gpualert_provider.operators.gpualert import GPUAlertOperator
-from gpualert_provider.xcom import MOST_BYTES, bounded
+from gpualert_provider.xcom import MOST_BYTES, cut
 
 from tests.airflow.conftest import Trials
 from tests.supervised import Lab
@@ -28,7 +28,7 @@ def test_command_has_no_shell(trials: Trials) -> None:
 
 
 def test_command_is_rendered(trials: Trials, lab: Lab) -> None:
-    """Each argument is a template, and none of them a template file."""
+    """Each argument is a template, and none is a template file."""
     done = trials.train("command=['echo', '{{ 6 * 7 }}', 'train.sh']")
     assert done.returned == "42 train.sh"
 
@@ -50,20 +50,20 @@ def test_command_that_does_not_exist(trials: Trials) -> None:
     ],
 )
 def test_one_command(arguments: dict[str, Any]) -> None:
-    """Neither, both, or a string for a list: an error that says what is wanted."""
+    """Neither command, both, or a string instead of a list is an error that names the remedy."""
     with pytest.raises(TypeError, match="command"):
         GPUAlertOperator(task_id="train", **arguments)
 
 
 def test_command_of_other_tasks_is_no_template() -> None:
-    """What Airflow has marked as another task's result stays as it is."""
+    """A result of another task is not rendered."""
     task = GPUAlertOperator(task_id="train", command=["echo", "{{ 1 + 1 }}", "x.sh"])
     assert task.render_template(task.command, {}) == ["echo", "2", "x.sh"]
     assert task.render_template(task.command, {}, None, {id(task.command)}) == task.command
 
 
 def test_empty_command(trials: Trials) -> None:
-    """A mapped list with nothing in it is no success."""
+    """An empty command from a mapping fails the task."""
     dag = trials.dag(").expand(command=[[]]", how=".partial")
     (task,) = dag.test().get_task_instances()
     assert task.state == "failed"
@@ -84,7 +84,7 @@ def test_by_hand(lab: Lab) -> None:
     ("command", "cause"), [("echo well", "none"), ("exit 99", "runtime_error"), ("1/0", None)]
 )
 def test_verdict_in_xcom(trials: Trials, lab: Lab, command: str, cause: str | None) -> None:
-    """Whatever the end, the verdict and the places of log and record are left for later tasks."""
+    """After any end XCom contains the verdict and the paths of log and record."""
     done = trials.train(f"bash_command={command!r}")
     verdict = done.xcom("gpualert_verdict")
     assert verdict["run_id"] == lab.record().run_id
@@ -95,13 +95,13 @@ def test_verdict_in_xcom(trials: Trials, lab: Lab, command: str, cause: str | No
 
 
 def test_no_xcom(trials: Trials) -> None:
-    """``do_xcom_push=False`` is honoured."""
+    """``do_xcom_push=False`` pushes nothing."""
     done = trials.train("bash_command='true', do_xcom_push=False")
     assert done.xcom("gpualert_verdict") is None
 
 
 def test_xcom_has_no_secrets(trials: Trials, lab: Lab) -> None:
-    """What the training printed of a credential is masked in what goes to Airflow's database."""
+    """Credentials in the training's output are masked in Airflow's database."""
     url = "https://me:hunter2secret@hub.example/x"
     script = lab.script("train.py", f"raise ConnectionError('cannot reach {url}')\n")
     done = trials.train(f"bash_command='python3 {script}'")
@@ -111,21 +111,21 @@ def test_xcom_has_no_secrets(trials: Trials, lab: Lab) -> None:
 
 
 def test_xcom_is_bounded() -> None:
-    """Of a verdict's very long parts their beginning is kept, and what is left out is counted."""
+    """Long fields of a verdict are cut, and the items left out are counted."""
     verdict = {"cause": "data", "headline": "h", "shows": [{"claim": "x" * 500}] * 400}
-    kept = bounded(verdict | {"sources": [{"name": "log"}] * 3})
+    kept = cut(verdict | {"sources": [{"name": "log"}] * 3})
     assert len(json.dumps(kept)) <= MOST_BYTES
     assert (kept["cause"], kept["headline"]) == ("data", "h")
     assert len(kept["shows"]) > 10
     assert kept["left_out"] == {"sources": 3, "shows": 400 - len(kept["shows"])}
-    assert bounded(kept) == kept
+    assert cut(kept) == kept
 
 
 # -- environment ---------------------------------------------------------------------------
 
 
 def test_scrubbed_environment(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Airflow's own variables stay with Airflow; what the author gives, and the task's, do not."""
+    """``scrub_env`` removes Airflow's variables, except the author's and the task's."""
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://u:secret@db/airflow")
     monkeypatch.setenv("AIRFLOW_CONN_MINE", "smtp://u:secret@mail")
     monkeypatch.setenv("MASTER_PORT", "29500")
@@ -139,10 +139,10 @@ def test_scrubbed_environment(trials: Trials, lab: Lab, monkeypatch: pytest.Monk
 
 
 def test_which_variables_are_airflows() -> None:
-    """By their names."""
+    """Airflow's variables are recognized by their names."""
     env = {"_AIRFLOW_X": "d", "__AIRFLOW_FD": "3", "AIRFLOW_VAR_KEY": "k", "MY_AIRFLOW_KEY": "m"}
-    assert without_airflows(env, {}) == {"MY_AIRFLOW_KEY": "m"}
-    assert without_airflows(env, {"AIRFLOW_VAR_KEY": "k"}).keys() == {
+    assert drop_airflow_variables(env, {}) == {"MY_AIRFLOW_KEY": "m"}
+    assert drop_airflow_variables(env, {"AIRFLOW_VAR_KEY": "k"}).keys() == {
         "AIRFLOW_VAR_KEY",
         "MY_AIRFLOW_KEY",
     }
@@ -164,7 +164,7 @@ if __name__ == "__main__":
 
 
 def test_decorator(lab: Lab, database: None) -> None:
-    """``@task.gpualert`` is there by the package's entry point alone, and runs what is returned."""
+    """The package's entry point registers ``@task.gpualert``, which runs the returned command."""
     import os
 
     script = Path(os.environ["AIRFLOW_HOME"]) / "dags" / "decorated.py"
@@ -178,14 +178,14 @@ def test_decorator(lab: Lab, database: None) -> None:
 
 
 class Key:
-    """What a link is made from."""
+    """Key of a task instance, from which a link is made."""
 
     dag_id, run_id, task_id, map_index = "d", "r", "t", -1
 
 
 @pytest.mark.parametrize(("index", "end"), [(-1, "tasks/t/xcom"), (2, "tasks/t/mapped/2/xcom")])
 def test_link(index: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The link leads to the attempt's XCom, also of a mapped task."""
+    """The link leads to the attempt's XCom page, also for a mapped task."""
     monkeypatch.setattr(Key, "map_index", index)
     get_link: Callable[..., str] = VerdictLink().get_link
     assert get_link(None, ti_key=Key()).endswith(f"/dags/d/runs/r/{end}")

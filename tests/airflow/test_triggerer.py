@@ -1,4 +1,4 @@
-"""Deferred trainings in a real Airflow: what people and faults do while no worker follows them."""
+"""Deferred trainings in a real Airflow: actions of users and faults without a worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASKS = {
     "late_alone": ("plain 300", 75),
     "survives": ("quiet 130", None),
 }
-"""How each trains, and its ``execution_timeout`` in seconds."""
+"""The kind of each training, and its ``execution_timeout`` in seconds."""
 _DAG = """
 from datetime import timedelta
 from airflow.sdk import DAG
@@ -49,7 +49,7 @@ Cases = dict[str, Case]
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cases]:
-    """Every case, played to its end in one Airflow."""
+    """Run every case to its end in one Airflow."""
     home = tmp_path_factory.mktemp("airflow")
     dags = home / "dags"
     dags.mkdir()
@@ -106,7 +106,7 @@ def _triggerers(lab: Standalone) -> list[int]:
 
 
 def ended(cases: Cases, row: str) -> Case:
-    """The case, with nothing left of it and never two trainings at once."""
+    """Return the case; assert that no process is left and trainings never overlapped."""
     case = cases[row]
     assert not case.left
     assert case.most_at_once == 1
@@ -116,7 +116,7 @@ def ended(cases: Cases, row: str) -> Case:
 
 @pytest.mark.parametrize(("row", "code"), [("marked", -15), ("marked_success", 0)])
 def test_marked_while_deferred(cases: Cases, row: str, code: int) -> None:
-    """A deferred task that somebody marks leaves no training, and its end says why."""
+    """A deferred task that a user marks leaves no training, and its verdict gives the reason."""
     case = ended(cases, row)
     (run,) = case.runs
     assert (run["exit_code"], run["disposition"], run["outcome"]) == (code, "cancelled", "failed")
@@ -131,7 +131,7 @@ def test_cleared_while_deferred(cases: Cases) -> None:
 
 @pytest.mark.parametrize("row", ["late", "late_alone"])
 def test_late_while_deferred(cases: Cases, row: str) -> None:
-    """``execution_timeout`` ends the training, also where no triggerer lives."""
+    """``execution_timeout`` stops the training, also without a triggerer."""
     case = ended(cases, row)
     (run,) = case.runs
     assert (case.state, case.tries, run["disposition"]) == ("failed", 1, "timeout")
@@ -139,7 +139,7 @@ def test_late_while_deferred(cases: Cases, row: str) -> None:
 
 
 def test_triggerer_killed(cases: Cases) -> None:
-    """A training survives its triggerer; the next one goes on, and the result is the first's."""
+    """A training survives its triggerer; the task returns the result of that training."""
     case = ended(cases, "survives")
     assert (case.state, case.tries, case.returned) == ("success", 1, "trained by try 1")
     (run,) = case.runs

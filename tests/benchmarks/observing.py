@@ -63,7 +63,7 @@ def measure_telemetry(bench: Bench) -> Row:
         if number % LOOKS_A_DAY == 0 or number == looks - 1:
             sizes.append(path.stat().st_size)
     cpu_s = time.process_time() - cpu_s
-    writer.thin()
+    writer.compact()
     told = Telemetry()
     told.read(record)
     row.add("file, day by day", [size / 1e6 for size in sizes[1:]], "MB")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.telemetry.source import source_names
+from gpualert_common.telemetry.source import list_sources
 from tests.supervised import Lab, python
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def told(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str, An
 def test_every_source_is_told(lab: Lab) -> None:
     """Each source is told: what it decides, and where it does not work, why."""
     findings = told(lab)
-    assert list(findings) == source_names()
+    assert list(findings) == list_sources()
     for one in findings.values():
         assert set(one) == {"name", "works", "decides", "why", "remedy"}
         assert one["decides"]
@@ -55,7 +55,7 @@ def test_the_table(lab: Lab) -> None:
     broken = f"{source}\nkernel_log.PATH = '/nowhere/kmsg'"
     done = lab.call(python(DOCTOR.format(break_it=broken)), cwd=ROOT)
     lines = done.stdout.decode().splitlines()
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == source_names()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list_sources()
     (at,) = [number for number, line in enumerate(lines) if line.startswith("kernel_log ")]
     assert lines[at].split()[1] == "no"
     assert lines[at + 1].strip().startswith("why: /nowhere/kmsg")
@@ -75,7 +75,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     assert findings["pressure"]["works"] is False
     assert "0.5 s" in findings["pressure"]["why"]
     assert findings["processes"]["works"] is True
-    assert list(findings) == source_names()
+    assert list(findings) == list_sources()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_source_that_fails(lab: Lab, dies: str, why: str) -> None:
         "from gpualert_common.telemetry.sources import pressure\n"
         "def opens(path):\n"
         f"    {dies}\n"
-        "pressure._stalls = opens"
+        "pressure._read_stalls = opens"
     )
     findings = told(lab, broken)
     assert findings["pressure"]["works"] is False
@@ -107,7 +107,7 @@ def test_a_driver_that_prints(lab: Lab) -> None:
     broken = (
         "import os\n"
         "from gpualert_common.telemetry.sources import pressure\n"
-        "pressure._stalls = lambda path: os.write(1, b'driver speaking')"
+        "pressure._read_stalls = lambda path: os.write(1, b'driver speaking')"
     )
     assert told(lab, broken)["pressure"]["works"] is True
 

@@ -23,16 +23,16 @@ from gpualert_common.history import (
     IndexResult,
     PastRun,
     Spread,
-    baseline,
-    fingerprint,
-    past_run,
+    compute_baseline,
+    compute_fingerprint,
+    import_pending,
+    index_run,
+    make_past_run,
     rebuild,
-    remember,
-    settle,
 )
 from gpualert_common.history.database import DEADLINE_S, Database
 from gpualert_common.history.pending import FOLDER
-from gpualert_common.history.runs import MOST, MOST_OF_ONE, NAME
+from gpualert_common.history.runs import MOST, MOST_PER_FINGERPRINT, NAME
 from gpualert_common.model import Disposition, Verdict
 from gpualert_common.record import EXIT, VERDICT, Record
 from tests.faults.conftest import small_disk
@@ -201,7 +201,7 @@ APART = {
 def test_same_training(one: str) -> None:
     """What changes from run to run, and is no other training, leaves the fingerprint as it is."""
     first, second = SAME[one]
-    assert fingerprint(shlex.split(first), "/x", None) == fingerprint(
+    assert compute_fingerprint(shlex.split(first), "/x", None) == compute_fingerprint(
         shlex.split(second), "/x", None
     )
 
@@ -210,7 +210,7 @@ def test_same_training(one: str) -> None:
 def test_other_training(one: str) -> None:
     """Two trainings have two fingerprints."""
     first, second = APART[one]
-    assert fingerprint(shlex.split(first), "/x", None) != fingerprint(
+    assert compute_fingerprint(shlex.split(first), "/x", None) != compute_fingerprint(
         shlex.split(second), "/x", None
     )
 
@@ -219,13 +219,13 @@ def test_directory_and_name_count() -> None:
     """The same command is another training elsewhere, or under another name; not on another day."""
     command = ["python", "train.py"]
     made = {
-        fingerprint(command, "/x", None),
-        fingerprint(command, "/x/", None),
-        fingerprint(command, "/y", None),
-        fingerprint(command, None, None),
-        fingerprint(command, "/x", "bert 2026-11-20"),
-        fingerprint(command, "/x", "bert 2026-11-21"),
-        fingerprint(command, "/x", "gpt 2026-11-21"),
+        compute_fingerprint(command, "/x", None),
+        compute_fingerprint(command, "/x/", None),
+        compute_fingerprint(command, "/y", None),
+        compute_fingerprint(command, None, None),
+        compute_fingerprint(command, "/x", "bert 2026-11-20"),
+        compute_fingerprint(command, "/x", "bert 2026-11-21"),
+        compute_fingerprint(command, "/x", "gpt 2026-11-21"),
     }
     assert len(made) == 5
 
@@ -236,7 +236,7 @@ def test_directory_and_name_count() -> None:
 )
 def test_fingerprint_of_anything(word: str) -> None:
     """Any words have one, and soon."""
-    assert len(fingerprint(["sh", "-c", word, word], word, word)) == 32
+    assert len(compute_fingerprint(["sh", "-c", word, word], word, word)) == 32
 
 
 # -- what is kept of a run ---------------------------------------------------------------------
@@ -249,7 +249,7 @@ WELL = verdict_with(disposition=Disposition.COMPLETED, cause="none", family="G1"
 def test_what_the_verdict_measured() -> None:
     """The numbers of a run are those that its verdict gives, under the same names."""
     measured = {"steps": 90, "step_time_s": 0.5, "throughput": 12, "resumed": True, "gpus": 8}
-    run = past_run(LAUNCH, EXITED, replace(WELL, measured={**measured, "more": "later"}))
+    run = make_past_run(LAUNCH, EXITED, replace(WELL, measured={**measured, "more": "later"}))
     assert run is not None
     assert {name: getattr(run, name) for name in measured} == measured
     assert (run.disposition, run.cause, run.family, run.host) == ("completed", "none", "G1", "n1")
@@ -271,7 +271,7 @@ def test_gpu_seconds(
     verdict: Verdict | None, gpu_seconds: float | None, wasted: float | None
 ) -> None:
     """GPUs times duration, where nobody measured better; what went well has wasted none."""
-    run = past_run(LAUNCH, EXITED, verdict)
+    run = make_past_run(LAUNCH, EXITED, verdict)
     assert run is not None
     assert (run.gpu_seconds, run.wasted_gpu_seconds) == (gpu_seconds, wasted)
 
@@ -288,7 +288,7 @@ def test_gpu_seconds(
 )
 def test_what_is_not_kept(launch: dict[str, Any]) -> None:
     """A run that was not supervised, or of which not even that is known, has no row."""
-    assert past_run(launch, EXITED, WELL) is None
+    assert make_past_run(launch, EXITED, WELL) is None
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_what_is_not_kept(launch: dict[str, Any]) -> None:
 )
 def test_number_that_is_none(wrong: object) -> None:
     """What is no finite number counts as not known."""
-    run = past_run(LAUNCH, EXITED, verdict_with(measured={"steps": wrong, "last_loss": wrong}))
+    run = make_past_run(LAUNCH, EXITED, verdict_with(measured={"steps": wrong, "last_loss": wrong}))
     assert run is not None
     assert (run.steps, run.last_loss) == (None, None)
 
@@ -305,7 +305,7 @@ def test_long_names_are_told_apart() -> None:
     """The whole directory counts, and the whole name, however long they are."""
     long = "/x" * 500
     runs = [
-        past_run({**LAUNCH, "cwd": long + cwd, "name": long + name}, EXITED, WELL)
+        make_past_run({**LAUNCH, "cwd": long + cwd, "name": long + name}, EXITED, WELL)
         for cwd in "ab"
         for name in "ab"
     ]
@@ -319,7 +319,7 @@ def test_baseline() -> None:
     """Medians, and the median distance from them, of what completed well."""
     times = [10.0, 12.0, 11.0, 30.0]
     runs = [ended(n, step_time_s=value, steps=100) for n, value in enumerate(times)]
-    usual = baseline([*runs, ended(9, step_time_s=1.0, cause="nan_loss")])
+    usual = compute_baseline([*runs, ended(9, step_time_s=1.0, cause="nan_loss")])
     assert usual is not None
     assert usual.runs == 4
     assert usual.step_time_s == Spread(11.5, 1.0, 4)
@@ -331,16 +331,16 @@ def test_baseline() -> None:
 @pytest.mark.parametrize("fields", [{"cause": "cuda_oom"}, {"disposition": "killed"}])
 def test_no_baseline_of_few(fields: dict[str, str]) -> None:
     """Two runs that went well say nothing yet, however many others there are."""
-    assert baseline([]) is None
+    assert compute_baseline([]) is None
     bad = [ended(n, **fields) for n in range(9)]
-    assert baseline([ended(10), ended(11), *bad]) is None
-    assert baseline([ended(10), ended(11), ended(12), *bad]) is not None
+    assert compute_baseline([ended(10), ended(11), *bad]) is None
+    assert compute_baseline([ended(10), ended(11), ended(12), *bad]) is not None
 
 
 def test_resumed_runs_are_parts() -> None:
     """How much a resumed run did is no measure for a whole one; how fast it was is."""
     runs = [ended(n, steps=10, step_time_s=1.0, resumed=n > 1) for n in range(4)]
-    usual = baseline(runs)
+    usual = compute_baseline(runs)
     assert usual is not None
     assert (usual.steps, usual.duration_s) == (None, None)
     assert usual.step_time_s == Spread(1.0, 0.0, 4)
@@ -350,7 +350,7 @@ def test_throughput_of_one_unit() -> None:
     """Throughputs of several units are not mixed; that of the newest run counts."""
     tokens = [ended(n, throughput=900.0, throughput_unit="tokens") for n in (9, 8, 7)]
     samples = [ended(n, throughput=3.0, throughput_unit="samples") for n in (6, 5, 4, 3)]
-    usual = baseline([*tokens, *samples])
+    usual = compute_baseline([*tokens, *samples])
     assert usual is not None
     assert (usual.throughput, usual.throughput_unit) == (Spread(900.0, 0.0, 3), "tokens")
 
@@ -383,17 +383,17 @@ def test_what_is_added_is_found(place: str) -> None:
     )
     bare = ended(2, disposition=None, cause=None, ended_at=None)
     assert History.open(place).add(full, bare) == ""
-    assert History.open(place).of(TRAINING) == [bare, full]
-    assert History.open(place).by_run() == {run.run_id: run for run in (full, bare)}
+    assert History.open(place).find_runs(TRAINING) == [bare, full]
+    assert History.open(place).read_all() == {run.run_id: run for run in (full, bare)}
 
 
 def test_newest_first_and_only_older_ones(place: str) -> None:
     """Of one training, those before a run, the newest ones first."""
     runs = History.open(place)
     runs.add(*(ended(n, (TRAINING, OTHER)[n % 2]) for n in range(20)))
-    assert numbers(runs.of(TRAINING)) == [18, 16, 14, 12, 10, 8, 6, 4, 2, 0]
-    assert numbers(runs.of(TRAINING, before=ended(12).run_id, most=3)) == [10, 8, 6]
-    assert runs.of("c" * 32) == []
+    assert numbers(runs.find_runs(TRAINING)) == [18, 16, 14, 12, 10, 8, 6, 4, 2, 0]
+    assert numbers(runs.find_runs(TRAINING, before=ended(12).run_id, most=3)) == [10, 8, 6]
+    assert runs.find_runs("c" * 32) == []
 
 
 def test_newer_knowledge_takes_the_place_of_older(place: str) -> None:
@@ -401,13 +401,18 @@ def test_newer_knowledge_takes_the_place_of_older(place: str) -> None:
     runs = History.open(place)
     runs.add(ended(1, cause="killed_unknown"))
     runs.add(ended(1, cause="oom_killer"))
-    assert [run.cause for run in runs.of(TRAINING)] == ["oom_killer"]
+    assert [run.cause for run in runs.find_runs(TRAINING)] == ["oom_killer"]
 
 
 def test_reading_makes_nothing(place: str) -> None:
     """Who only looks leaves no file behind, and is told of no problem."""
     runs = History.open(place)
-    assert (runs.of(TRAINING), runs.by_run(), runs.take_in(), runs.exists) == ([], {}, "", False)
+    assert (runs.find_runs(TRAINING), runs.read_all(), runs.import_pending(), runs.exists) == (
+        [],
+        {},
+        "",
+        False,
+    )
     assert os.listdir(place) == []
 
 
@@ -415,9 +420,11 @@ def test_oldest_of_one_training_go_first(place: str) -> None:
     """A training that runs often keeps its newest runs, and takes none from others."""
     runs = History.open(place)
     runs.add(ended(0, OTHER))
-    runs.add(*(ended(n) for n in range(1, MOST_OF_ONE + 11)))
-    assert numbers(runs.of(TRAINING, most=1000)) == list(range(MOST_OF_ONE + 10, 10, -1))
-    assert numbers(runs.of(OTHER)) == [0]
+    runs.add(*(ended(n) for n in range(1, MOST_PER_FINGERPRINT + 11)))
+    assert numbers(runs.find_runs(TRAINING, most=1000)) == list(
+        range(MOST_PER_FINGERPRINT + 10, 10, -1)
+    )
+    assert numbers(runs.find_runs(OTHER)) == [0]
 
 
 def test_oldest_of_all_go_first(place: str) -> None:
@@ -426,7 +433,7 @@ def test_oldest_of_all_go_first(place: str) -> None:
     for first in range(0, MOST + 100, 1000):
         more = range(first, min(first + 1000, MOST + 100))
         assert runs.add(*(ended(n, f"{n // 40:032d}") for n in more)) == ""
-    assert numbers(list(runs.by_run().values())) == list(range(100, MOST + 100))
+    assert numbers(list(runs.read_all().values())) == list(range(100, MOST + 100))
 
 
 def test_files_are_the_owners_alone(place: str) -> None:
@@ -446,14 +453,14 @@ def test_launch_does_without(place: str) -> None:
     """SQLite is imported by who opens the file, not by who only leaves a run for it."""
     code = (
         "import sys\n"
-        "from gpualert_common.history import History, PastRun, leave\n"
-        f"leave({place!r}, PastRun('1', 'x', 1.0))\n"
+        "from gpualert_common.history import History, PastRun, queue_run\n"
+        f"queue_run({place!r}, PastRun('1', 'x', 1.0))\n"
         "assert 'sqlite3' not in sys.modules\n"
-        f"assert History.open({place!r}).take_in() == ''\n"
+        f"assert History.open({place!r}).import_pending() == ''\n"
         "assert 'sqlite3' in sys.modules\n"
     )
     subprocess.run(python(code), check=True)
-    assert list(History.open(place).by_run()) == ["1"]
+    assert list(History.open(place).read_all()) == ["1"]
 
 
 # -- many at once ------------------------------------------------------------------------------
@@ -490,7 +497,7 @@ def write_at_once(lab: Lab, place: str, writers: int, rows: int) -> list[str]:
 def test_many_writers_lose_nothing(lab: Lab, place: str) -> None:
     """Every run that many processes add at once is kept; the busy file turns none away."""
     assert write_at_once(lab, place, writers=20, rows=20) == []
-    assert numbers(list(History.open(place).by_run().values())) == list(range(400))
+    assert numbers(list(History.open(place).read_all().values())) == list(range(400))
     assert not any(Path(place).glob(f"{FOLDER}/*"))
 
 
@@ -501,18 +508,18 @@ def test_many_meet_a_damaged_file(lab: Lab, place: str) -> None:
     assert len(told) <= 1  # where it happens while a reader takes in what waits, none of them
     aside = [path.name for path in Path(place).iterdir() if ".damaged-" in path.name]
     assert aside == [f"{NAME}.damaged-1"]
-    assert len(History.open(place).by_run()) == 50
+    assert len(History.open(place).read_all()) == 50
 
 
 def test_writer_that_is_killed(lab: Lab, place: str) -> None:
     """A writer that is killed in the middle of it leaves a file that is whole."""
     for killed in range(5):
         process = lab.start((*python(WRITER), place, str(killed), "100000"))
-        until(partial(History.open(place).of, f"{killed:032d}"), "its first row")
+        until(partial(History.open(place).find_runs, f"{killed:032d}"), "its first row")
         process.kill()
         process.wait()
         assert History.open(place).add(ended(killed)) == ""
-    assert numbers(History.open(place).of(TRAINING)) == [4, 3, 2, 1, 0]
+    assert numbers(History.open(place).find_runs(TRAINING)) == [4, 3, 2, 1, 0]
     with closing(sqlite3.connect(Path(place) / NAME)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
@@ -543,10 +550,10 @@ def test_file_that_others_have(place: str) -> None:
     with others_having_it(place):
         runs = History.open(place)
         assert runs.add(ended(2), ended(3)) == ""
-        assert runs.of(TRAINING) == []
-        assert runs.problem == f"{place}/{NAME}: others have had it for {DEADLINE_S:g} s"
+        assert runs.find_runs(TRAINING) == []
+        assert runs.problem == f"{place}/{NAME}: locked by another process for {DEADLINE_S:g} s"
         assert rebuild(place).problem == runs.problem
-    assert numbers(runs.of(TRAINING)) == [3, 2, 1]
+    assert numbers(runs.find_runs(TRAINING)) == [3, 2, 1]
     assert os.listdir(Path(place) / FOLDER) == []
 
 
@@ -557,9 +564,9 @@ def test_file_that_another_program_has(place: str) -> None:
     with closing(sqlite3.connect(Path(place) / NAME, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         assert runs.add(ended(2)) == ""
-        assert runs.of(TRAINING) == []
+        assert runs.find_runs(TRAINING) == []
         assert "locked" in runs.problem
-    assert numbers(runs.of(TRAINING)) == [2, 1]
+    assert numbers(runs.find_runs(TRAINING)) == [2, 1]
 
 
 def test_fork_keeps_nobody_out(place: str) -> None:
@@ -581,7 +588,7 @@ def test_too_many_wait(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with others_having_it(place):
         told = [History.open(place).add(ended(n)) for n in range(5)]
     assert told[:3] == [""] * 3
-    assert all("not kept: 3 runs wait in " in words for words in told[3:])
+    assert all("not added: 3 runs wait in " in words for words in told[3:])
 
 
 def test_waiting_runs_that_are_damaged(place: str) -> None:
@@ -596,8 +603,8 @@ def test_waiting_runs_that_are_damaged(place: str) -> None:
     }.items():
         (folder / name).write_text(text)
     os.symlink("/etc/passwd", folder / "e.json")
-    assert settle(place) == ""
-    assert list(History.open(place).by_run()) == ["d"]
+    assert import_pending(place) == ""
+    assert list(History.open(place).read_all()) == ["d"]
     assert os.listdir(folder) == ["c.json"]
 
 
@@ -632,15 +639,15 @@ def test_damaged_file(tmp_path: Path, place: str) -> None:
         (new / NAME).write_bytes(content)
         runs = History.open(str(new))
         told = runs.add(ended(900))
-        found = runs.of(TRAINING)
+        found = runs.find_runs(TRAINING)
         told += runs.problem
         kept = [path for path in new.iterdir() if ".damaged-" in path.name]
-        assert bool(kept) == ("begun anew" in told), what
+        assert bool(kept) == ("created again" in told), what
         if kept:
             assert f"kept as {kept[0].name}" in told, what
             assert kept[0].read_bytes()[:20] == content[:20], what
             runs.add(ended(900))
-            found = runs.of(TRAINING)
+            found = runs.find_runs(TRAINING)
         assert numbers(found) == [900], what
         aside += bool(kept)
     assert aside > 20
@@ -651,16 +658,16 @@ def test_something_else_in_its_place(place: str) -> None:
     path = Path(place) / NAME
     path.mkdir()
     (path / "file").touch()
-    assert "it is not a file" in History.open(place).add(ended(1))
+    assert "it is not a regular file" in History.open(place).add(ended(1))
     assert (Path(place) / f"{NAME}.damaged-1" / "file").exists()
     path.unlink()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE cookies (name)")
-    assert "a database of something else" in History.open(place).add(ended(2))
+    assert "a database of another application" in History.open(place).add(ended(2))
     path.unlink()
     path.symlink_to("/etc/passwd")
-    assert "it is not a file" in History.open(place).add(ended(3))
-    assert numbers(History.open(place).of(TRAINING)) == [3]
+    assert "it is not a regular file" in History.open(place).add(ended(3))
+    assert numbers(History.open(place).find_runs(TRAINING)) == [3]
 
 
 def test_damaged_files_are_bounded(place: str) -> None:
@@ -684,7 +691,7 @@ def test_newer_file_is_left_alone(place: str) -> None:
         connection.execute("PRAGMA user_version = 2")
     before = path.read_bytes()
     assert "schema 2 was written by a newer gpualert" in runs.add(ended(2))
-    assert runs.of(TRAINING) == []
+    assert runs.find_runs(TRAINING) == []
     assert "upgrade gpualert-common" in runs.problem
     assert path.read_bytes() == before
 
@@ -697,7 +704,7 @@ def test_rows_that_nobody_of_ours_wrote(place: str) -> None:
         change = "UPDATE runs SET {} WHERE run_id LIKE '%-{:06d}-%'"
         connection.execute(change.format("gpus = 'eight', name = x'ff', steps = 1e300", 1))
         connection.execute(change.format("started_at = NULL", 2))
-    found = runs.of(TRAINING)
+    found = runs.find_runs(TRAINING)
     assert numbers(found) == [3, 1]
     assert (found[1].gpus, found[1].name, found[1].steps) == (None, None, None)
 
@@ -717,12 +724,12 @@ def test_no_locks(tmp_path: Path, place: str) -> None:
         "from gpualert_common.history import History, PastRun\n"
         f"runs = History.open({place!r})\n"
         "print(runs.add(PastRun('1', 'x', 1.0)))\n"
-        "print(runs.of('x'), runs.problem)\n"
+        "print(runs.find_runs('x'), runs.problem)\n"
     )
     environment = {**os.environ, "LD_PRELOAD": str(library)}
     done = subprocess.run(python(code), capture_output=True, text=True, env=environment, check=True)
     no_lock = f"{place}/{NAME}: {os.strerror(errno.ENOLCK)}"
-    assert done.stdout == f"{no_lock}; not kept\n[] \n"
+    assert done.stdout == f"{no_lock}; not added\n[] \n"
     assert os.listdir(place) == ["history.lock"]
 
 
@@ -735,7 +742,7 @@ def test_python_without_sqlite(place: str) -> None:
         "from gpualert_common.history import History, PastRun\n"
         f"runs = History.open({place!r})\n"
         "print(runs.add(PastRun('1', 'x', 1.0)))\n"
-        "print(runs.by_run(), runs.problem)\n"
+        "print(runs.read_all(), runs.problem)\n"
     )
     done = subprocess.run(python(code), capture_output=True, text=True, check=True)
     assert done.stdout.count("this Python has no SQLite") == 2
@@ -745,7 +752,7 @@ def test_place_that_is_not_there(place: str) -> None:
     """Where there is no state directory nothing is made."""
     gone = f"{place}/gone"
     assert "No such file or directory" in History.open(gone).add(ended(1))
-    assert History.open(gone).by_run() == {}
+    assert History.open(gone).read_all() == {}
     assert rebuild(gone) == IndexResult(0)
     assert os.listdir(place) == []
 
@@ -762,12 +769,12 @@ def test_full_disk(small_disk: Path) -> None:
                 pass
         except OSError:
             pass
-    assert runs.add(ended(50)).endswith("full; not kept")
-    assert len(runs.of(TRAINING, most=100)) == 40
+    assert runs.add(ended(50)).endswith("full; not added")
+    assert len(runs.find_runs(TRAINING, most=100)) == 40
     assert runs.problem == ""
     filler.unlink()
     assert runs.add(ended(51)) == ""
-    assert len(runs.of(TRAINING, most=100)) == 41
+    assert len(runs.find_runs(TRAINING, most=100)) == 41
 
 
 @pytest.mark.e2e
@@ -785,10 +792,10 @@ def test_disk_that_fills_while_runs_wait(small_disk: Path) -> None:
                 pass
         except OSError:
             pass
-    assert len(runs.of(TRAINING, most=100)) == 40
-    assert "full; 40 runs wait to be kept" in runs.problem
+    assert len(runs.find_runs(TRAINING, most=100)) == 40
+    assert "full; 40 runs wait to be added" in runs.problem
     filler.unlink()
-    assert len(runs.of(TRAINING, most=100)) == MOST_OF_ONE
+    assert len(runs.find_runs(TRAINING, most=100)) == MOST_PER_FINGERPRINT
 
 
 @pytest.mark.e2e
@@ -800,8 +807,8 @@ def test_read_only_disk(small_disk: Path, lock: bool) -> None:
     if not lock:
         (small_disk / "history.lock").unlink()
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    assert "not kept" in runs.add(ended(2))
-    assert numbers(runs.of(TRAINING)) == [1]
+    assert "not added" in runs.add(ended(2))
+    assert numbers(runs.find_runs(TRAINING)) == [1]
     assert runs.problem == ""
 
 
@@ -811,8 +818,8 @@ def test_file_of_somebody_else(place: str) -> None:
     runs = History.open(place)
     runs.add(ended(1))
     os.chown(Path(place) / NAME, 65534, 65534)
-    assert "belongs to user 65534, not to you" in runs.add(ended(2))
-    assert runs.of(TRAINING) == []
+    assert "belongs to user 65534, not to the current user" in runs.add(ended(2))
+    assert runs.find_runs(TRAINING) == []
     assert (Path(place) / NAME).stat().st_uid == 65534
 
 
@@ -835,7 +842,7 @@ def test_history_is_made_from_the_records(lab: Lab) -> None:
         measure(Record.open(str(path)), gpus=4, steps=7)
     forget_history(lab)
     assert rebuild(str(lab.state)) == IndexResult(3)
-    runs = list(History.open(str(lab.state)).by_run().values())
+    runs = list(History.open(str(lab.state)).read_all().values())
     assert [run.run_id for run in runs] == [path.name for path in lab.records()]
     assert [run.disposition for run in runs] == ["completed", "failed", "completed"]
     assert {(run.name, run.host, run.steps, run.gpus) for run in runs} == {
@@ -866,21 +873,21 @@ def test_records_that_are_passed_over(lab: Lab) -> None:
     live = lab.launch("sleep", "1000")
     forget_history(lab)
     assert rebuild(str(lab.state)) == IndexResult(1)
-    assert list(History.open(str(lab.state)).by_run()) == [three.name]
-    assert remember(Record.open(live.record.path)) == ""
-    assert list(History.open(str(lab.state)).by_run()) == [three.name]
+    assert list(History.open(str(lab.state)).read_all()) == [three.name]
+    assert index_run(Record.open(live.record.path)) == ""
+    assert list(History.open(str(lab.state)).read_all()) == [three.name]
 
 
 def test_time_for_the_newest_only(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the time is short the newest records are read, and it is told how many are left."""
-    monkeypatch.setattr("gpualert_common.history.indexing._AT_ONCE", 1)
+    monkeypatch.setattr("gpualert_common.history.indexing._BATCH_RUNS", 1)
     for _run in range(3):
         lab.run("true")
     forget_history(lab)
     clock = iter([0.0, 1.0, 2.0, 3.0])
     monkeypatch.setattr("gpualert_common.history.indexing._now", lambda: next(clock))
     assert rebuild(str(lab.state), deadline_s=2.0) == IndexResult(1, left=2)
-    assert list(History.open(str(lab.state)).by_run()) == [lab.records()[-1].name]
+    assert list(History.open(str(lab.state)).read_all()) == [lab.records()[-1].name]
 
 
 def test_run_that_ended_begins_the_history(lab: Lab) -> None:
@@ -889,8 +896,8 @@ def test_run_that_ended_begins_the_history(lab: Lab) -> None:
         lab.run("true")
     forget_history(lab)
     newest = Record.open(str(lab.records()[-1]))
-    assert remember(newest) == ""
-    assert len(History.open(str(lab.state)).by_run()) == 3
+    assert index_run(newest) == ""
+    assert len(History.open(str(lab.state)).read_all()) == 3
     (lab.state / NAME).write_bytes(b"damaged" * 1000)
-    assert f"kept as {NAME}.damaged-1, begun anew" in remember(newest)
-    assert len(History.open(str(lab.state)).by_run()) == 3
+    assert f"kept as {NAME}.damaged-1, created again" in index_run(newest)
+    assert len(History.open(str(lab.state)).read_all()) == 3

@@ -13,7 +13,7 @@ import pytest
 from gpualert_common.cli.main import main
 from gpualert_common.codec import encode
 from gpualert_common.errors import DamagedFileError, RecordError
-from gpualert_common.history import past_run
+from gpualert_common.history import make_past_run
 from gpualert_common.model import Attribution, Disposition, Retry
 from gpualert_common.record import EXIT, VERDICT, Record
 
@@ -76,7 +76,7 @@ def test_verdict_is_written_as_it_was(run_id: str, state_dir: Path) -> None:
 def test_run_enters_the_history(run_id: str, state_dir: Path) -> None:
     """The history takes its row from the stored files."""
     record = record_of(state_dir, run_id)
-    run = past_run(record.spec, record.read_json(EXIT) or {}, record.verdict)
+    run = make_past_run(record.spec, record.read_json(EXIT) or {}, record.verdict)
     assert run is not None
     assert (run.run_id, run.name, run.steps) == (run_id, "nightly", 7)
 

@@ -155,7 +155,7 @@ def test_run_that_ended_is_in_the_history(lab: Lab) -> None:
     assert done.returncode == 0
     history = History.open(str(lab.state))
     names = [path.name for path in lab.records()]
-    until(lambda: list(history.by_run()) == names, "both runs to be in the history")
+    until(lambda: list(history.read_all()) == names, "both runs to be in the history")
     assert not history.problem
 
 
@@ -166,7 +166,7 @@ def test_recovered_run_is_in_the_history(lab: Lab) -> None:
     run.process.wait()
     os.kill(run.leader, signal.SIGKILL)
     until(lambda: b"recovered" in lab.gpualert("recover").stdout, "the run to be recovered")
-    (found,) = History.open(str(lab.state)).by_run().values()
+    (found,) = History.open(str(lab.state)).read_all().values()
     assert (found.run_id, found.disposition) == (run.record.run_id, "unknown")
 
 
@@ -176,7 +176,7 @@ def test_damaged_history(lab: Lab) -> None:
     measure(lab.records()[0], gpu_seconds=3600)
     (lab.state / "history.sqlite3").write_bytes(b"damaged" * 1000)
     done = lab.gpualert("runs", "--json")
-    assert b"kept as history.sqlite3.damaged-1, begun anew" in done.stderr
+    assert b"kept as history.sqlite3.damaged-1, created again" in done.stderr
     assert json.loads(done.stdout)["total"]["gpu_hours"] == 1.0
     assert lab.gpualert("runs").stderr == b""
 

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent, source_class
+from gpualert_common.telemetry.source import (
+    ObservedRun,
+    Sample,
+    Source,
+    SourceEvent,
+    load_source_class,
+)
 from tests.supervised import until
 
 MARK = "GPUALERT_MARK_of_a_test"
@@ -40,7 +46,7 @@ def subject(pid: int | None = None, **changed: Any) -> ObservedRun:
 
 def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
     """A source, opened for such a run."""
-    return source_class(name)(subject(pid, **changed))
+    return load_source_class(name)(subject(pid, **changed))
 
 
 def sample(source: Source) -> Seen:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.telemetry import cgroups, mounts
-from gpualert_common.telemetry.cgroups import cgroup_location, groups_of
+from gpualert_common.telemetry.cgroups import find_cgroups, parse_location
 from gpualert_common.telemetry.source import SourceUnavailableError
 from tests.observe import host
 from tests.observe.host import sample
@@ -302,7 +302,7 @@ POD = "7d1c9a52-0b1e-4f6a-9c3d-2f8e5b6a7c10"
 )
 def test_where_a_path_says_it_runs(path: str, found: dict[str, str]) -> None:
     """Container, pod and Slurm job are read off the names that their managers give to groups."""
-    assert cgroup_location([path]) == found
+    assert parse_location([path]) == found
 
 
 # -- the real ones ---------------------------------------------------------------------------
@@ -310,9 +310,9 @@ def test_where_a_path_says_it_runs(path: str, found: dict[str, str]) -> None:
 
 def test_groups_of_this_machine() -> None:
     """Whatever this machine has, the groups that are found are directories, innermost first."""
-    for group in groups_of("self").values():
+    for group in find_cgroups("self").values():
         assert all(os.path.isdir(level) for level in group.levels)
-        assert group.path_of(group.levels[0]) == group.path
+        assert group.get_path(group.levels[0]) == group.path
         assert [len(level) for level in group.levels] == sorted(
             (len(level) for level in group.levels), reverse=True
         )

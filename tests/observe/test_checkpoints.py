@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.telemetry.sources.checkpoints import MOST_ENTRIES, MOST_TOLD, survey
+from gpualert_common.telemetry.sources.checkpoints import (
+    MOST_ENTRIES,
+    MOST_LISTED,
+    find_checkpoints,
+)
 
 NOW = time.time()
 BEFORE = NOW - 3600
@@ -34,7 +38,7 @@ def _write(path: Path, at: float = BEFORE) -> None:
 def test_in_the_output(name: str, step: int | None, tmp_path: Path) -> None:
     """What frameworks call their checkpoints is found, with its step."""
     _write(tmp_path / "out" / name)
-    found = survey(["python", "t.py", "--output_dir", "out"], str(tmp_path), NOW)
+    found = find_checkpoints(["python", "t.py", "--output_dir", "out"], str(tmp_path), NOW)
     assert [(one["path"], one["step"]) for one in found["before"]] == [(f"out/{name}", step)]
 
 
@@ -42,14 +46,14 @@ def test_in_the_output(name: str, step: int | None, tmp_path: Path) -> None:
 def test_other_files(name: str, tmp_path: Path) -> None:
     """What else lies in an output is none."""
     _write(tmp_path / "out" / name)
-    assert survey(["t", "--output_dir", "out"], str(tmp_path), NOW)["before"] == []
+    assert find_checkpoints(["t", "--output_dir", "out"], str(tmp_path), NOW)["before"] == []
 
 
 def test_its_own_do_not_count(tmp_path: Path) -> None:
     """What was written after the launch is the run's own."""
     _write(tmp_path / "out" / "step-1.pt", NOW + 5)
     command = ["t", "--output_dir", "out", "--resume", "out/step-1.pt"]
-    found = survey(command, str(tmp_path), NOW)
+    found = find_checkpoints(command, str(tmp_path), NOW)
     assert found == {"named": {"out/step-1.pt": False}, "before": []}
 
 
@@ -58,25 +62,25 @@ def test_named(tmp_path: Path) -> None:
     _write(tmp_path / "run" / "last.pt")
     (tmp_path / "empty").mkdir()
     options = ("--resume", "run", "--load=run/last.pt", "--ckpt_path", "empty", "--init_from", "x")
-    found = survey(["t", *options], str(tmp_path), NOW)["named"]
+    found = find_checkpoints(["t", *options], str(tmp_path), NOW)["named"]
     assert found == {"run": True, "run/last.pt": True, "empty": False, "x": False}
 
 
 def test_bounded(tmp_path: Path) -> None:
     """The newest few are told, and of a huge folder not more than so many entries are looked at."""
-    for number in range(MOST_TOLD + 3):
+    for number in range(MOST_LISTED + 3):
         _write(tmp_path / "out" / f"step-{number}.pt", BEFORE + number)
-    told = survey(["t", "--save", "out"], str(tmp_path), NOW)["before"]
-    assert [one["step"] for one in told] == list(range(MOST_TOLD + 2, 2, -1))
+    told = find_checkpoints(["t", "--save", "out"], str(tmp_path), NOW)["before"]
+    assert [one["step"] for one in told] == list(range(MOST_LISTED + 2, 2, -1))
     (tmp_path / "huge").mkdir()
     for number in range(MOST_ENTRIES + 10):
         (tmp_path / "huge" / f"n{number}").touch()
-    assert survey(["t", "--out", "huge"], str(tmp_path), NOW)["before"] == []
+    assert find_checkpoints(["t", "--out", "huge"], str(tmp_path), NOW)["before"] == []
 
 
 @pytest.mark.parametrize("value", ["", "no/such/folder", "s3://bucket/run", "a\0b"])
 def test_nothing_there(value: str, tmp_path: Path) -> None:
     """No path, one of elsewhere and one that is none are no error."""
-    found = survey(["t", "--output_dir", value, "--resume", value], str(tmp_path), NOW)
+    found = find_checkpoints(["t", "--output_dir", value, "--resume", value], str(tmp_path), NOW)
     assert found["before"] == []
     assert not any(found["named"].values())

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.telemetry import mounts
-from gpualert_common.telemetry.mounts import mount_of
+from gpualert_common.telemetry.mounts import find_mount
 from gpualert_common.telemetry.source import Source
 from gpualert_common.telemetry.sources import disk
-from gpualert_common.telemetry.sources.disk import low_below
+from gpualert_common.telemetry.sources.disk import compute_low_threshold
 from tests.observe import host
 from tests.observe.host import sample
 from tests.supervised import Lab, python, until
@@ -72,7 +72,7 @@ def test_a_directory_that_is_gone(tmp_path: Path) -> None:
 )
 def test_what_is_nearly_full(size: int, below: float) -> None:
     """1 % or 1 GiB, and of a small file system a tenth."""
-    assert low_below(size) == pytest.approx(below)
+    assert compute_low_threshold(size) == pytest.approx(below)
 
 
 def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,12 +116,12 @@ def test_what_is_mounted_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     (tmp_path / "mountinfo").write_text("\n".join(lines))
     monkeypatch.setattr(mounts, "MOUNTS", str(tmp_path / "mountinfo"))
-    assert mount_of("/database")["type"] == "ext4"
-    assert mount_of("/data/x") == {"type": "nfs4", "device": "filer:/data", "mounted_at": "/data"}
-    assert mount_of("/data set")["type"] == "lustre"
-    assert mount_of("/data/scratch")["device"] == "/dev/sdc1"
+    assert find_mount("/database")["type"] == "ext4"
+    assert find_mount("/data/x") == {"type": "nfs4", "device": "filer:/data", "mounted_at": "/data"}
+    assert find_mount("/data set")["type"] == "lustre"
+    assert find_mount("/data/scratch")["device"] == "/dev/sdc1"
     monkeypatch.setattr(mounts, "MOUNTS", str(tmp_path / "none"))
-    assert mount_of("/") == {}
+    assert find_mount("/") == {}
 
 
 def test_one_that_answers_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,7 +178,7 @@ def test_another_users_leader(lab: Lab) -> None:
     code = (
         "import os, sys\n"
         "from tests.observe import host\n"
-        "host.source_class('environment')\n"
+        "host.load_source_class('environment')\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65533)\n"
         "try: host.opened('environment', int(sys.argv[1]))\n"
         "except Exception as error: print(error, error.remedy)"

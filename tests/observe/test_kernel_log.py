@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.telemetry.kmsg import KERNEL, KmsgReader, parse
-from gpualert_common.telemetry.source import Source, SourceUnavailableError, source_class
+from gpualert_common.telemetry.kmsg import KERNEL_FACILITY, KmsgReader, parse_record
+from gpualert_common.telemetry.source import Source, SourceUnavailableError, load_source_class
 from gpualert_common.telemetry.sources import kernel_log
 from tests.observe import host
 from tests.observe.host import Seen, sample
@@ -30,7 +30,7 @@ root = pytest.mark.e2e
 
 def test_a_record_is_taken_apart() -> None:
     r"""Facility, level, number, time and text come out; ``\x`` is undone, lines behind are not."""
-    record = parse(rb"12,4711,1500000,-;a\x5cx2db \xe2\x82\xac" + b"\n SUBSYSTEM=pci\n")
+    record = parse_record(rb"12,4711,1500000,-;a\x5cx2db \xe2\x82\xac" + b"\n SUBSYSTEM=pci\n")
     assert record is not None
     assert (record.facility, record.level, record.sequence) == (1, 4, 4711)
     assert record.at_s == 1.5
@@ -40,8 +40,8 @@ def test_a_record_is_taken_apart() -> None:
 @given(st.binary())
 def test_no_bytes_are_too_odd(data: bytes) -> None:
     """What is no record gives None, and raises nothing."""
-    parse(data)
-    parse(b"6,1,2,-;" + data)
+    parse_record(data)
+    parse_record(b"6,1,2,-;" + data)
 
 
 def replies(*given: bytes | OSError) -> Callable[[], bytes]:
@@ -60,7 +60,7 @@ def replies(*given: bytes | OSError) -> Callable[[], bytes]:
 def test_overwritten_records_are_counted() -> None:
     """A reader that was too slow goes on with the oldest record left, and knows how many went."""
     reader = KmsgReader(replies(b"6,7,1,-;a", BrokenPipeError(), b"6,19,2,-;b", b"6,20,3,-;c"))
-    assert [record.text for record in reader.records()] == ["a", "b", "c"]
+    assert [record.text for record in reader.read_records()] == ["a", "b", "c"]
     assert reader.lost == 11
 
 
@@ -68,7 +68,7 @@ def test_a_read_that_fails_is_an_error() -> None:
     """A device that cannot be read any more is no empty one."""
     reader = KmsgReader(replies(b"6,7,1,-;a", PermissionError()))
     with pytest.raises(PermissionError):
-        list(reader.records())
+        list(reader.read_records())
 
 
 # -- the source, on records that are given to it -------------------------------------------------
@@ -82,7 +82,9 @@ class Device:
         self.there.setblocking(False)
         self._sequence = -1
 
-    def say(self, text: str, ago_s: float = 0.0, facility: int = KERNEL, skip: int = 0) -> None:
+    def say(
+        self, text: str, ago_s: float = 0.0, facility: int = KERNEL_FACILITY, skip: int = 0
+    ) -> None:
         """Write a record of the kernel, or of somebody else."""
         self._sequence += 1 + skip
         at = int((time.monotonic() - ago_s) * 1e6)
@@ -98,7 +100,7 @@ class Device:
 def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
     """The device that the source opens."""
     stand_in = Device()
-    monkeypatch.setattr(kernel_log, "_open", lambda path: os.dup(stand_in.there.fileno()))
+    monkeypatch.setattr(kernel_log, "_open_device", lambda path: os.dup(stand_in.there.fileno()))
     yield stand_in
     stand_in.close()
 
@@ -181,7 +183,7 @@ def test_a_kill_that_is_told_in_two_looks(device: Device) -> None:
 
 def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that was seen in the run is told from a stranger's, and from one never seen."""
-    monkeypatch.setattr(kernel_log, "_NAMESPACE_OF_HOST", os.readlink("/proc/self/ns/pid"))
+    monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", os.readlink("/proc/self/ns/pid"))
     with subprocess.Popen(
         shell("read line"), stdin=subprocess.PIPE, start_new_session=True
     ) as ours:
@@ -195,7 +197,7 @@ def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -
 
 def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a container the numbers of the log are not those of its processes, and nobody's here."""
-    monkeypatch.setattr(kernel_log, "_NAMESPACE_OF_HOST", "pid:[1]")
+    monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", "pid:[1]")
     source = host.opened("kernel_log")
     sample(source)
     device.say(KILLED.replace("4107", str(os.getpid())))
@@ -235,7 +237,7 @@ def test_what_is_no_kernel_log_is_unavailable(
     """What a container has in its place, or nothing, is never "no fault"."""
     monkeypatch.setattr(kernel_log, "PATH", place(tmp_path))
     with pytest.raises(SourceUnavailableError) as caught:
-        source_class("kernel_log")(None)
+        load_source_class("kernel_log")(None)
     assert caught.value.why
     assert caught.value.remedy
 

@@ -37,7 +37,7 @@ def test_a_driver_that_refuses(play: Player, trouble: Fails, why: str, remedy: s
 def test_a_machine_whose_gpus_are_hidden(play: Player) -> None:
     """A driver without a GPU that is visible is no source."""
     why, remedy = play().unavailable
-    assert why == "there is no GPU that is visible here"
+    assert why == "no GPU is visible here"
     assert "--gpus" in remedy
 
 
@@ -62,7 +62,9 @@ def test_a_machine_without_the_binding(play: Player) -> None:
 
 def test_what_hangs_while_it_is_opened_is_given_up(play: Player) -> None:
     """A driver that does not even open is unavailable, with what to do."""
-    patience = "import gpualert_common.telemetry.sources.nvml as source; source._OPEN_S = 1.0"
+    patience = (
+        "import gpualert_common.telemetry.sources.nvml as source; source._OPEN_TIMEOUT_S = 1.0"
+    )
     why, remedy = play(gpu(), trouble=(Hangs("nvmlInitWithFlags"),), before=patience).unavailable
     assert why == "NVML did not answer within 1 s"
     assert "hangs" in remedy

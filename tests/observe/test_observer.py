@@ -41,7 +41,7 @@ def seen(record: Record) -> Telemetry:
 def started(lab: Lab) -> Supervised:
     """A run that has been looked at."""
     supervised = lab.launch(*WAITS)
-    until(lambda: seen(supervised.record).looks, "the first look")
+    until(lambda: seen(supervised.record).sample_count, "the first look")
     return supervised
 
 
@@ -82,8 +82,8 @@ def test_it_outlives_its_supervisor(observed: Lab) -> None:
     supervised = started(observed)
     supervised.signal(signal.SIGKILL)
     supervised.process.wait()
-    looks = seen(supervised.record).looks
-    until(lambda: seen(supervised.record).looks > looks, "a look after that")
+    looks = seen(supervised.record).sample_count
+    until(lambda: seen(supervised.record).sample_count > looks, "a look after that")
     (observed.home / "go").touch()
     until(lambda: not observers(observed), "the observer to go with the training")
     assert observed.gpualert("recover").returncode == 0
@@ -134,7 +134,7 @@ def test_what_the_run_wrote_at_once_was_not_there_before(observed: Lab) -> None:
 def test_keyboard_ends_only_the_run(observed: Lab) -> None:
     """A signal to the foreground's process group, as from Ctrl-C, does not reach it."""
     supervised = observed.launch(*WAITS, start_new_session=True)
-    until(lambda: seen(supervised.record).looks, "the first look")
+    until(lambda: seen(supervised.record).sample_count, "the first look")
     (pid,) = observers(observed)
     assert os.getsid(pid) != os.getsid(supervised.process.pid)
     (observed.home / "go").touch()

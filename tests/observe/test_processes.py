@@ -20,7 +20,7 @@ from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.telemetry.idle_processes import WINDOW_S, IdleProcesses
 from gpualert_common.telemetry.rank_processes import RankProcesses
 from gpualert_common.telemetry.source import Source, SourceEvent, round_counter_s
-from gpualert_common.telemetry.sources.processes import LeakDetector
+from gpualert_common.telemetry.sources.processes import ProcessCounter
 from tests.observe import host
 from tests.observe.host import MARK, sample
 from tests.supervised import Lab, python, shell, until
@@ -158,8 +158,8 @@ def test_used_time_and_bytes_only_grow(lab: Lab) -> None:
 
 def test_a_sum_over_comers_and_goers() -> None:
     """A counter keeps what the gone had, and adds what the others add."""
-    growing = LeakDetector()
-    assert [growing.see(present) for present in (5, 8, 3, 4, 0, 2)] == [5, 8, 8, 9, 9, 11]
+    growing = ProcessCounter()
+    assert [growing.update(present) for present in (5, 8, 3, 4, 0, 2)] == [5, 8, 8, 9, 9, 11]
 
 
 def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
@@ -307,7 +307,7 @@ def test_two_of_one_rank(lab: Lab) -> None:
     """Where two processes could be the rank, the larger one is."""
     runs = [Run(lab, *python(WAIT), RANK="0") for _run in range(2)]
     members = {run.pid: member(run.pid, 1, rss=run.pid) for run in runs}
-    assert RankProcesses().among(members)["rank:0"].pid == max(members)
+    assert RankProcesses().find_workers(members)["rank:0"].pid == max(members)
 
 
 # -- those that do nothing ---------------------------------------------------------------------
@@ -320,7 +320,7 @@ def using(cpu_s: float, state: str = "S") -> ProcessStat:
 
 def seen_at(waits: IdleProcesses, *looks: tuple[float, ProcessStat]) -> list[SourceEvent]:
     """What is told over these looks of one rank."""
-    return [event for at, one in looks for event in waits.see(at, {"rank:0": one}, [one])]
+    return [event for at, one in looks for event in waits.update(at, {"rank:0": one}, [one])]
 
 
 def test_an_idle_rank_is_told_once() -> None:
@@ -390,8 +390,8 @@ def test_a_really_blocked_process(blocked: Run) -> None:
     one = read_stat(blocked.pid)
     assert one is not None
     waits = IdleProcesses()
-    list(waits.see(0, {}, [one]))
-    (event,) = waits.see(WINDOW_S, {}, [one])
+    list(waits.update(0, {}, [one]))
+    (event,) = waits.update(WINDOW_S, {}, [one])
     assert event.fields["state"] == "D"
 
 
@@ -450,7 +450,7 @@ def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
     code = (
         "import json, os\n"
         "from tests.observe import host\n"
-        "host.source_class('processes')\n"  # imported while files of root can still be read
+        "host.load_source_class('processes')\n"  # imported while files of root can still be read
         "os.setgroups([]); os.setgid(65534); os.setuid(65533)\n"
         f"print(json.dumps(host.sample(host.opened('processes', {run.pid})).samples['leader']))"
     )

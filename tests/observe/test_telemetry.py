@@ -13,7 +13,7 @@ from gpualert_common.record import Record
 from gpualert_common.telemetry import storage
 from gpualert_common.telemetry.series import Series, Telemetry
 from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
-from gpualert_common.telemetry.storage import DENSE, TIER, TelemetryWriter
+from gpualert_common.telemetry.storage import DENSE_SAMPLES, TIER_SAMPLES, TelemetryWriter
 
 DAYS_30 = 30 * 86400
 
@@ -36,7 +36,7 @@ def gpu(**values: float) -> tuple[str, Sample]:
     return "nvml", Sample("gpu:0", values)
 
 
-def number(look: storage.Look, index: int, edge: str) -> float | None:
+def number(look: storage.StoredSample, index: int, edge: str) -> float | None:
     """A number of GPU 0 in a look: what it was, or its ``low`` or ``high``."""
     row = (look.get(edge) or look["rows"])["gpu:0"]
     return row[index] if index < len(row) else None
@@ -53,7 +53,7 @@ def test_numbers_come_back(record: Record) -> None:
     assert list(found.series("gpu:0", "ecc_total").at) == [15.0]
     assert found.series("disk:log", "free_bytes").last == 7
     assert not found.series("gpu:1", "power_w")
-    assert found.things("gpu") == ["gpu:0"]
+    assert found.list_entities("gpu") == ["gpu:0"]
 
 
 def test_several_sources_of_one_thing(record: Record) -> None:
@@ -77,9 +77,9 @@ def test_events_and_sources_come_back(record: Record) -> None:
         False,
         "be root",
     )
-    (xid,) = found.happened("xid")
+    (xid,) = found.find_events("xid")
     assert (xid.at, xid.of, xid.fields["xid"], xid.source) == (4.5, "gpu:3", 79, "nvml")
-    assert [one.at for one in found.happened("gpu_lost", "xid")] == [4.5, 9.0]
+    assert [one.at for one in found.find_events("gpu_lost", "xid")] == [4.5, 9.0]
 
 
 def test_read_goes_on_where_it_was(record: Record) -> None:
@@ -112,7 +112,7 @@ def test_what_is_no_telemetry(record: Record) -> None:
 def test_nothing_there(record: Record) -> None:
     """A run without telemetry has none."""
     found = read(record)
-    assert (found.sources, found.events, found.looks) == ({}, [], 0)
+    assert (found.sources, found.events, found.sample_count) == ({}, [], 0)
 
 
 def test_numbers_that_are_none(record: Record) -> None:
@@ -130,14 +130,16 @@ def test_long_runs_are_bounded(record: Record) -> None:
     for look in range(looks):
         watts = {12_345: 900.0, 4_321: 5.0}.get(look, 300.0 + look % 7)
         writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
-    tiers = math.ceil(math.log2(looks / TIER)) + 1
+    tiers = math.ceil(math.log2(looks / TIER_SAMPLES)) + 1
     lines = (Path(record.path) / storage.TELEMETRY).read_bytes().count(b"\n")
-    assert lines < DENSE + TIER * (tiers + 1)
+    assert lines < DENSE_SAMPLES + TIER_SAMPLES * (tiers + 1)
     found = read(record)
     power = found.series("gpu:0", "power_w")
-    assert found.looks == looks
+    assert found.sample_count == looks
     assert (power.peak, power.least) == (900.0, 5.0)
-    assert list(power.at)[-DENSE:] == [(looks - DENSE + n) * PERIOD_S for n in range(DENSE)]
+    assert list(power.at)[-DENSE_SAMPLES:] == [
+        (looks - DENSE_SAMPLES + n) * PERIOD_S for n in range(DENSE_SAMPLES)
+    ]
     assert found.series("gpu:0", "ecc_total").rise == looks // 1000 - 1
     assert list(power.at) == sorted(power.at)
 
@@ -154,7 +156,7 @@ def test_a_month_is_bounded(record: Record) -> None:
     assert (Path(record.path) / storage.TELEMETRY).stat().st_size < 500_000
     found = read(record)
     power = found.series("gpu:0", "power_w")
-    assert found.looks == looks
+    assert found.sample_count == looks
     assert {500.0 + day for day in range(30)} <= set(power.high)
     errors = found.series("gpu:0", "ecc_total")
     assert (errors.least, errors.last) == (0, (looks - 1) // 1000)
@@ -163,29 +165,32 @@ def test_a_month_is_bounded(record: Record) -> None:
 def test_torn_lines_are_thinned_too(record: Record) -> None:
     """A line that was cut off as the disk was full costs itself, wherever it stands."""
     writer = TelemetryWriter(record)
-    for look in range(4 * DENSE):
+    for look in range(4 * DENSE_SAMPLES):
         writer.add(look * PERIOD_S, [gpu(x=look)])
         if look % 50 == 0:
             with open(Path(record.path) / storage.TELEMETRY, "ab") as file:
                 file.write(b'{"at":%d,"n":1,"rows":{"gpu:0"' % look)
-    writer.thin()
+    writer.compact()
     found = read(record)
-    assert found.series("gpu:0", "x").peak == 4 * DENSE - 1
-    assert found.series("gpu:0", "x").rise == 4 * DENSE - 1 - found.series("gpu:0", "x").value[0]
+    assert found.series("gpu:0", "x").peak == 4 * DENSE_SAMPLES - 1
+    assert (
+        found.series("gpu:0", "x").rise
+        == 4 * DENSE_SAMPLES - 1 - found.series("gpu:0", "x").value[0]
+    )
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), max_size=120))
 @settings(max_examples=50, deadline=None)
 def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
     """However looks are merged, the extremes, the last value and the number of looks stand."""
-    looks: list[storage.Look] = [
+    looks: list[storage.StoredSample] = [
         {"at": float(n), "n": 1, "rows": {"gpu:0": [value, n]}} for n, value in enumerate(values)
     ]
     columns = {"gpu:0": ["gauge", "counter_total"]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "DENSE", 8)
-        patch.setattr(storage, "TIER", 4)
-        thin = storage.thinned(looks, columns)
+        patch.setattr(storage, "DENSE_SAMPLES", 8)
+        patch.setattr(storage, "TIER_SAMPLES", 4)
+        thin = storage.merge_old_samples(looks, columns)
     assert sum(look["n"] for look in thin) == len(looks)
     assert len(thin) <= 8 + 4 * 6
     known = [value for value in values if value is not None]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.history.past_run import fingerprint_of, task_of
+from gpualert_common.history.past_run import compute_run_fingerprint, compute_task_digest
 from tests.prefect.running import records, run
 
 pytestmark = pytest.mark.usefixtures("harness")
@@ -19,13 +19,17 @@ def test_same_training_in_every_flow_run(home: Path) -> None:
         run("called", command)
     first, second, other = (record.spec for record in records(home))
     assert first["name"] != second["name"]
-    assert fingerprint_of(first) == fingerprint_of(second) != fingerprint_of(other)
-    assert task_of(first) != task_of(second)
+    assert (
+        compute_run_fingerprint(first)
+        == compute_run_fingerprint(second)
+        != compute_run_fingerprint(other)
+    )
+    assert compute_task_digest(first) != compute_task_digest(second)
 
 
 def test_names_of_its_author_count(home: Path) -> None:
     """Where an author names task runs, those of another name are of another training."""
     for name in ("small", "large", "small"):
         run("called", "echo 1", {"task_run_name": name})
-    small, large, again = (fingerprint_of(record.spec) for record in records(home))
+    small, large, again = (compute_run_fingerprint(record.spec) for record in records(home))
     assert small == again != large

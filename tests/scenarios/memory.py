@@ -66,7 +66,7 @@ def worker_killed(chance: Random) -> Scene:
 def only_counted(chance: Random) -> Scene:
     """In a container without the kernel's log, the counter of its cgroup rises."""
     fields = {"path": "/job", "kills": 1, "own": True, "limit_bytes": chance.randint(8, 64) * GIB}
-    text = "processes killed for want of memory in cgroup /job: 1"
+    text = "processes killed for lack of memory in cgroup /job: 1"
     event = SourceEvent("cgroup_oom_kill", "cgroup", text, fields)
     events = [("cgroup", _late(chance), event)]
     return Scene(code=chance.choice((SIGKILL, 137)), missing=["kernel_log"], events=events)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gpualert_common import recover
-from gpualert_common.history.past_run import fingerprint_of
+from gpualert_common.history.past_run import compute_run_fingerprint
 from gpualert_common.record import Record
 from tests.observe.standin import Process, Scenario, environment, gpu
 from tests.scenarios.history import slow
@@ -145,7 +145,7 @@ def test_engine_that_names_runs_at_random() -> None:
         }
         for name, place in (("wise-otter", "ab12cd34"), ("odd-moose", "zz91k_2p"))
     ]
-    first, second = map(fingerprint_of, runs)
+    first, second = map(compute_run_fingerprint, runs)
     assert first == second
     runs[0]["custody"] = {"training": "weekly-gpualert-run"}
-    assert fingerprint_of(runs[0]) != second
+    assert compute_run_fingerprint(runs[0]) != second

@@ -1,4 +1,4 @@
-"""``@task.gpualert``: as ``@task.bash``, for a command that a function returns."""
+"""``@task.gpualert``: like ``@task.bash``, it runs a command that a function returns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def gpualert_task(
 ) -> TaskDecorator:
     """Wrap a function that returns a bash command into a GPUAlertOperator.
 
-    Takes the operator's arguments but the command.
+    Takes the operator's arguments except the command.
     """
     return task_decorator_factory(
         python_callable=python_callable,

@@ -1,4 +1,4 @@
-"""The hook behind connections of type ``gpualert``: where an alert goes, kept by Airflow."""
+"""The hook of connections of type ``gpualert``, which are alert channels kept by Airflow."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WAIT_S = 10.0
-"""For each answer of a mail server."""
+"""Limit for each answer of a mail server."""
 TRIAL_S = 25.0
-"""For all of them: whoever asked sits before a page."""
+"""Limit for all of them: a user waits in front of a page."""
 
 _NOBODY = "nobody@localhost"
 
 
 class GPUAlertHook(BaseHook):
-    """A mail server or a chat that alerts go to, as ``notify="airflow:CONN_ID"``.
+    """A mail server or a chat for alerts, used as ``notify="airflow:CONN_ID"``.
 
     The connection holds either a mail server (host, port, login, password; ``security``, ``from``,
-    ``to`` and ``ca_file`` in its extra) or, as its password, the URL of a chat as apprise takes it.
+    ``to`` and ``ca_file`` in its extra) or, as its password, an apprise URL of a chat.
 
-    :param gpualert_conn_id: the connection.
+    :param gpualert_conn_id: id of the connection.
     """
 
     conn_name_attr = "gpualert_conn_id"
@@ -45,7 +45,7 @@ class GPUAlertHook(BaseHook):
 
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:
-        """For Airflow 3.1, which does not read it in the package's metadata."""
+        """Return the form's fields for Airflow 3.1, which does not read the package's metadata."""
         return {
             "hidden_fields": connection_form.HIDDEN,
             "relabeling": connection_form.RELABELING,
@@ -53,55 +53,55 @@ class GPUAlertHook(BaseHook):
         }
 
     def get_conn(self) -> dict[str, Any]:
-        """The channel that the connection is, with its secrets: what ``notify`` takes, too.
+        """Return the channel of the connection, with its secrets, in a form that ``notify`` takes.
 
         Raises ConfigError.
         """
-        return alerts.channel_in(f"airflow:{self.gpualert_conn_id}")
+        return alerts.find_channel(f"airflow:{self.gpualert_conn_id}")
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether an alert could go there, and what was found, in which no secret stands.
+        """Return whether an alert can be sent to the channel, and a message without secrets.
 
-        A mail server is asked, login included, and gets no mail; of a chat only its URL is looked
-        at.  Answers within 25 s.
+        Connects and logs in to a mail server, and sends no mail; checks only the URL of a chat.
+        Returns within 25 s.
         """
         secrets: list[str] = []
         try:
-            found = self.get_conn()
-            channel = channel_of(_with_recipients(found), {})
+            given = self.get_conn()
+            channel = channel_of(_with_recipients(given), {})
             settings, secrets = resolve_secrets(channel, {})
             secrets += [
                 settings[key] for key in channel_class(channel["kind"]).SECRET if key in settings
             ]
-            tried, said = _within(lambda: _try(channel["kind"], settings), TRIAL_S)
+            is_usable, message = _within(lambda: _probe(channel["kind"], settings), TRIAL_S)
         except GPUAlertError as error:
-            tried, said = False, str(error)
+            is_usable, message = False, str(error)
         else:
-            if tried and found["kind"] == "smtp" and "to" not in found:
-                said += (
-                    f"; no recipients: say them in the target, airflow:{self.gpualert_conn_id}?to="
+            if is_usable and given["kind"] == "smtp" and "to" not in given:
+                message += (
+                    f"; no recipients: name them in the target, airflow:{self.gpualert_conn_id}?to="
                 )
-        return tried, Redactor(secrets).text(said)
+        return is_usable, Redactor(secrets).text(message)
 
 
-def _with_recipients(found: dict[str, Any]) -> dict[str, Any]:
-    """A channel of mail may leave it to the target who gets it; nobody does here."""
-    return {"to": _NOBODY, **found} if found["kind"] == "smtp" else found
+def _with_recipients(channel: dict[str, Any]) -> dict[str, Any]:
+    """Return a channel with a recipient; that of a connection may leave it to the target."""
+    return {"to": _NOBODY, **channel} if channel["kind"] == "smtp" else channel
 
 
-def _try(kind: str, settings: dict[str, Any]) -> str:
+def _probe(kind: str, settings: dict[str, Any]) -> str:
     if kind == "smtp":
         return smtp.SmtpChannel(settings).probe(WAIT_S)
     return apprise.AppriseChannel(settings).probe()
 
 
-def _within(ask: Callable[[], str], deadline_s: float) -> tuple[bool, str]:
-    """What *ask* returns, or why it failed, at the latest after the deadline."""
+def _within(probe: Callable[[], str], deadline_s: float) -> tuple[bool, str]:
+    """Return True with the result of *probe*, or False with its error or after the deadline."""
     answers: list[tuple[bool, str]] = []
 
     def answer() -> None:
         try:
-            answers.append((True, ask()))
+            answers.append((True, probe()))
         except DeliveryError as error:
             answers.append((False, str(error)))
 

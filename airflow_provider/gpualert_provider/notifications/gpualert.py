@@ -1,4 +1,4 @@
-"""A callback that tells people how a task ended, whatever its operator is."""
+"""A callback that sends an alert at the end of a task, whatever its operator is."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 DEADLINE_S = 15.0
-"""Airflow ends a task's process, callbacks included, 20 s after its end: task_success_overtime."""
+"""Airflow kills a task's process, callbacks included, 20 s after its end: task_success_overtime."""
 
 
 class GPUAlertNotifier(BaseNotifier):
-    """Send an alert by gpualert's channels, once each, however often it is called for one attempt.
+    """Send an alert by gpualert's channels: one by each, also after several calls for an attempt.
 
     For ``on_failure_callback``, ``on_retry_callback``, ``on_success_callback`` and
-    ``on_skipped_callback`` of any operator: which of them it stands at decides what is told.  Of a
-    GPUAlertOperator's task it tells what the operator itself would; of any other one what its error
-    and its log say.  It never raises, and never waits longer than its deadline: what is not
-    delivered by then goes on by itself, and is seen by ``gpualert outbox list``.
+    ``on_skipped_callback`` of any operator: the callback decides when the alert is sent.  The alert
+    of a GPUAlertOperator is the operator's own; that of another operator contains the error and the
+    log.  It never raises and never waits longer than its deadline.  The delivery then continues in
+    the background, and ``gpualert outbox list`` shows it.
 
-    :param notify: who is told: a target or a list of them, as GPUAlertOperator's ``notify``.  None:
-        from gpualert's configuration, or else the mailbox in the state directory.
-    :param artifact: patterns, with the directory in them, of files that the alert of another
-        operator's task shall carry.
+    :param notify: the recipients: a target or a list of them, as GPUAlertOperator's ``notify``.
+        None: from gpualert's configuration, or else the mailbox in the state directory.
+    :param artifact: patterns, directory included, of files to attach to the alert of another
+        operator's task.
     :param notify_deadline: timedelta, seconds or text such as "10s".  None: 15 s.
     """
 
@@ -49,11 +49,11 @@ class GPUAlertNotifier(BaseNotifier):
         self.notify_deadline = DEADLINE_S if notify_deadline is None else notify_deadline
 
     def notify(self, context: Context) -> None:
-        """Send it, and log what became of it."""
+        """Send the alert, and log its status."""
         try:
             for fields in self._send(context):
-                alerts.say(fields, self.log)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - no alert's fault is the task's
+                alerts.log_status(fields, self.log)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - no alert fails its task
             self.log.error("No alert was sent: %s: %s", type(error).__name__, error)
 
     def _send(self, context: Context) -> list[dict[str, Any]]:
@@ -64,19 +64,19 @@ class GPUAlertNotifier(BaseNotifier):
         }
         settings = load_settings(given, given_as="argument")
         if settings["notify_on"].value != "never":
-            settings["notify_on"].value = "always"  # the author chose by the callback
-        wanted, given_secrets, problems = alerts_of_each(settings, alerts.resolved)
+            settings["notify_on"].value = "always"  # the callback decides when
+        wanted, given_secrets, problems = alerts_of_each(settings, alerts.resolve_target)
         for problem in problems:
             self.log.warning("An alert cannot be sent: %s", problem)
         if wanted is None:
             return []
         secrets: alerts.Secrets = given_secrets
-        ended = FinishedAttempt.of(context)
-        record = ended.training(settings["state_dir"].value)
+        attempt = FinishedAttempt.of(context)
+        record = attempt.find_training(settings["state_dir"].value)
         if record is None:
-            record = ended.recorded(wanted, settings["state_dir"].value)
+            record = attempt.to_external_run().record(wanted, settings["state_dir"].value)
         else:
-            secrets = {**alerts.secrets_of(ended.task), **given_secrets}
+            secrets = {**alerts.secrets_of(attempt.task), **given_secrets}
         deadline_s = settings["notify_deadline"].value
         return dispatch(
             record.path,

@@ -1,77 +1,62 @@
-"""A BashOperator whose command outlives its worker, and says why it failed."""
+"""A BashOperator whose command outlives its worker, and whose error names the cause."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from tempfile import gettempdir
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from airflow.providers.common.compat.sdk import (
-    AirflowException,
-    AirflowFailException,
-    AirflowSkipException,
-    AirflowTaskTimeout,
-    TaskDeferred,
-)
-from airflow.providers.standard.hooks.subprocess import SubprocessResult
+from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
 
 from gpualert_common.api import make_spec
-from gpualert_common.errors import SupersededError
-from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
 from gpualert_common.settings import Face, load_settings, option_names
-from gpualert_provider import alerts, retries, stopping, task_state, xcom
-from gpualert_provider.environment import without_airflows
-from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
-from gpualert_provider.identity import key_by_hand, key_of
+from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_wishes
+from gpualert_provider.airflow_variables import drop_airflow_variables
+from gpualert_provider.execution import TaskExecution
 from gpualert_provider.links import VerdictLink
-from gpualert_provider.operators.deferrable import DeferrableOperator
-from gpualert_provider.output import last_line
+from gpualert_provider.resumption import Resumption
 from gpualert_provider.working_directory import WorkingDirectory
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
+    from airflow.providers.standard.hooks.subprocess import SubprocessResult
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
-    from gpualert_common.api import RunResult
     from gpualert_common.retries import RetryChoice
     from gpualert_common.spec import RunSpec
 
-STOP_SLACK_S = 30.0
-"""What a stop may take beyond its grace, verdict included, before we leave without its end."""
-
-_TAKEN_OVER = (SupersededError, TaskDeferred, BrokenPipeError)
-"""What ends an attempt and not its training: a later attempt has it, a trigger, or, where nobody
-reads the log of this process since its supervisor was killed, the next attempt."""
-
 MOST_ARGUMENT_BYTES = 128 << 10
-"""Linux takes no longer one; a longer command is run from a file, as a rendered script is."""
+"""Linux takes no longer argument; a longer command is run from a file, as a rendered script is."""
 
 
-class GPUAlertOperator(DeferrableOperator):
+class GPUAlertOperator(BashOperator):
     """Run a training command as BashOperator does, under a guardian that outlives the worker.
 
-    Takes BashOperator's place as it is: the same arguments, result, skip and error.  Beyond it: the
-    log is on disk before the command starts; the training survives the death of its worker and the
-    next attempt adopts it; a stop ends all of it; a stopped training is never a success; and the
-    error, :class:`~gpualert_provider.exceptions.TrainingFailed`, says why.
+    Replaces BashOperator without other changes: it has the same arguments, result, skip and error.
+    In addition: the log is on disk before the command starts; the training survives the death of
+    its worker and the next attempt adopts it; a stop ends all of its processes; a stopped training
+    is never a success; and the error, :class:`~gpualert_provider.exceptions.TrainingFailed`, names
+    the cause.
 
-    :param bash_command: as BashOperator's; or else ``command``.
+    :param bash_command: as BashOperator's; required without ``command``.
     :param command: the program and its arguments, a list, run without a shell.  (templated; an
         argument that ends in .sh is no template file)
-    :param retry_by_cause: True: where the verdict is sure that every further attempt would fail
-        alike, none is made; everywhere else the task's retries stand.  False: they always stand.
-        A mapping says for single causes "stop", "retry", "default" or the delay of the retry (the
-        delay: from Airflow 3.3 on).  A ``retry_policy`` of the task's own goes first.
-    :param scrub_env: keep Airflow's own variables (connections, secrets, its configuration) out of
-        what the command inherits; what ``env`` names, AIRFLOW_HOME and AIRFLOW_CTX_* stay.
-    :param adopt_within: how long the training may go on alone, once its worker has died, for the
+    :param retry_by_cause: True: no further attempt is made when the verdict is sure that it would
+        fail for the same cause; otherwise the task's retries apply.  False: they always apply.  A
+        mapping gives single causes "stop", "retry", "default" or the delay of the retry (a delay
+        needs Airflow 3.3).  A ``retry_policy`` of the task has priority.
+    :param scrub_env: remove Airflow's own variables (connections, secrets, its configuration) from
+        the environment that the command inherits; the variables in ``env``, AIRFLOW_HOME and
+        AIRFLOW_CTX_* stay.
+    :param adopt_within: how long the training may continue after the death of its worker, for the
         next attempt to adopt it; timedelta or seconds.  None: as long as the scheduler takes to
-        start that attempt.  0: not at all, the next attempt trains anew.  Without retries left the
-        training is always ended.
+        start that attempt.  0: the training is stopped, and the next attempt starts a new one.
+        When no retries are left the training is always stopped.
     :param deferrable: free the worker while the training runs; a trigger watches it.  Needs a state
         directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
     :param grace: time between the first signal of a stop and SIGKILL; timedelta, seconds or text
@@ -119,10 +104,10 @@ class GPUAlertOperator(DeferrableOperator):
             raise TypeError("GPUAlertOperator needs one of bash_command and command")
         if isinstance(command, str) or command in ([], ()):
             raise TypeError('command is a list, as in ["python", "train.py"]; see bash_command')
-        self.retry_rules = retries.rules(retry_by_cause)
+        self.retry_rules = retry_wishes.make_rules(retry_by_cause)
         defaults = kwargs.get("default_args") or {}
         if kwargs.get("retry_policy") is None and defaults.get("retry_policy") is None:
-            kwargs |= retries.policy(retry_by_cause)
+            kwargs |= next_attempt.policy_arguments(retry_by_cause)
         super().__init__(bash_command=cast("str", bash_command), **kwargs)
         self.command = command
         self.scrub_env = scrub_env
@@ -136,70 +121,48 @@ class GPUAlertOperator(DeferrableOperator):
         self.artifact = artifact
         self.observe = observe
         self.rules = rules
-        self._context: Context | None = None
-        self._handle: RunHandle | None = None
         self.alert_secrets: alerts.Secrets = {}
-        self._leftovers: list[WorkingDirectory] = []
-        self._killed = False
-        self._launching = False
+        self._execution: TaskExecution | None = None
+        self._is_killed = False
 
-    # -- BashOperator's steps --------------------------------------------------------------
+    # -- BashOperator's interface ----------------------------------------------------------
 
     def execute(self, context: Context) -> Any:
-        """As BashOperator's; what became of the task is written down, and its alerts are sent."""
-        return self._accounted(super().execute, context)
+        """Do what BashOperator does; record the outcome of the task and send its alerts."""
+        return self._begin(context).run(super().execute)
 
-    def _accounted(self, work: Callable[[Context], Any], context: Context) -> Any:
-        self._context = context
-        self._retries = retries.Retries(self, context, self.retry_rules)
-        try:
-            value = work(context)
-        except AirflowSkipException:
-            self._tell("skipped", final=True)
-            raise
-        except _TAKEN_OVER:
-            raise  # whoever takes over tells
-        except AirflowFailException:
-            self._tell("failed", final=True)
-            raise
-        except BaseException as error:
-            final, within_s = self._retries.after(error)
-            self._tell("failed" if final else "up_for_retry", final=final, within_s=within_s)
-            raise
-        else:
-            self._tell("success", final=True)
-            return value
-        finally:
-            handle, self._handle = self._handle, None
-            if handle is not None:
-                handle.close()
-            while self._leftovers:  # its alerts have looked for artifacts there
-                self._leftovers.pop().remove()
+    def resume_execution(
+        self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
+    ) -> Any:
+        """Do what BaseOperator does; a run that was left to a trigger is taken back."""
+        resume = partial(super().resume_execution, next_method, next_kwargs)
+        resumption = Resumption.of(next_method, next_kwargs, resume)
+        if resumption is None:
+            return resume(context)
+        return self._begin(context).run(partial(self._resume, resumption))
 
     def on_kill(self) -> None:
-        """Ask for a graceful stop and return at once.  Runs in a signal handler.
+        """Request a graceful stop and return at once.  Runs in a signal handler.
 
-        Before there is a run to stop, nothing gets launched: the attempt ends by TrainingFailed,
-        raised from here when it waits for the run before it.
+        Before there is a run, nothing is launched any more, and the attempt fails by
+        TrainingFailed; it is raised here while the launch waits for the run of an earlier attempt.
         """
-        self._killed = True
-        if self._handle is not None:
-            stopping.stop(self._handle, (self._context or {}).get("ti"))
-        elif self._launching:
-            raise _never_began()
+        self._is_killed = True
+        if self._execution is not None:
+            self._execution.kill()
 
     def get_env(self, context: Context) -> dict[str, str]:
-        """As BashOperator's; with ``scrub_env`` without Airflow's own variables."""
+        """Return BashOperator's variables; with ``scrub_env`` without Airflow's own."""
         env: dict[str, str] = super().get_env(context)
-        return without_airflows(env, self.env or {}) if self.scrub_env else env
+        return drop_airflow_variables(env, self.env or {}) if self.scrub_env else env
 
     @classmethod
     def _is_inline_command(cls, bash_command: str | None) -> bool:
-        """As BashOperator's; there is none beside ``command``."""
+        """As BashOperator's; with ``command`` there is no ``bash_command``."""
         return bash_command is None or bool(super()._is_inline_command(bash_command))
 
     def resolve_template_files(self) -> None:
-        """As BashOperator's; an argument of ``command`` is no file to be read, whatever its end."""
+        """As BashOperator's; an argument of ``command`` is never a file to read."""
         command, self.command = self.command, None
         try:
             super().resolve_template_files()
@@ -207,7 +170,7 @@ class GPUAlertOperator(DeferrableOperator):
             self.command = command
 
     def render_template(self, content: Any, *args: Any, **kwargs: Any) -> Any:
-        """As BashOperator's; an argument of ``command`` is no file to be rendered, either."""
+        """As BashOperator's; an argument of ``command`` is never a file to render."""
         if content is None or content is not self.command:
             return super().render_template(content, *args, **kwargs)
         self.template_ext = ()
@@ -218,146 +181,92 @@ class GPUAlertOperator(DeferrableOperator):
 
     def _run_inline_command(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
         text = str(self.bash_command)
-        too_long = self.command is None and len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
-        return self._train(
-            bash_path, env, WorkingDirectory.make(self.cwd, text if too_long else None)
-        )
+        is_too_long = self.command is None and len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
+        directory = WorkingDirectory.make(self.cwd, text if is_too_long else None)
+        return self._train(bash_path, env, directory)
 
     def _run_rendered_script_file(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
-        return self._train(bash_path, env, WorkingDirectory.make(self.cwd, str(self.bash_command)))
+        directory = WorkingDirectory.make(self.cwd, str(self.bash_command))
+        return self._train(bash_path, env, directory)
 
-    # -- a supervised run ------------------------------------------------------------------
+    # -- the run of the task ---------------------------------------------------------------
+
+    def _begin(self, context: Context) -> TaskExecution:
+        execution = TaskExecution(self, context, self.retry_rules, self.adopt_within)
+        self._execution = execution
+        execution.is_killed = self._is_killed
+        return execution
 
     def _train(
-        self, bash: str, env: Mapping[str, str], place: WorkingDirectory
+        self, bash: str, env: Mapping[str, str], directory: WorkingDirectory
     ) -> SubprocessResult:
-        """Launch, adopt or claim the training and follow it to its end."""
+        """Launch, adopt or claim the run, and follow it to its end or defer the task."""
+        assert self._execution is not None
+        execution = self._execution
         command = [bash, "-c", str(self.bash_command)]
         if self.command is not None:
             command = [str(argument) for argument in self.command]
             if not command:
                 raise AirflowException("command is an empty list, so there is nothing to train")
-        same = fingerprint(command, self.env, self.cwd)
-        if place.script is not None:
-            command = [bash, place.script]
-        spec = self._spec(command, env, place.directory)
+        identity = fingerprint(command, self.env, self.cwd)
+        if directory.script is not None:
+            command = [bash, directory.script]
+        spec = self._make_spec(command, env, directory.directory)
         try:
-            attempt = self._attempt(same)
-            self._make_way(spec, attempt)
-            handle = self._launch(spec, attempt)
-            self._remember()
-            self._leave(handle, attempt)
-            result = self._follow(handle)
-            self._leftovers.append(place.of_run(handle.record.spec))
-        except _TAKEN_OVER:
-            raise
-        except BaseException as error:
-            self._give_up(error, place, spec.grace_s)
-            raise
+            with execution.stop_on_error(directory, spec.grace_s):
+                attempt = execution.make_attempt(identity)
+                deferred_run.stop_cleared(
+                    attempt.key, attempt.number, spec.state_dir, self.log.info
+                )
+                if self.deferrable:
+                    deferral.check_worker()
+                handle = execution.launch(spec, attempt)
+                if self.deferrable:
+                    deferral.defer(execution, handle, attempt)
+                result = execution.follow(handle, directory)
         finally:
-            if self._handle is None or self._handle.origin != "launched":
-                place.remove()
-        return self._judged(result)
+            if execution.handle is None or execution.handle.origin != "launched":
+                directory.remove()
+        return execution.to_bash_result(result)
 
-    def _launch(self, spec: RunSpec, attempt: Attempt) -> RunHandle:
-        """A handle that :meth:`on_kill` and an exception from nowhere find before its launch."""
-        self._launching = True
-        try:
-            if self._killed:
-                raise _never_began()
-            return RunHandle.launch(spec, attempt, log=self.log.info, on_handle=self._made)
-        finally:
-            self._launching = False
+    def _resume(self, resumption: Resumption, context: Context) -> Any:
+        """Take the run back from its trigger, and follow it to its end."""
+        assert self._execution is not None
+        execution = self._execution
+        handle = resumption.take_run(execution, context)
+        spec = handle.record.spec
+        directory = self._directory_of(spec)
+        with execution.stop_on_error(directory, spec.get("grace_s") or 0.0):
+            self._load_secrets(spec["command"])
+            if handle.record.ending is None:
+                resumption.check(context)
+            result = execution.follow(handle, directory)
+        bash_result = execution.to_bash_result(result)
+        if bash_result.exit_code in self.skip_on_exit_code:
+            raise AirflowSkipException(
+                f"Bash command returned exit code {bash_result.exit_code}. Skipping."
+            )
+        return self.output_processor(bash_result.output)
 
-    def _made(self, handle: RunHandle) -> None:
-        self._handle = handle
-
-    def _spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
+    def _make_spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
+        """Return the spec of a run, by the arguments and gpualert's configuration."""
         given = {name: getattr(self, name) for name in option_names(Face.AIRFLOW)}
         settings = load_settings({**given, "streams": "merged"}, given_as="argument")
-        alerts.resolve(settings)
+        alerts.resolve_settings(settings)
         name = f"{self.dag_id}.{self.task_id}"
         spec = make_spec(command, settings, cwd=cwd, env=env, name=name)
         self.alert_secrets = spec.secrets or {}
         return spec
 
-    def _follow(self, handle: RunHandle) -> RunResult:
-        self.log.info("Tmp dir root location: %s", gettempdir())
-        self.log.info("Running command: %s", handle.record.spec["command"])
-        self.log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
-        self.log.info("Output:")
-        if self.do_xcom_push:
-            xcom.prepare()
-        for lines in handle.follow():
-            for line in lines:
-                self.log.info("%s", line)
-        result = handle.wait()
-        self.log.info("Command exited with return code %s", result.exit_code)
-        return result
-
-    def _give_up(self, error: BaseException, place: WorkingDirectory, grace_s: float) -> None:
-        """End the training because of ``error``, and wait for that within its grace.
-
-        So the place that a task frees is free, and a next attempt finds nobody in it.
-        """
-        handle = self._handle
-        if handle is None:
-            return
-        if isinstance(error, AirflowTaskTimeout):
-            handle.stop("its execution_timeout was over", meant_as="timeout")
-        else:
-            handle.stop(f"its task was ended by {type(error).__name__}")
+    def _load_secrets(self, command: list[str]) -> None:
+        """Load the secrets of the channels, for the alerts of a run whose guardian died."""
         try:
-            result = handle.wait(timeout_s=grace_s + STOP_SLACK_S)
-        except TimeoutError:
-            self.log.warning("The training has not ended yet; its guardian goes on ending it")
-            return
-        self._leftovers.append(place.of_run(handle.record.spec))
-        error.add_note(TrainingFailed.of(result).args[0])
+            self._make_spec(command, {}, None)
+        except (GPUAlertError, ValueError, TypeError) as error:
+            self.log.warning("The settings of the alert channels cannot be read: %s", error)
 
-    def _judged(self, result: RunResult) -> SubprocessResult:
-        """What BashOperator's own tests of the status go on with.  Raises TrainingFailed."""
-        code = result.exit_code
-        passes = code == 0 or code in self.skip_on_exit_code
-        was_stopped = result.record.event("stopping") is not None
-        if code is None or not passes or was_stopped:
-            for_good = self._retries.refused(result.verdict)
-            raise (TrainingFailedForGood if for_good else TrainingFailed).of(result)
-        try:
-            output = last_line(result.log_path, self.output_encoding)
-        except OSError as error:  # the status is the training's, whatever became of its log
-            self.log.warning("The output cannot be returned: %s", error)
-            output = ""
-        return SubprocessResult(code, output)
-
-    # -- this attempt, and the next --------------------------------------------------------
-
-    def _attempt(self, same: str) -> Attempt:
-        assert self._context is not None
-        return Attempt(
-            key=key_of(self._context.get("ti")) or key_by_hand(self.task_id),
-            number=self._retries.number,
-            adopt_within_s=self._retries.adopt_within_s(self.adopt_within),
-            is_last=not self._retries.left,
-            fingerprint=same,
-            before=task_state.recall(self._context, self.log),
-        )
-
-    def _remember(self) -> None:
-        assert self._context is not None
-        assert self._handle is not None
-        task_state.remember(self._context, self._handle, self.log)
-
-    def _tell(self, state: str, *, final: bool, within_s: float | None = None) -> None:
-        """Write down what became of the task, and wait for the alerts that are then due."""
-        if self._handle is None:
-            return
-        self._handle.record_outcome(state, final=final, next_within_s=within_s)
-        alerts.settle(self._handle, self.alert_secrets, self.log)
-        self._remember()
-        if self.do_xcom_push and self._context is not None:
-            xcom.push(self._context.get("ti"), self._handle.record, self.log, self.alert_secrets)
-
-
-def _never_began() -> TrainingFailed:
-    return TrainingFailed("cancelled: the task was ended before its training began")
+    def _directory_of(self, spec: Mapping[str, Any]) -> WorkingDirectory:
+        """Return the working directory of a run of this task."""
+        command = spec["command"]
+        has_script = self.command is None and len(command) == 2
+        return WorkingDirectory(spec["cwd"], self.cwd is None, command[-1] if has_script else None)

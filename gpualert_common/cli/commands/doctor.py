@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Try each source and print the result; the exit status is always 0."""
-    findings = [_examine(name) for name in source.source_names()]
+    findings = [_examine(name) for name in source.list_sources()]
     if options.json:
         print(json.dumps({"schema": SCHEMA, "sources": [asdict(one) for one in findings]}))
         return 0
@@ -51,7 +51,7 @@ def execute(options: argparse.Namespace) -> int:
 def _examine(name: str) -> Finding:
     decides = ""
     try:
-        decides = source.source_class(name).decides
+        decides = source.load_source_class(name).decides
         isolated(lambda: _open(name), DEADLINE_S)
     except SourceUnavailableError as error:
         return Finding(name, False, decides, error.why, error.remedy)
@@ -65,4 +65,4 @@ def _examine(name: str) -> Finding:
 def _open(name: str) -> None:
     """In a process of its own, which ends with it.  What a driver prints goes to stderr."""
     os.dup2(2, 1)
-    source.source_class(name)(None)
+    source.load_source_class(name)(None)

@@ -67,12 +67,12 @@ def _add_costs(rows: Sequence[dict[str, Any]]) -> list[str]:
     for place in dict.fromkeys(os.path.dirname(os.path.dirname(row["path"])) for row in rows):
         history = History.open(place)
         was_there = history.exists
-        found = history.by_run()
+        found = history.read_all()
         told = history.problem
-        if not was_there or history.begun:
+        if not was_there or history.is_new:
             filled = rebuild(place)
             told = told or filled.problem
-            found = history.by_run()
+            found = history.read_all()
         known.update(found)
         problems += [told] if told else []
     for row in rows:

@@ -1,1 +1,1 @@
-"""What the source ``nvml`` is made of: the values, one GPU, its events, and calls that may hang."""
+"""Parts of the source ``nvml``: metrics, one GPU, its events, and calls that may hang."""

@@ -1,4 +1,4 @@
-"""What the streaming multiprocessors of a device did between two looks, by NVML's GPM."""
+"""Activity of the streaming multiprocessors between two samples, from NVML's GPM."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ _METRICS = {
     10: "dram_activity_percent",
 }
 
-_LEAST_S = 0.5
-"""The counters move every 100 ms, says NVIDIA/DCGM#310; between two of their steps is nothing."""
+_MINIMUM_INTERVAL_S = 0.5
+"""The counters advance every 100 ms (NVIDIA/DCGM#310); within one step they show nothing."""
 
 
 class Activity:
-    """A way to values (see :mod:`.readings`): their means since it was last called.
+    """A query (see :mod:`.metrics`) for mean activities since its last call.
 
-    Nothing the first time.  Hopper and later; elsewhere it is not supported.
+    The first call returns nothing.  Hopper and later support it; other GPUs do not.
     """
 
     def __init__(self) -> None:
         self._samples: list[Any] = []
-        self._question: Any = None
-        self._taken_at: float | None = None
+        self._query: Any = None
+        self._sampled_at: float | None = None
 
     def __call__(self, nvml: Any, device: Any) -> Mapping[str, float]:
-        """The means in percent.  Raises NVMLError."""
-        if self._question is None:
+        """Return the means in percent.  Raises NVMLError."""
+        if self._query is None:
             self._open(nvml, device)
         now = time.monotonic()
-        if self._taken_at is not None and now - self._taken_at < _LEAST_S:
+        if self._sampled_at is not None and now - self._sampled_at < _MINIMUM_INTERVAL_S:
             return {}
         earlier, later = self._samples
         nvml.nvmlGpmSampleGet(device, later)
-        values = {} if self._taken_at is None else self._between(nvml, earlier, later)
+        values = {} if self._sampled_at is None else self._compute_means(nvml, earlier, later)
         self._samples = [later, earlier]
-        self._taken_at = now
+        self._sampled_at = now
         return values
 
     def close(self, nvml: Any) -> None:
@@ -53,18 +53,18 @@ class Activity:
         if not nvml.nvmlGpmQueryDeviceSupport(device).isSupportedDevice:
             raise nvml.NVMLError(nvml.NVML_ERROR_NOT_SUPPORTED)
         self._samples = [nvml.nvmlGpmSampleAlloc(), nvml.nvmlGpmSampleAlloc()]
-        self._question = nvml.c_nvmlGpmMetricsGet_t()
-        self._question.version = nvml.NVML_GPM_METRICS_GET_VERSION
-        self._question.numMetrics = len(_METRICS)
-        for place, metric in enumerate(_METRICS):
-            self._question.metrics[place].metricId = metric
+        self._query = nvml.c_nvmlGpmMetricsGet_t()
+        self._query.version = nvml.NVML_GPM_METRICS_GET_VERSION
+        self._query.numMetrics = len(_METRICS)
+        for index, metric in enumerate(_METRICS):
+            self._query.metrics[index].metricId = metric
 
-    def _between(self, nvml: Any, earlier: Any, later: Any) -> dict[str, float]:
-        self._question.sample1, self._question.sample2 = earlier, later
-        nvml.nvmlGpmMetricsGet(self._question)
-        metrics = self._question.metrics
+    def _compute_means(self, nvml: Any, earlier: Any, later: Any) -> dict[str, float]:
+        self._query.sample1, self._query.sample2 = earlier, later
+        nvml.nvmlGpmMetricsGet(self._query)
+        metrics = self._query.metrics
         return {
-            name: metrics[place].value
-            for place, name in enumerate(_METRICS.values())
-            if not metrics[place].nvmlReturn and math.isfinite(metrics[place].value)
+            name: metrics[index].value
+            for index, name in enumerate(_METRICS.values())
+            if not metrics[index].nvmlReturn and math.isfinite(metrics[index].value)
         }

@@ -1,4 +1,4 @@
-"""Calls that may never come back, made by a thread of their own."""
+"""Calls that may hang, made by a separate thread."""
 
 from __future__ import annotations
 
@@ -8,51 +8,51 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class BackgroundCall(Generic[Answer]):
-    """A thread that does one thing whenever it is asked to, for one who can do without an answer.
+class BackgroundCall(Generic[Result]):
+    """A thread that makes one call on request, for a caller that can continue without the result.
 
-    A call into a driver that hangs cannot be ended, not even by a signal; the thread is then left
-    to itself, and goes with the process.
+    Nothing can end a call into a driver that hangs, not even a signal.  Such a thread is abandoned
+    and ends with the process.
     """
 
-    def __init__(self, work: Callable[[], Answer], name: str) -> None:
+    def __init__(self, work: Callable[[], Result], name: str) -> None:
         self._work = work
-        self._asked: SimpleQueue[bool] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | Exception] = SimpleQueue()
-        self.asked_at: float | None = None
-        """When it was asked for what it has not answered yet, by ``time.monotonic``."""
-        threading.Thread(target=self._answer, name=name, daemon=True).start()
+        self._requests: SimpleQueue[bool] = SimpleQueue()
+        self._results: SimpleQueue[Result | Exception] = SimpleQueue()
+        self.requested_at: float | None = None
+        """Time of the request without a result, by ``time.monotonic``; None if there is none."""
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
 
-    def ask(self) -> None:
-        """Ask for an answer, unless one is still owed."""
-        if self.asked_at is None:
-            self.asked_at = time.monotonic()
-            self._asked.put(True)
+    def request(self) -> None:
+        """Request a call, unless one is in progress."""
+        if self.requested_at is None:
+            self.requested_at = time.monotonic()
+            self._requests.put(True)
 
-    def wait(self, deadline: float) -> Answer:
-        """The answer to the last question; raises what the work raised.
+    def wait(self, deadline: float) -> Result:
+        """Return the result of the last request; raise the error of the call.
 
-        Raises TimeoutError when it is not there by ``deadline``, which is of ``time.monotonic``.
+        Raises TimeoutError if there is no result by ``deadline``, a time of ``time.monotonic``.
         """
         try:
-            answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            result = self._results.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             raise TimeoutError from None
-        self.asked_at = None
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        self.requested_at = None
+        if isinstance(result, Exception):
+            raise result
+        return result
 
-    def end(self) -> None:
-        """Let the thread go, at once or when its call comes back."""
-        self._asked.put(False)
+    def stop(self) -> None:
+        """Stop the thread, at once or when its call returns."""
+        self._requests.put(False)
 
-    def _answer(self) -> None:
-        while self._asked.get():
+    def _serve(self) -> None:
+        while self._requests.get():
             try:
-                self._answers.put(self._work())
-            except Exception as error:  # noqa: BLE001 - raised again where the answer is awaited
-                self._answers.put(error)
+                self._results.put(self._work())
+            except Exception as error:  # noqa: BLE001 - raised again by wait
+                self._results.put(error)

@@ -1,4 +1,4 @@
-"""Events of all GPUs, waited for in a thread: Xids, ECC errors and what newer drivers add."""
+"""Listener for the events of all GPUs: Xids, ECC errors, and those of newer drivers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpualert_common.telemetry.source import SourceEvent
 _XID = 0x8
 _ECC_CORRECTED = 0x1
 
-_KINDS = {
+_EVENT_TYPES = {
     _XID: ("xid", "Xid {data} on GPU {gpu}"),
     _ECC_CORRECTED: ("ecc_corrected", "corrected ECC error on GPU {gpu}"),
     0x2: ("ecc_uncorrected", "uncorrected ECC error on GPU {gpu}"),
@@ -27,12 +27,12 @@ _KINDS = {
     0x4000: ("gpu_unavailable", "GPU {gpu} is unavailable"),
     0x8000: ("recovery_action", "the driver's recommendation for GPU {gpu} changed"),
 }
-"""What each nvmlEventType is called, and how it is told."""
+"""Kind and text of each nvmlEventType."""
 
 _WAIT_MS = 500
 _PAUSE_AFTER_ERROR_S = 1.0
 _PAUSE_AFTER_CORRECTED_S = 0.05
-"""They may come by the thousand, and one waits no worse for the next than the other."""
+"""Corrected errors may come by the thousand; a short pause loses none of them."""
 
 _NO_INSTANCE = 0xFFFFFFFF
 
@@ -46,36 +46,37 @@ class _Key:
     compute_instance: int
 
 
-class Events:
-    """A thread that waits for the events of GPUs until it is ended.
+class EventListener:
+    """A thread that waits for the events of GPUs until it is stopped.
 
-    Equal ones between two looks are told as one with a count, so that no storm fills a disk.
+    Equal events between two samples become one event with a count, so an event storm does not fill
+    the disk.
     """
 
     def __init__(self, nvml: Any, gpus: list[Gpu]) -> None:
         self._nvml = nvml
         self._gpus = {addressof(gpu.device.contents): gpu for gpu in gpus}
         self._lock = threading.Lock()
-        self._came: dict[_Key, tuple[float, int]] = {}
-        self._ended = threading.Event()
+        self._pending: dict[_Key, tuple[float, int]] = {}
+        self._stopped = threading.Event()
         self._set: Any = None
-        self.lacks: dict[int, str] = {}
-        """Why nothing can be heard of a GPU, by its index."""
+        self.missing: dict[int, str] = {}
+        """Reason for each GPU without events, by its index."""
         self.kinds = self._register()
-        """The names of what can be heard of each GPU at first, by its index."""
+        """Kinds of events that each GPU supports, by its index."""
         self._thread = threading.Thread(target=self._wait, name="nvml events", daemon=True)
         self._thread.start()
 
-    def told(self) -> Iterator[SourceEvent]:
-        """What has come since the last call."""
+    def take_events(self) -> Iterator[SourceEvent]:
+        """Yield the events since the last call."""
         with self._lock:
-            came, self._came = self._came, {}
-        for key, (at, count) in came.items():
-            yield self._event(key, at, count)
+            pending, self._pending = self._pending, {}
+        for key, (at, count) in pending.items():
+            yield self._make_event(key, at, count)
 
-    def end(self, deadline: float) -> bool:
-        """End the thread; False when it has not ended by ``deadline`` of ``time.monotonic``."""
-        self._ended.set()
+    def stop(self, deadline: float) -> bool:
+        """Stop the thread; False if it still runs at ``deadline``, a time of ``time.monotonic``."""
+        self._stopped.set()
         self._thread.join(max(0.0, deadline - time.monotonic()))
         if self._thread.is_alive():
             return False
@@ -83,31 +84,33 @@ class Events:
         return True
 
     def _register(self) -> dict[int, list[str]]:
-        """Make the set that is waited on, of all GPUs that can take part; the kinds of each."""
+        """Create the event set and register all GPUs; return the kinds of events of each."""
         kinds = {}
         try:
             self._set = self._nvml.nvmlEventSetCreate()
             for gpu in self._gpus.values():
-                if wanted := self._wanted(gpu):
-                    kinds[gpu.index] = [name for kind, (name, _) in _KINDS.items() if kind & wanted]
+                if types := self._register_gpu(gpu):
+                    kinds[gpu.index] = [
+                        name for kind, (name, _) in _EVENT_TYPES.items() if kind & types
+                    ]
         except self._nvml.NVMLError as error:
-            self.lacks = {gpu.index: str(error) for gpu in self._gpus.values()}
+            self.missing = {gpu.index: str(error) for gpu in self._gpus.values()}
         if not kinds:
             self._free()
         return kinds
 
-    def _wanted(self, gpu: Gpu) -> int:
-        """Have the GPU's events come to the set; their types, 0 where there are none."""
+    def _register_gpu(self, gpu: Gpu) -> int:
+        """Register the GPU's events with the set; return their types, 0 if there are none."""
         if gpu.is_lost:
             return 0
         try:
-            known = self._nvml.nvmlDeviceGetSupportedEventTypes(gpu.device)
-            if wanted := sum(kind for kind in _KINDS if kind & known):
-                self._nvml.nvmlDeviceRegisterEvents(gpu.device, wanted, self._set)
+            supported = self._nvml.nvmlDeviceGetSupportedEventTypes(gpu.device)
+            if types := sum(kind for kind in _EVENT_TYPES if kind & supported):
+                self._nvml.nvmlDeviceRegisterEvents(gpu.device, types, self._set)
         except self._nvml.NVMLError as error:
-            self.lacks[gpu.index] = str(error)
+            self.missing[gpu.index] = str(error)
             return 0
-        return wanted
+        return types
 
     def _free(self) -> None:
         old, self._set = self._set, None
@@ -115,12 +118,12 @@ class Events:
             if old is not None:
                 self._nvml.nvmlEventSetFree(old)
         except self._nvml.NVMLError:
-            pass  # then it is the driver's
+            pass  # the driver frees it
 
     def _wait(self) -> None:
-        while self.kinds and not self._ended.is_set():
+        while self.kinds and not self._stopped.is_set():
             if self._set is None:
-                self._ended.wait(_PAUSE_AFTER_ERROR_S)
+                self._stopped.wait(_PAUSE_AFTER_ERROR_S)
                 self._register()
                 continue
             try:
@@ -128,7 +131,7 @@ class Events:
             except self._nvml.NVMLError_Timeout:
                 continue
             except self._nvml.NVMLError:
-                # One lost GPU makes it fail at once and for all: no Xid of another would be heard.
+                # One lost GPU makes every wait fail at once: register the other GPUs again.
                 self._free()
                 continue
             key = _Key(
@@ -139,14 +142,14 @@ class Events:
                 data.computeInstanceId,
             )
             with self._lock:
-                at, count = self._came.get(key, (time.time(), 0))
-                self._came[key] = at, count + 1
+                at, count = self._pending.get(key, (time.time(), 0))
+                self._pending[key] = at, count + 1
             if key.kind == _ECC_CORRECTED:
-                self._ended.wait(_PAUSE_AFTER_CORRECTED_S)
+                self._stopped.wait(_PAUSE_AFTER_CORRECTED_S)
 
-    def _event(self, key: _Key, at: float, count: int) -> SourceEvent:
+    def _make_event(self, key: _Key, at: float, count: int) -> SourceEvent:
         gpu = self._gpus.get(key.device)
-        what, text = _KINDS.get(key.kind, (f"nvml_event_{key.kind:#x}", "event on GPU {gpu}"))
+        what, text = _EVENT_TYPES.get(key.kind, (f"nvml_event_{key.kind:#x}", "event on GPU {gpu}"))
         fields: dict[str, Any] = {"count": count}
         if key.kind == _XID:
             fields["xid"] = key.data

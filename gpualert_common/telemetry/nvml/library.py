@@ -1,4 +1,4 @@
-"""Opening NVML, and what it means where that fails."""
+"""Opening of NVML, and the reasons for which that fails."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from typing import Any
 from gpualert_common.telemetry.source import SourceUnavailableError
 
 _LIBRARY = "libnvidia-ml.so.1"
-"""The name by which the binding loads it, too."""
+"""The binding loads the library by the same name."""
 
 LIBRARY_NOT_FOUND = 12
 
-_REFUSED = {
+_OPEN_ERRORS = {
     4: (
         "no permission to use the GPUs",
         "let this user read and write /dev/nvidia*, also by the device rules of its cgroup",
     ),
     9: (
         "the NVIDIA driver is not loaded",
-        "load it (modprobe nvidia), or install it for the kernel that is running",
+        "load it (modprobe nvidia), or install it for the running kernel",
     ),
     LIBRARY_NOT_FOUND: (
         f"there is no NVML ({_LIBRARY})",
-        "install the NVIDIA driver; in a container, ask for its capability 'utility'",
+        "install the NVIDIA driver; in a container, request its capability 'utility'",
     ),
     13: ("the NVIDIA driver is too old for nvidia-ml-py", "install a newer driver"),
     17: (
-        "the operating system keeps NVML from the GPUs",
+        "the operating system blocks access to the GPUs",
         "look for device rules of a cgroup, or a security module, that name /dev/nvidia*",
     ),
     18: (
         "NVML and the loaded NVIDIA driver are of different versions",
-        "the driver was replaced while it was loaded: reboot, or load it anew",
+        "the driver was replaced while it was loaded: reboot, or reload it",
     ),
 }
-"""Why NVML does not open, and what helps, by its error code."""
+"""Reason and remedy for each error code with which NVML does not open."""
 
 
-def binding() -> Any:
-    """The module of nvidia-ml-py.  Raises UnavailableError.
+def load_binding() -> Any:
+    """Return the module of nvidia-ml-py.  Raises SourceUnavailableError.
 
-    It takes 20 ms to import, which a machine without a driver is spared.
+    The import takes 20 ms, so it is skipped on a machine without a driver.
     """
     try:
         CDLL(_LIBRARY)
     except OSError:
-        raise SourceUnavailableError(*_REFUSED[LIBRARY_NOT_FOUND]) from None
+        raise SourceUnavailableError(*_OPEN_ERRORS[LIBRARY_NOT_FOUND]) from None
     try:
         return import_module("pynvml")
     except ImportError:
@@ -57,25 +57,25 @@ def binding() -> Any:
 
 
 def open_library(nvml: Any) -> int:
-    """Open NVML and return the number of GPUs, at least 1.  Raises UnavailableError."""
+    """Open NVML and return the number of GPUs, at least 1.  Raises SourceUnavailableError."""
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        raise unavailable(error) from None
+        raise make_unavailable_error(error) from None
     try:
         count = int(nvml.nvmlDeviceGetCount())
     except nvml.NVMLError as error:
         nvml.nvmlShutdown()
-        raise unavailable(error) from None
+        raise make_unavailable_error(error) from None
     if not count:
         nvml.nvmlShutdown()
         raise SourceUnavailableError(
-            "there is no GPU that is visible here", "in a container, ask for GPUs (--gpus)"
+            "no GPU is visible here", "in a container, request GPUs (--gpus)"
         )
     return count
 
 
-def unavailable(error: Any) -> SourceUnavailableError:
-    """What to say of an NVMLError that leaves nothing to look at."""
-    why, remedy = _REFUSED.get(error.value, (f"NVML does not open: {error}", ""))
+def make_unavailable_error(error: Any) -> SourceUnavailableError:
+    """Return the error for an NVMLError that prevents all sampling."""
+    why, remedy = _OPEN_ERRORS.get(error.value, (f"NVML does not open: {error}", ""))
     return SourceUnavailableError(why, remedy)

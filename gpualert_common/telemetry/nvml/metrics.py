@@ -1,7 +1,7 @@
-"""What is read of a GPU: each value's name, and the ways to it that NVML has had, newest first.
+"""Values of a GPU: the name of each, and its queries in all versions of NVML, newest first.
 
-Numbers of fields are those of NVIDIA's header nvml.h and stay what they are, with one exception
-that is told where it matters.
+The numbers of fields are those of NVIDIA's header nvml.h.  They do not change between versions,
+with one exception that is described below.
 """
 
 from __future__ import annotations
@@ -12,48 +12,48 @@ from dataclasses import dataclass
 from typing import Any
 
 ALL_LINKS = 0xFFFFFFFF
-"""The scope of a field that sums up all NVLinks."""
+"""The scope of a field that is the sum over all NVLinks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value by its number; all fields of a GPU are read in one call.
+    """A value by its number; one call reads all fields of a GPU.
 
-    Several scopes (NVLinks) are added up.  ``wide`` is for counters of 64 bits only: what comes in
-    another type is another field, to which this driver has given the number.
+    Several scopes (NVLinks) are added up.  ``is_64_bit`` is for 64-bit counters only: a value of
+    another type is a different field, to which this driver assigns the number.
     """
 
     id: int
     scopes: tuple[int, ...] = (0,)
-    wide: bool = False
+    is_64_bit: bool = False
 
 
 Call = Callable[[Any, Any], float | Mapping[str, float]]
-"""Asks the binding for a device: one value, or several by their own names.  Raises NVMLError."""
+"""Requests one value of a device, or several with their names.  Raises NVMLError."""
 
-_SEVERE = {
+_SEVERE_REASONS = {
     0x08: "hw_slowdown",
     0x20: "sw_thermal_slowdown",
     0x40: "hw_thermal_slowdown",
     0x80: "hw_power_brake_slowdown",
 }
-"""Reasons for low clocks that no healthy GPU has, by their bits.  Each is told as 0 or 1, too: the
-mean of a mask over many looks says nothing, that of a bit is a share of the time."""
+"""Reasons for low clocks that no healthy GPU has, by their bits.  Each is also a value of 0 or 1:
+the mean of a mask over many samples is meaningless, that of a bit is a share of the time."""
 
-Way = Field | Call
-Ways = Mapping[str, tuple[Way, ...]]
+Query = Field | Call
+Queries = Mapping[str, tuple[Query, ...]]
 
 
-def _memory(nvml: Any, device: Any) -> dict[str, float]:
+def _read_memory(nvml: Any, device: Any) -> dict[str, float]:
     memory = nvml.nvmlDeviceGetMemoryInfo(device, nvml.nvmlMemory_v2)
-    return {**_bytes(memory), "memory_reserved_bytes": memory.reserved}
+    return {**_make_memory_values(memory), "memory_reserved_bytes": memory.reserved}
 
 
-def _memory_with_reserved(nvml: Any, device: Any) -> dict[str, float]:
-    return _bytes(nvml.nvmlDeviceGetMemoryInfo(device))
+def _read_memory_v1(nvml: Any, device: Any) -> dict[str, float]:
+    return _make_memory_values(nvml.nvmlDeviceGetMemoryInfo(device))
 
 
-def _bytes(memory: Any) -> dict[str, float]:
+def _make_memory_values(memory: Any) -> dict[str, float]:
     return {
         "memory_used_bytes": memory.used,
         "memory_free_bytes": memory.free,
@@ -61,50 +61,50 @@ def _bytes(memory: Any) -> dict[str, float]:
     }
 
 
-def _utilization(nvml: Any, device: Any) -> dict[str, float]:
+def _read_utilization(nvml: Any, device: Any) -> dict[str, float]:
     rates = nvml.nvmlDeviceGetUtilizationRates(device)
     return {"utilization_percent": rates.gpu, "memory_utilization_percent": rates.memory}
 
 
-def _reasons(mask: int) -> dict[str, float]:
+def _decode_clock_reasons(mask: int) -> dict[str, float]:
     found: dict[str, float] = {"clock_event_reasons_mask": mask}
-    return found | {name: int(bool(mask & bit)) for bit, name in _SEVERE.items()}
+    return found | {name: int(bool(mask & bit)) for bit, name in _SEVERE_REASONS.items()}
 
 
-def _by_pid(processes: list[Any]) -> dict[str, float]:
+def _group_by_pid(processes: list[Any]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for process in processes:  # one that uses two MIG devices comes twice
+    for process in processes:  # a process on two MIG devices appears twice
         used = math.nan if process.usedGpuMemory is None else process.usedGpuMemory
         found[str(process.pid)] = found.get(str(process.pid), 0) + used
     return found
 
 
-def _ecc(kind: int) -> Call:
+def _query_ecc(kind: int) -> Call:
     return lambda nvml, device: nvml.nvmlDeviceGetTotalEccErrors(
         device, kind, nvml.NVML_VOLATILE_ECC
     )
 
 
-def _remapped(place: int) -> Call:
-    return lambda nvml, device: nvml.nvmlDeviceGetRemappedRows(device)[place]
+def _query_remapped_rows(index: int) -> Call:
+    return lambda nvml, device: nvml.nvmlDeviceGetRemappedRows(device)[index]
 
 
-def _violated_ns(policy: int) -> Call:
+def _query_violation_ns(policy: int) -> Call:
     return lambda nvml, device: nvml.nvmlDeviceGetViolationStatus(device, policy).violationTime
 
 
-MEMORY: Ways = {"memory": (_memory, _memory_with_reserved)}
+MEMORY: Queries = {"memory": (_read_memory, _read_memory_v1)}
 
-PROCESSES: Ways = {
+PROCESSES: Queries = {
     "processes": (
-        lambda nvml, device: _by_pid(nvml.nvmlDeviceGetComputeRunningProcesses_v3(device)),
-        lambda nvml, device: _by_pid(nvml.nvmlDeviceGetComputeRunningProcesses_v2(device)),
+        lambda nvml, device: _group_by_pid(nvml.nvmlDeviceGetComputeRunningProcesses_v3(device)),
+        lambda nvml, device: _group_by_pid(nvml.nvmlDeviceGetComputeRunningProcesses_v2(device)),
     )
 }
-"""Bytes by pid, NaN where NVML does not know them."""
+"""Bytes by pid; NaN where NVML does not know them."""
 
-_NOW: Ways = {
-    "utilization": (_utilization,),
+_STATE: Queries = {
+    "utilization": (_read_utilization,),
     "sm_clock_mhz": (lambda nvml, device: nvml.nvmlDeviceGetClockInfo(device, nvml.NVML_CLOCK_SM),),
     "sm_clock_max_mhz": (
         lambda nvml, device: nvml.nvmlDeviceGetMaxClockInfo(device, nvml.NVML_CLOCK_SM),
@@ -116,8 +116,12 @@ _NOW: Ways = {
         lambda nvml, device: nvml.nvmlDeviceGetMaxClockInfo(device, nvml.NVML_CLOCK_MEM),
     ),
     "clock_event_reasons": (
-        lambda nvml, device: _reasons(nvml.nvmlDeviceGetCurrentClocksEventReasons(device)),
-        lambda nvml, device: _reasons(nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device)),
+        lambda nvml, device: _decode_clock_reasons(
+            nvml.nvmlDeviceGetCurrentClocksEventReasons(device)
+        ),
+        lambda nvml, device: _decode_clock_reasons(
+            nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device)
+        ),
     ),
     "temperature_celsius": (
         lambda nvml, device: nvml.nvmlDeviceGetTemperatureV(device, nvml.NVML_TEMPERATURE_GPU),
@@ -132,23 +136,23 @@ _NOW: Ways = {
 }
 
 # The three slowdowns below came with driver 575 as 251 to 253, and moved with 580 to 269 to 271
-# (NVML's change log); 580.65 has them at the old place yet (NVIDIA/k8s-test-infra, mocknvml).
+# (NVML's change log); 580.65 has them at the old index yet (NVIDIA/k8s-test-infra, mocknvml).
 # The numbers that they do not have belong to settings of power smoothing, which are no counters.
-_THROTTLED: Ways = {
-    "throttled_power_ns_total": (Field(74), _violated_ns(0)),
-    "throttled_thermal_ns_total": (Field(75), _violated_ns(1)),
-    "throttled_sw_thermal_ns_total": (Field(269, wide=True), Field(251, wide=True)),
-    "throttled_hw_thermal_ns_total": (Field(270, wide=True), Field(252, wide=True)),
-    "throttled_hw_power_brake_ns_total": (Field(271, wide=True), Field(253, wide=True)),
+_THROTTLED: Queries = {
+    "throttled_power_ns_total": (Field(74), _query_violation_ns(0)),
+    "throttled_thermal_ns_total": (Field(75), _query_violation_ns(1)),
+    "throttled_sw_thermal_ns_total": (Field(269, is_64_bit=True), Field(251, is_64_bit=True)),
+    "throttled_hw_thermal_ns_total": (Field(270, is_64_bit=True), Field(252, is_64_bit=True)),
+    "throttled_hw_power_brake_ns_total": (Field(271, is_64_bit=True), Field(253, is_64_bit=True)),
 }
 
-_FAULTS: Ways = {
-    "ecc_corrected_total": (Field(3), _ecc(0)),
-    "ecc_uncorrected_total": (Field(4), _ecc(1)),
-    "remapped_rows_corrected_total": (Field(142), _remapped(0)),
-    "remapped_rows_uncorrected_total": (Field(143), _remapped(1)),
-    "remapped_rows_pending": (Field(144), _remapped(2)),
-    "remapped_rows_failed": (Field(145), _remapped(3)),
+_FAULTS: Queries = {
+    "ecc_corrected_total": (Field(3), _query_ecc(0)),
+    "ecc_uncorrected_total": (Field(4), _query_ecc(1)),
+    "remapped_rows_corrected_total": (Field(142), _query_remapped_rows(0)),
+    "remapped_rows_uncorrected_total": (Field(143), _query_remapped_rows(1)),
+    "remapped_rows_pending": (Field(144), _query_remapped_rows(2)),
+    "remapped_rows_failed": (Field(145), _query_remapped_rows(3)),
     "retired_pages_corrected_total": (Field(29),),
     "retired_pages_uncorrected_total": (Field(30),),
     "retired_pages_pending": (Field(31),),
@@ -161,15 +165,15 @@ _FAULTS: Ways = {
 }
 
 
-def ways(links: int) -> Ways:
-    """All values of a GPU with that many NVLinks, but for its processes and its activity."""
+def list_queries(links: int) -> Queries:
+    """Return the queries of a GPU with that many NVLinks, except for its processes and activity."""
     each = tuple(range(links))
     # Sums up to NVLink 3, each link by itself on Hopper, other counters from NVLink 5 on.
-    nvlink: Ways = {
+    nvlink: Queries = {
         "nvlink_crc_errors_total": (Field(38), Field(163, each)),
         "nvlink_replays_total": (Field(52), Field(161, each)),
         "nvlink_recoveries_total": (Field(59), Field(162, each), Field(215, (ALL_LINKS,))),
         "nvlink_failed_recoveries_total": (Field(214, (ALL_LINKS,)),),
         "nvlink_receive_errors_total": (Field(208, (ALL_LINKS,)),),
     }
-    return {**MEMORY, **_NOW, **_THROTTLED, **_FAULTS, **(nvlink if links else {})}
+    return {**MEMORY, **_STATE, **_THROTTLED, **_FAULTS, **(nvlink if links else {})}

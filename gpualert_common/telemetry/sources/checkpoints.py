@@ -1,7 +1,7 @@
-"""Checkpoints that were there before the run: what its command names, and what its output held.
+"""Checkpoints from before the run: those that its command names, and those in its output folders.
 
-Only the folders that the command's options name are looked into, once, and not below them; what
-is in the files is not read.  What was written after the launch is the run's own and does not count.
+Only folders that the command's options name are listed, once and without their subfolders; no file
+is read.  Files written after the launch belong to the run and do not count.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from gpualert_common.telemetry.source import (
 
 MOST_ENTRIES = 2000
 MOST_FOLDERS = 8
-MOST_TOLD = 5
+MOST_LISTED = 5
 
-_READ = re.compile(r"(?:.+_)?(?:resume|restore|load|continue|init|ckpt|checkpoint)(?:_.+)?")
-"""Options that may name a checkpoint to go on from."""
-_WRITTEN = re.compile(
+_INPUT_OPTION = re.compile(r"(?:.+_)?(?:resume|restore|load|continue|init|ckpt|checkpoint)(?:_.+)?")
+"""Options that may name a checkpoint to resume from."""
+_OUTPUT_OPTION = re.compile(
     r"(?:.+_)?(?:out|outputs?|save|saved?|work|logging|default_root|checkpoints?|ckpts?|results?)"
     r"(?:_?(?:dir|directory|folder|path|root))?|(?:out|save|work)dir"
 )
-"""Options that may name the folder that checkpoints are written to."""
-_CHECKPOINT = re.compile(
+"""Options that may name the folder for new checkpoints."""
+_CHECKPOINT_NAME = re.compile(
     r"(?i)(?:.*[-_=])?(?:checkpoint|ckpt|iter|step|global_?step|epoch|last|latest|snapshot)"
     r"[-_=]?(\d{1,9})?(?:[-_=.].*)?\.(?:pth?|ckpt|tar|safetensors|keras|h5|distcp)"
     r"|(?:checkpoint|ckpt|iter|step|global_?step|epoch)[-_=]?(\d{1,9})"
@@ -44,88 +44,90 @@ _CHECKPOINT = re.compile(
 
 
 class Checkpoints(Source):
-    """Facts only: ``named``, for each path that an option names to go on from, whether it was there
-    before the launch; ``before``, the newest checkpoints that were in the folders of its output,
-    each with path, step (None where its name has none) and time."""
+    """Facts only.  ``named`` holds each path that an option names for resuming, and whether it
+    existed before the launch.  ``before`` holds the newest checkpoints in the output folders,
+    each with path, step (None if its name has none) and time."""
 
-    decides = "E2 by checkpoints that a run passed over"
+    decides = "E2 by checkpoints that a run did not resume from"
 
-    def __init__(self, subject: ObservedRun | None) -> None:
-        if subject is None:
+    def __init__(self, run: ObservedRun | None) -> None:
+        if run is None:
             self._facts: Mapping[str, Any] = {}
             return
-        command, cwd = _launched(subject)
-        self._facts = survey(command, cwd, subject.started_at)
+        command, cwd = _read_launch(run)
+        self._facts = find_checkpoints(command, cwd, run.started_at)
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What was there."""
+        """The checkpoints from before the launch."""
         return self._facts
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """Nothing: what was there before does not change."""
+        """Return nothing: the facts do not change."""
         return ()
 
 
 SOURCE: type[Source] = Checkpoints
 
 
-def survey(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
-    """The facts, of what was written *before* that time; paths in them are as the command's."""
+def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
+    """Return the facts for files written *before* that time; paths have the form of the command."""
     options = list(parse_options(command))
-    read = [value for name, value in options if _READ.fullmatch(name) and _is_path(value)]
-    written = [value for name, value in options if _WRITTEN.fullmatch(name) and _is_path(value)]
+    read = [value for name, value in options if _INPUT_OPTION.fullmatch(name) and _is_path(value)]
+    written = [
+        value for name, value in options if _OUTPUT_OPTION.fullmatch(name) and _is_path(value)
+    ]
     found = [
         one
         for folder in dict.fromkeys(written[:MOST_FOLDERS])
-        for one in _checkpoints(folder, cwd, before)
+        for one in _scan_checkpoints(folder, cwd, before)
     ]
     found.sort(key=lambda one: one["written_at"], reverse=True)
-    named = {path: _was_there(os.path.join(cwd, path), before) for path in read[:MOST_FOLDERS]}
-    return {"named": named, "before": found[:MOST_TOLD]}
+    named = {path: _is_older(os.path.join(cwd, path), before) for path in read[:MOST_FOLDERS]}
+    return {"named": named, "before": found[:MOST_LISTED]}
 
 
-def _launched(subject: ObservedRun) -> tuple[Sequence[str], str]:
+def _read_launch(run: ObservedRun) -> tuple[Sequence[str], str]:
     try:
-        spec = Record.open(subject.record_path).spec
+        spec = Record.open(run.record_path).spec
     except RecordError as error:
         raise SourceUnavailableError(f"the launch record cannot be read: {error}") from None
     command = [str(word) for word in spec.get("command") or ()]
-    return command, spec.get("cwd") or read_cwd(subject.pid) or "/"
+    return command, spec.get("cwd") or read_cwd(run.pid) or "/"
 
 
 def _is_path(value: str) -> bool:
     return bool(value) and "://" not in value and "\0" not in value
 
 
-def _was_there(path: str, before: float) -> bool:
-    """True for a file or folder that is older; a folder counts by what is in it."""
+def _is_older(path: str, before: float) -> bool:
+    """Return whether a file, or any entry of a folder, is older than that time."""
     try:
         if os.path.isdir(path):
-            return any(_age(entry) < before for entry in _entries(path))
+            return any(_read_mtime(entry) < before for entry in _scan_entries(path))
         return os.stat(path).st_mtime < before
     except OSError:
         return False
 
 
-def _checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str, Any]]:
+def _scan_checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str, Any]]:
     try:
-        for entry in _entries(os.path.join(cwd, folder)):
-            match = _CHECKPOINT.fullmatch(entry.name)
-            if match is not None and (written_at := _age(entry)) < before:
+        for entry in _scan_entries(os.path.join(cwd, folder)):
+            match = _CHECKPOINT_NAME.fullmatch(entry.name)
+            if match is not None and (written_at := _read_mtime(entry)) < before:
                 step = match[1] or match[2]
                 path = os.path.join(folder, entry.name)
                 yield {"path": path, "step": int(step) if step else None, "written_at": written_at}
     except OSError:
-        return  # there is none yet
+        return  # the folder does not exist
 
 
-def _entries(path: str) -> Iterator[os.DirEntry[str]]:
+def _scan_entries(path: str) -> Iterator[os.DirEntry[str]]:
     with os.scandir(path) as entries:
         yield from islice(entries, MOST_ENTRIES)
 
 
-def _age(entry: os.DirEntry[str]) -> float:
+def _read_mtime(entry: os.DirEntry[str]) -> float:
     try:
         return entry.stat().st_mtime
     except OSError:

@@ -1,7 +1,7 @@
 """Space, inodes and read-only states of the file systems that a run writes to.
 
-Everybody may ask.  Quotas are not seen.  A file system that does not answer, such as that of a
-server that is gone, holds up none of the others.
+Needs no privilege.  Quotas are not visible.  A file system that does not answer, such as that of a
+dead server, delays no other one.
 """
 
 from __future__ import annotations
@@ -13,76 +13,76 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gpualert_common.processes.procfs import await_environment, parse_environment, read_cwd
-from gpualert_common.telemetry.mounts import mount_of
+from gpualert_common.telemetry.mounts import find_mount
 from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent
 
-PATIENCE_S = 0.2
-"""So long a look waits for an answer; local disks give it in microseconds."""
+ANSWER_TIMEOUT_S = 0.2
+"""Time that a sample waits for an answer; local disks answer in microseconds."""
 
 _GIB = 1 << 30
-_HARMLESS = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
-"""The directory is gone, or not for us; anything else, such as ESTALE, is the file system's."""
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - what data loaders pass their batches through
+_HARMLESS_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM)
+"""The directory is gone or not accessible; any other error, such as ESTALE, is a fault."""
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - data loaders pass batches through it
 
 
 class Disk(Source):
-    """The file systems by what the run does there: "disk:log", "disk:cwd", "disk:tmp", "disk:shm".
+    """File systems by their use in the run: "disk:log", "disk:cwd", "disk:tmp", "disk:shm".
 
-    Numbers: ``size_bytes``, ``free_bytes`` (to an ordinary user), ``inodes_free`` where there is a
-    number of them, ``read_only`` and ``stalled`` (0 or 1).  Facts: path, type and device of each.
+    Numbers: ``size_bytes``, ``free_bytes`` (for an ordinary user), ``inodes_free`` if their number
+    is limited, ``read_only`` and ``stalled`` (0 or 1).  Facts: path, type and device of each.
 
-    Events: ``disk_low`` when less than 1 % or 1 GiB is free (10 % where that is less, as on a
-    shared memory of 64 MiB), or less than 1 % of the inodes; ``disk_read_only`` when one turned
-    read-only; ``disk_stalled`` when one did not answer from one look to the next, ``disk_answers``
-    when it does again, and ``disk_error`` when it answers with an error, such as a stale handle.
+    Events: ``disk_low`` when less than 1 % or 1 GiB is free (10 % if that is less, as for a shared
+    memory of 64 MiB), or less than 1 % of the inodes; ``disk_read_only`` when one becomes
+    read-only; ``disk_stalled`` when one does not answer between two samples, ``disk_answers`` when
+    it answers again, and ``disk_error`` when it answers with an error, such as a stale handle.
     """
 
     decides = (
-        "disk_full, shared_memory and filesystem_io by what is free, and writable; "
+        "disk_full, shared_memory and filesystem_io by free space and read-only states; "
         "supports C2 and C3 by file systems that do not answer"
     )
 
-    def __init__(self, subject: ObservedRun | None) -> None:
-        self._places = {of: _Place(of, path) for of, path in _paths(subject).items()}
+    def __init__(self, run: ObservedRun | None) -> None:
+        self._file_systems = {of: _FileSystem(of, path) for of, path in _find_paths(run).items()}
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Of each: the path that was asked, and what is mounted there."""
-        return {of: place.facts for of, place in self._places.items()}
+        """Path and mount of each file system."""
+        return {of: file_system.facts for of, file_system in self._file_systems.items()}
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """The file systems of now."""
-        for place in self._places.values():
-            yield from place.sample()
+        """Yield the present state of the file systems."""
+        for file_system in self._file_systems.values():
+            yield from file_system.sample()
 
 
 SOURCE: type[Source] = Disk
 
 
-def _paths(subject: ObservedRun | None) -> dict[str, str]:
-    if subject is None:
+def _find_paths(run: ObservedRun | None) -> dict[str, str]:
+    if run is None:
         return {"disk:cwd": os.getcwd(), "disk:shm": _SHARED_MEMORY}
-    temporary = parse_environment(await_environment(subject.pid)).get("TMPDIR") or "/tmp"  # noqa: S108 - theirs
-    log = subject.logs[0] if subject.logs else subject.record_path
+    temporary = parse_environment(await_environment(run.pid)).get("TMPDIR") or "/tmp"  # noqa: S108 - theirs
+    log = run.logs[0] if run.logs else run.record_path
     paths = {
         "disk:log": os.path.dirname(log),
-        "disk:cwd": read_cwd(subject.pid) or subject.cwd,
+        "disk:cwd": read_cwd(run.pid) or run.cwd,
         "disk:tmp": temporary,
         "disk:shm": _SHARED_MEMORY,
     }
     return {of: path for of, path in paths.items() if path}
 
 
-class _Place:
+class _FileSystem:
     """One file system, by a directory on it."""
 
     def __init__(self, of: str, path: str) -> None:
         self.of = of
         self.path = path
-        first = _Question(path)
-        first.join(PATIENCE_S)
-        self._question: _Question | None = first if first.is_alive() else None
-        self.facts = {"path": path, **mount_of(first.real or path)}
+        first = _StatCall(path)
+        first.join(ANSWER_TIMEOUT_S)
+        self._call: _StatCall | None = first if first.is_alive() else None
+        self.facts = {"path": path, **find_mount(first.real_path or path)}
         self._is_late = False
         self._is_stalled = False
         self._is_low = False
@@ -90,27 +90,27 @@ class _Place:
         self._error = ""
 
     def sample(self) -> Iterator[Sample | SourceEvent]:
-        question = self._question or _Question(self.path)
-        question.join(PATIENCE_S)
-        if question.is_alive():
-            if self._is_late:  # since the last look, at least
+        call = self._call or _StatCall(self.path)
+        call.join(ANSWER_TIMEOUT_S)
+        if call.is_alive():
+            if self._is_late:  # since the last sample or earlier
                 yield Sample(self.of, {"stalled": 1})
                 if not self._is_stalled:
                     self._is_stalled = True
-                    yield self._event("disk_stalled", "does not answer")
-            self._question, self._is_late = question, True
+                    yield self._make_event("disk_stalled", "does not answer")
+            self._call, self._is_late = call, True
             return
-        self._question, self._is_late = None, False
+        self._call, self._is_late = None, False
         if self._is_stalled:
             self._is_stalled = False
-            yield self._event("disk_answers", "answers again")
-        if question.found is not None:
-            yield from self._report(question.found)
-        if question.error and question.error != self._error:
-            yield self._event("disk_error", f"answers: {question.error}")
-        self._error = question.error
+            yield self._make_event("disk_answers", "answers again")
+        if call.found is not None:
+            yield from self._report(call.found)
+        if call.error and call.error != self._error:
+            yield self._make_event("disk_error", f"answers: {call.error}")
+        self._error = call.error
 
-    def _event(self, what: str, does: str, **fields: int) -> SourceEvent:
+    def _make_event(self, what: str, does: str, **fields: int) -> SourceEvent:
         text = f"the file system of {self.path} {does}"
         return SourceEvent(what, self.of, text, {"path": self.path, **fields})
 
@@ -123,42 +123,44 @@ class _Place:
             "read_only": int(read_only),
             "stalled": 0,
         }
-        if found.f_files:  # some file systems have no fixed number of them
+        if found.f_files:  # some file systems have no fixed number
             values["inodes_free"] = found.f_favail
         yield Sample(self.of, values)
-        low = low_below(size) * (2 if self._is_low else 1)  # told once, until there is space again
+        low = compute_low_threshold(size) * (
+            2 if self._is_low else 1
+        )  # reported once, until space is free again
         is_low = not read_only and free < low
         few_inodes = not read_only and found.f_files and found.f_favail < found.f_files // 100
         if (is_low or few_inodes) and not self._is_low:
             left = f"{free / 2**20:.0f} MiB" if is_low else f"{found.f_favail} inodes"
             fields = {"free_bytes": free, "size_bytes": size, "inodes_free": found.f_favail}
-            yield self._event("disk_low", f"has {left} left", **fields)
+            yield self._make_event("disk_low", f"has {left} left", **fields)
         self._is_low = bool(is_low or few_inodes)
         if read_only and self._was_writable:
-            yield self._event("disk_read_only", "turned read-only")
+            yield self._make_event("disk_read_only", "became read-only")
         self._was_writable = not read_only
 
 
-def low_below(size_bytes: int) -> float:
-    """Bytes below which so large a file system is nearly full."""
+def compute_low_threshold(size_bytes: int) -> float:
+    """Return the free bytes below which a file system of that size is nearly full."""
     return max(size_bytes / 100, min(_GIB, size_bytes / 10))
 
 
-class _Question(threading.Thread):
-    """Asks once; in a thread of its own, since the answer may never come."""
+class _StatCall(threading.Thread):
+    """One query of a file system, in a separate thread because it may hang."""
 
     def __init__(self, path: str) -> None:
         super().__init__(name=f"gpualert-disk-{path}", daemon=True)
         self._path = path
-        self.real = ""
+        self.real_path = ""
         self.found: os.statvfs_result | None = None
         self.error = ""
         self.start()
 
     def run(self) -> None:
         try:
-            self.real = os.path.realpath(self._path)
-            self.found = os.statvfs(self.real)
+            self.real_path = os.path.realpath(self._path)
+            self.found = os.statvfs(self.real_path)
         except OSError as error:
-            if error.errno not in _HARMLESS:
+            if error.errno not in _HARMLESS_ERRORS:
                 self.error = error.strerror or str(error)

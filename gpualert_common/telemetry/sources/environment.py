@@ -1,7 +1,7 @@
-"""What a run was given: variables that explain failures, kernel, processors, versions.
+"""Environment of a run: variables that explain failures, kernel, processors, versions.
 
-Read once from /proc.  Variables are told by a list of names, without those whose name or value
-looks as if they held a secret.
+Read once from /proc.  Only listed variables are recorded, and none whose name or value looks like a
+secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpualert_common.processes.procfs import (
     read,
     read_stat,
 )
-from gpualert_common.telemetry.package_versions import versions
+from gpualert_common.telemetry.package_versions import find_versions
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
@@ -27,7 +27,7 @@ from gpualert_common.telemetry.source import (
     SourceUnavailableError,
 )
 
-_NAMES = frozenset(
+_VARIABLES = frozenset(
     (
         "CONDA_PREFIX", "GLOO_SOCKET_IFNAME", "GROUP_RANK", "HF_DATASETS_OFFLINE", "HF_HOME",
         "HF_HUB_OFFLINE", "LD_LIBRARY_PATH", "LD_PRELOAD", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
@@ -48,7 +48,7 @@ _PREFIXES = (
     "PMI_", "PYTORCH_", "RCCL_", "ROCR_", "TF_CPP_", "TF_DETERMINISTIC_", "TF_ENABLE_", "TF_FORCE_",
     "TF_GPU_", "TF_NUM_", "TF_XLA_", "TORCH", "UCX_", "XLA_",
 )  # fmt: skip
-"""Of TF_ not all: those of Terraform begin with it, too."""
+"""TF_ alone is too short: variables of Terraform start with it, too."""
 _SECRET_NAME = re.compile(r"TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|COOKIE|SESSION|DSN")
 _SECRET_VALUE = re.compile(r"://[^/\s]*@")
 _MOST_VALUE_CHARS = 500
@@ -58,59 +58,65 @@ _MOST_VARIABLES = 200
 class Environment(Source):
     """Facts only: ``variables``, ``secrets_left_out`` (their number), ``hostname``, ``kernel``,
     ``machine``, ``cpus``, ``cpus_allowed``, ``memory_bytes``, ``swap_bytes``, ``versions`` (of
-    Python and of the libraries that train, where they can be known without running anything)."""
+    Python and of training libraries, if they can be found without running anything)."""
 
     decides = (
         "D2 by CUDA_LAUNCH_BLOCKING; "
         "supports A1, C1 and F2 by versions, addresses of ranks, and restarts"
     )
 
-    def __init__(self, subject: ObservedRun | None) -> None:
-        pid = os.getpid() if subject is None else subject.pid
+    def __init__(self, run: ObservedRun | None) -> None:
+        pid = os.getpid() if run is None else run.pid
         found = read_stat(pid)
         if found is None or not found.is_live:
-            raise SourceUnavailableError("the run's leader has ended, and with it what told of it")
+            raise SourceUnavailableError(
+                "the run's leader has ended, and its environment cannot be read"
+            )
         try:
             open(f"/proc/{pid}/environ", "rb").close()
         except OSError as error:
             why = f"the environment of the run's leader cannot be read: {error.strerror}"
             raise SourceUnavailableError(why, "run as the same user, or as root") from None
-        given = parse_environment(await_environment(pid))
-        self._facts = {**_shown(given), **_machine(pid), "versions": versions(pid, given)}
+        variables = parse_environment(await_environment(pid))
+        self._facts = {
+            **_select_variables(variables),
+            **_read_machine(pid),
+            "versions": find_versions(pid, variables),
+        }
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """All of it."""
+        """All facts."""
         return self._facts
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """Nothing: none of it changes."""
+        """Return nothing: the facts do not change."""
         return ()
 
 
 SOURCE: type[Source] = Environment
 
 
-def _shown(given: Mapping[str, str]) -> dict[str, Any]:
-    known = {name: value for name, value in given.items() if _explains(name)}
-    open_ = {name: value for name, value in known.items() if not is_secret(name, value)}
-    told = {name: open_[name][:_MOST_VALUE_CHARS] for name in sorted(open_)[:_MOST_VARIABLES]}
-    return {"variables": told, "secrets_left_out": len(known) - len(open_)}
+def _select_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+    known = {name: value for name, value in variables.items() if _is_relevant(name)}
+    public = {name: value for name, value in known.items() if not is_secret(name, value)}
+    selected = {name: public[name][:_MOST_VALUE_CHARS] for name in sorted(public)[:_MOST_VARIABLES]}
+    return {"variables": selected, "secrets_left_out": len(known) - len(public)}
 
 
-def _explains(name: str) -> bool:
-    return name in _NAMES or name.startswith(_PREFIXES)
+def _is_relevant(name: str) -> bool:
+    return name in _VARIABLES or name.startswith(_PREFIXES)
 
 
 def is_secret(name: str, value: str) -> bool:
-    """True when a variable may hold what nobody else should see."""
+    """Return whether a variable may hold a secret."""
     return bool(_SECRET_NAME.search(name.upper()) or _SECRET_VALUE.search(value))
 
 
-def _machine(pid: int) -> dict[str, Any]:
+def _read_machine(pid: int) -> dict[str, Any]:
     memory = parse_numbers(read("/proc/meminfo"))
     host = os.uname()
-    told: dict[str, Any] = {
+    selected: dict[str, Any] = {
         "hostname": host.nodename,
         "kernel": host.release,
         "machine": host.machine,
@@ -119,7 +125,7 @@ def _machine(pid: int) -> dict[str, Any]:
         "swap_bytes": memory.get("SwapTotal", 0) * 1024,
     }
     try:
-        told["cpus_allowed"] = len(os.sched_getaffinity(pid))
+        selected["cpus_allowed"] = len(os.sched_getaffinity(pid))
     except OSError:
-        pass  # it has just ended
-    return told
+        pass  # the process has just ended
+    return selected

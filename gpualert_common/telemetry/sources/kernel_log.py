@@ -1,7 +1,7 @@
-"""The kernel's log of the host: kills for want of memory, crashes, GPUs, disks, network.
+"""The kernel's log of the host: out-of-memory kills, crashes, GPUs, disks, network.
 
-Read from ``/dev/kmsg`` from the moment at which the run began, as far as the kernel still holds it,
-so it may be opened late, or after the end.  What a process wrote into the log does not count.
+Read from ``/dev/kmsg`` from the start of the run on, as far as the kernel still holds it.  So the
+source may be opened late, or after the end.  Text that processes write into the log does not count.
 Needs root, CAP_SYSLOG, or ``kernel.dmesg_restrict=0``; most containers have none.
 """
 
@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.processes.sampled_tree import SampledTree
-from gpualert_common.telemetry.kernel_messages import KernelMessageParser
-from gpualert_common.telemetry.kernel_pattern import KernelMessage
-from gpualert_common.telemetry.kmsg import KERNEL, RECORD_BYTES, KmsgReader, KmsgRecord
+from gpualert_common.telemetry.kernel_message import KernelMessage
+from gpualert_common.telemetry.kernel_parser import KernelMessageParser
+from gpualert_common.telemetry.kmsg import KERNEL_FACILITY, RECORD_BYTES, KmsgReader, KmsgRecord
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
@@ -29,81 +29,81 @@ from gpualert_common.telemetry.source import (
 PATH = "/dev/kmsg"
 
 MOST_OF_A_KIND = 50
-"""Events of one kind in a run; all are counted.  A GPU that is lost says so with every request."""
+"""Number of events of one kind in a run; all are counted.  A lost GPU repeats its message."""
 
 _TOLERANCE_S = 0.5
-"""The kernel's own clock strayed 21 ms from CLOCK_MONOTONIC in 19 hours where it was measured."""
-_TWINS_WITHIN_S = 0.05
-"""The records of one kill follow each other in microseconds."""
+"""The kernel's clock deviated 21 ms from CLOCK_MONOTONIC in a measurement of 19 hours."""
+_KILL_RECORDS_WITHIN_S = 0.05
+"""The records of one kill follow each other within microseconds."""
 _DEVICE = os.makedev(1, 11)
-_NAMESPACE_OF_HOST = "pid:[4026531836]"
-"""The kernel's own number for it; elsewhere the process numbers of the log mean nothing."""
+_HOST_PID_NAMESPACE = "pid:[4026531836]"
+"""The kernel's constant; in other namespaces the process numbers of the log are meaningless."""
 _REMEDY = "run as root, with CAP_SYSLOG, or where sysctl kernel.dmesg_restrict is 0"
 
 
 class KernelLog(Source):
-    """What the kernel said since the run began.
+    """Messages of the kernel since the start of the run.
 
-    Events carry the kernel's line as text, and its parts as fields: ``oom_kill`` (process, pid,
+    Events have the kernel's line as text and its parts as fields: ``oom_kill`` (process, pid,
     ``limit_kind`` "cgroup", "host", "cpuset" or "mempolicy", cgroups, bytes), ``segfault`` and
-    ``trap`` (process, pid, library), ``suppressed`` (so many crashes were not told), ``xid``,
-    ``sxid``, ``gpu_not_initialised``, ``hung_task``, ``soft_lockup``, ``nfs_stalled``, ``nfs_ok``,
-    ``lustre_stalled``, ``lustre_ok``, ``readonly_remount``, ``io_error``, ``nvme_timeout``,
-    ``hardware_error``, ``file_max``, ``pids_limit``, ``link_down``, ``link_up``, ``nic_fault``.
-    Where they name a process, ``in_run`` says whether it was one of the run; it is absent where
-    that is not known, as for one that lived between two looks.
-    ``kernel_log_overwritten`` says that records of the run were gone before they could be read: no
-    fault was seen then does not mean that there was none.
+    ``trap`` (process, pid, library), ``suppressed`` (number of crashes that the kernel did not
+    report), ``xid``, ``sxid``, ``gpu_not_initialised``, ``hung_task``, ``soft_lockup``,
+    ``nfs_stalled``, ``nfs_ok``, ``lustre_stalled``, ``lustre_ok``, ``readonly_remount``,
+    ``io_error``, ``nvme_timeout``, ``hardware_error``, ``file_max``, ``pids_limit``, ``link_down``,
+    ``link_up``, ``nic_fault``.  If an event names a process, ``in_run`` is whether the process
+    belongs to the run.  It is absent if that is unknown, for example for a process that lived
+    between two samples.  ``kernel_log_overwritten`` means that records of the run were lost before
+    they could be read: then the absence of faults proves nothing.
 
-    Numbers, of "kernel": how many of each kind (``xid_total``) and ``records_lost_total``.
+    Numbers, of "kernel": the count of each kind (``xid_total``) and ``records_lost_total``.
     """
 
     decides = (
-        "A2 by kills for want of memory, whose limit it was, and crashes with their library, "
+        "A2 by out-of-memory kills with their limit, and crashes with their library, "
         "B2 by Xids, SXids and hardware errors; "
         "supports C2, C3 and F1 by stalled storage and network links"
     )
 
-    def __init__(self, subject: ObservedRun | None) -> None:
-        self._fd = _open(PATH)
+    def __init__(self, run: ObservedRun | None) -> None:
+        self._fd = _open_device(PATH)
         self._reader = KmsgReader(lambda: os.read(self._fd, RECORD_BYTES))
-        self._messages = KernelMessageParser()
+        self._parser = KernelMessageParser()
         self._counts: Counter[str] = Counter()
-        self._told: dict[str, int] = {}
-        self._begin_s = _kernel_time(time.time() if subject is None else subject.started_at)
-        self._is_begun = False
-        self._looked_at: float | None = None
-        self._facilities = {KERNEL}
+        self._reported_counts: dict[str, int] = {}
+        self._started_s = _to_kernel_time(time.time() if run is None else run.started_at)
+        self._has_records = False
+        self._sampled_at: float | None = None
+        self._facilities = {KERNEL_FACILITY}
         if forged := os.environ.get("GPUALERT_TEST_KMSG_FACILITY"):
             self._facilities.add(int(forged))
         self._tree: SampledTree | None = None
-        if subject is None:
-            self._try()
-        elif os.readlink("/proc/self/ns/pid") == _NAMESPACE_OF_HOST:
-            self._tree = SampledTree(subject.pid, subject.mark)
+        if run is None:
+            self._check_readable()
+        elif os.readlink("/proc/self/ns/pid") == _HOST_PID_NAMESPACE:
+            self._tree = SampledTree(run.pid, run.marker)
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
-        """What the kernel said since the last look."""
-        before, self._looked_at = self._looked_at, time.time()
+        """Yield the messages of the kernel since the last sample."""
+        before, self._sampled_at = self._sampled_at, time.time()
         if self._tree is not None:
-            self._tree.members()  # who is killed is there until somebody has waited for it
+            self._tree.members()  # a killed process exists until its parent waits for it
         yield from self._read(before)
-        if self._messages.is_waiting:
-            time.sleep(_TWINS_WITHIN_S)
+        if self._parser.has_pending_kill:
+            time.sleep(_KILL_RECORDS_WITHIN_S)
             yield from self._read(before)
-        for message in self._messages.end():
-            yield from self._event(message, self._looked_at)
+        for message in self._parser.flush():
+            yield from self._make_events(message, self._sampled_at)
         counts = {f"{what}_total": count for what, count in self._counts.items()}
         counts["records_lost_total"] = self._reader.lost
-        if counts != self._told:
-            self._told = counts
+        if counts != self._reported_counts:
+            self._reported_counts = counts
             yield Sample("kernel", counts)
 
     def close(self) -> None:
         """Close the device."""
         os.close(self._fd)
 
-    def _try(self) -> None:
+    def _check_readable(self) -> None:
         try:
             os.read(self._fd, RECORD_BYTES)
         except (BlockingIOError, BrokenPipeError):
@@ -116,38 +116,38 @@ class KernelLog(Source):
 
     def _read(self, before: float | None) -> Iterator[SourceEvent]:
         lost = self._reader.lost
-        for record in self._reader.records():
-            if not self._is_begun:
-                self._is_begun = True
-                late_s = record.at_s - self._begin_s - _TOLERANCE_S
+        for record in self._reader.read_records():
+            if not self._has_records:
+                self._has_records = True
+                late_s = record.at_s - self._started_s - _TOLERANCE_S
                 if record.sequence > 0 and late_s > 0:
-                    yield _gap(f"those of the first {late_s:.0f} s of the run")
-            if record.at_s < self._begin_s or record.facility not in self._facilities:
+                    yield _make_gap_event(f"the first {late_s:.0f} s of the run")
+            if record.at_s < self._started_s or record.facility not in self._facilities:
                 continue
-            for message in self._messages.feed(record.text):
-                yield from self._event(message, self._time_of(record, before))
+            for message in self._parser.feed(record.text):
+                yield from self._make_events(message, self._compute_time(record, before))
         if self._reader.lost > lost:
-            yield _gap(f"{self._reader.lost - lost} of them")
+            yield _make_gap_event(f"{self._reader.lost - lost} records")
 
-    def _time_of(self, record: KmsgRecord, before: float | None) -> float:
-        """When it was said, by the kernel's clock; not before the look that did not see it yet."""
+    def _compute_time(self, record: KmsgRecord, before: float | None) -> float:
+        """Return the time of a record by the kernel's clock, but not before the last sample."""
         now = time.time()
-        return min(max(_wall_time(record.at_s), before or 0.0), now)
+        return min(max(_to_wall_time(record.at_s), before or 0.0), now)
 
-    def _event(self, message: KernelMessage, at: float) -> Iterator[SourceEvent]:
+    def _make_events(self, message: KernelMessage, at: float) -> Iterator[SourceEvent]:
         self._counts[message.what] += 1
         if self._counts[message.what] <= MOST_OF_A_KIND:
             fields = dict(message.fields)
-            ours = self._tree.belongs(fields["pid"]) if self._tree and "pid" in fields else None
-            if ours is not None:
-                fields["in_run"] = ours
+            in_run = self._tree.belongs(fields["pid"]) if self._tree and "pid" in fields else None
+            if in_run is not None:
+                fields["in_run"] = in_run
             yield SourceEvent(message.what, message.of, message.text, fields, at)
 
 
 SOURCE: type[Source] = KernelLog
 
 
-def _open(path: str) -> int:
+def _open_device(path: str) -> int:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
@@ -164,20 +164,20 @@ def _open(path: str) -> int:
     return fd
 
 
-def _kernel_time(at: float) -> float:
-    """The earliest that the kernel's clock may have shown at that time.
+def _to_kernel_time(at: float) -> float:
+    """Return the earliest time that the kernel's clock may have shown then.
 
-    It may follow either of two clocks, which differ by what was corrected since the boot.
+    The kernel may follow either of two clocks, which differ by the corrections since the boot.
     """
     age = time.time() - at
     now = min(time.monotonic(), time.clock_gettime(time.CLOCK_MONOTONIC_RAW))
     return now - age - _TOLERANCE_S
 
 
-def _gap(which: str) -> SourceEvent:
+def _make_gap_event(which: str) -> SourceEvent:
     text = f"records of the kernel's log were overwritten before they could be read: {which}"
     return SourceEvent("kernel_log_overwritten", "kernel", text)
 
 
-def _wall_time(kernel_s: float) -> float:
+def _to_wall_time(kernel_s: float) -> float:
     return time.time() - (time.monotonic() - kernel_s)

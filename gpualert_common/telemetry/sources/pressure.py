@@ -1,7 +1,7 @@
-"""Pressure stall information: for how much of the time tasks waited for processor, memory, disk.
+"""Pressure stall information: the share of time in which tasks waited for processor, memory, disk.
 
-Files that everybody may read, of the host and, in a tree of cgroups of version 2, of the leader's
-group.  Needs Linux 4.20 or newer with it switched on.
+Reads files that everybody may read: of the host and, with cgroups of version 2, of the leader's
+group.  Needs Linux 4.20 or newer with pressure stall information enabled.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import errno
 import os
 from collections.abc import Iterable
 
-from gpualert_common.telemetry.cgroups import groups_of
+from gpualert_common.telemetry.cgroups import find_cgroups
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
@@ -26,39 +26,39 @@ _REMEDY = "start the kernel with psi=1; it needs Linux 4.20 or newer with CONFIG
 
 
 class Pressure(Source):
-    """How much work waits, of "host" and of "cgroup".
+    """Waiting work, of "host" and of "cgroup".
 
-    Numbers: ``memory_some_percent`` (at least one task waited, the mean of ten seconds) and
+    Numbers: ``memory_some_percent`` (at least one task waited, mean over ten seconds) and
     ``memory_some_seconds_total``; ``memory_full_percent`` and ``memory_full_seconds_total`` (all
-    that could have run waited); the same for ``cpu`` and ``io``.
+    runnable tasks waited); the same for ``cpu`` and ``io``.
     """
 
     decides = (
         "supports A2, C3 and D1 by the time in which tasks waited for memory, disks, processors"
     )
 
-    def __init__(self, subject: ObservedRun | None) -> None:
+    def __init__(self, run: ObservedRun | None) -> None:
         try:
-            _stalls(os.path.join(HOST, "memory"))
+            _read_stalls(os.path.join(HOST, "memory"))
         except OSError as error:
-            off = error.errno == errno.EOPNOTSUPP
-            why = "switched off" if off else error.strerror
+            is_off = error.errno == errno.EOPNOTSUPP
+            why = "switched off" if is_off else error.strerror
             raise SourceUnavailableError(f"{HOST} cannot be read: {why}", _REMEDY) from None
-        group = groups_of("self" if subject is None else subject.pid).get("")
-        self._places = {"host": [os.path.join(HOST, name) for name in _RESOURCES]}
-        if group is not None and group.path != "/":  # that of all is the host's
+        group = find_cgroups("self" if run is None else run.pid).get("")
+        self._files = {"host": [os.path.join(HOST, name) for name in _RESOURCES]}
+        if group is not None and group.path != "/":  # the root group equals the host
             files = [os.path.join(group.levels[0], f"{name}.pressure") for name in _RESOURCES]
-            self._places["cgroup"] = files
+            self._files["cgroup"] = files
 
     def sample(self) -> Iterable[Sample]:
-        """The stalls of now."""
-        for of, files in self._places.items():
+        """Yield the present stalls."""
+        for of, files in self._files.items():
             values: dict[str, float] = {}
             for name, path in zip(_RESOURCES, files, strict=True):
                 try:
-                    found = _stalls(path)
+                    found = _read_stalls(path)
                 except OSError:
-                    continue  # the group is gone, or has none of this kind
+                    continue  # the group is gone or lacks this file
                 values |= {f"{name}_{kind}": value for kind, value in found.items()}
             if values:
                 yield Sample(of, values)
@@ -67,8 +67,9 @@ class Pressure(Source):
 SOURCE: type[Source] = Pressure
 
 
-def _stalls(path: str) -> dict[str, float]:
-    """ "some" and "full" of a file such as ``some avg10=1.50 avg60=0.00 avg300=0.00 total=98765``.
+def _read_stalls(path: str) -> dict[str, float]:
+    """Return "some" and "full" of a file such as ``some avg10=1.50 avg60=0.00 avg300=0.00
+    total=98765``.
 
     The total is in microseconds.  Raises OSError.
     """

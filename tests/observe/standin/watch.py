@@ -14,7 +14,7 @@ from tests.supervised import DEADLINE_S, python
 
 _PROGRAM = """
 import json, sys, time
-from gpualert_common.telemetry.source import SourceEvent, SourceUnavailableError, source_class
+from gpualert_common.telemetry.source import SourceEvent, SourceUnavailableError, load_source_class
 
 def say(what):
     print(json.dumps(what), flush=True)
@@ -25,7 +25,7 @@ def shown(one):
     return ["sample", one.of, dict(one.values)]
 
 try:
-    source = source_class(sys.argv[1])(None)
+    source = load_source_class(sys.argv[1])(None)
 except SourceUnavailableError as error:
     say({"unavailable": [error.why, error.remedy]})
     sys.exit()

@@ -63,7 +63,7 @@ def _peak(evidence: Evidence, gpu: str) -> tuple[int, int]:
 
 def _held_by_others(evidence: Evidence, gpu: str) -> int:
     held = 0.0
-    for of in evidence.telemetry.things("gpu"):
+    for of in evidence.telemetry.list_entities("gpu"):
         card, _, pid = of.partition("/pid:")
         if card == gpu and pid and int(pid) not in evidence.pids:
             held += evidence.series(of, "memory_used_bytes").peak

@@ -56,7 +56,7 @@ def _how_it_trained(evidence: Evidence) -> str:
 
 def _held(evidence: Evidence) -> str:
     """Return what its GPUs held, where that was next to nothing; else ""."""
-    every = [of for of in evidence.telemetry.things("gpu") if "/" not in of]
+    every = [of for of in evidence.telemetry.list_entities("gpu") if "/" not in of]
     if not every:
         return ""
     if not evidence.gpus:

@@ -1,4 +1,4 @@
-"""One form of words in the kernel's log, and what it says when a record is of it."""
+"""A pattern of the kernel's log, and the message that a matching record yields."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpualert_common.regex import compile_text
 
 TEXT_CHARS = 500
 
-_NUMBERS = frozenset(
+_NUMBER_GROUPS = frozenset(
     ("count", "cpu", "injected", "limit", "link", "pid", "seconds", "sector", "sxid", "uid", "xid")
 )
 
 
 @dataclass(frozen=True, slots=True)
 class KernelMessage:
-    """Something that the kernel said: ``what`` is its kind, ``of`` what it is about."""
+    """A message of the kernel: ``what`` is its kind, ``of`` the entity that it concerns."""
 
     what: str
     of: str
@@ -26,10 +26,10 @@ class KernelMessage:
 
 
 class KernelPattern:
-    """One form of words; ``literal`` stands in every one of them, and is looked for first.
+    """A pattern of one kind of message; every match contains ``literal``, which is searched first.
 
-    The groups of ``expression`` become the message's fields; ``about`` names the one that it is
-    about, and ``fixed`` holds fields that the form itself decides.
+    The groups of ``expression`` become the fields of the message.  ``about`` names the group for
+    the entity of the message.  ``fixed`` holds constant fields.
     """
 
     def __init__(
@@ -41,20 +41,23 @@ class KernelPattern:
         self._about = about
         self._fixed = fixed
 
-    def message(self, text: str) -> KernelMessage | None:
-        """What *text* says, None where it is not of this form."""
+    def parse(self, text: str) -> KernelMessage | None:
+        """Return the message in *text*; None if it does not match."""
         if self.literal not in text:
             return None
         match = self._regex.search(text)
         if match is None:
             return None
-        found = {**self._fixed, **typed(match.groupdict())}
+        found = {**self._fixed, **convert_groups(match.groupdict())}
         of = f"{self._about}:{found[self._about]}" if self._about in found else "host"
         return KernelMessage(self.what, of, text[:TEXT_CHARS], found)
 
 
-def typed(groups: Mapping[str, str | None]) -> dict[str, Any]:
-    """The groups that matched: numbers, and a PCI address in lower case without its function."""
+def convert_groups(groups: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return the groups that matched, with numbers as integers and PCI addresses normalized.
+
+    A PCI address is in lower case, without its function.
+    """
     fields: dict[str, Any] = {}
     for name, value in groups.items():
         if not value or value == "<unknown>":
@@ -62,5 +65,5 @@ def typed(groups: Mapping[str, str | None]) -> dict[str, Any]:
         if name == "pci":
             fields[name] = value.lower().partition(".")[0]
         else:
-            fields[name] = int(value) if name in _NUMBERS and value.isdigit() else value
+            fields[name] = int(value) if name in _NUMBER_GROUPS and value.isdigit() else value
     return fields

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.telemetry.kernel_messages import KernelMessageParser
-from gpualert_common.telemetry.kernel_pattern import KernelMessage
+from gpualert_common.telemetry.kernel_message import KernelMessage
+from gpualert_common.telemetry.kernel_parser import KernelMessageParser
 from tests.observe.kernel_lines import HITS, KILLED, LIMIT, NEAR_MISSES
 
 
 def told(*texts: str) -> list[KernelMessage]:
     """What these records say, one after the other."""
     messages = KernelMessageParser()
-    return [*(one for text in texts for one in messages.feed(text)), *messages.end()]
+    return [*(one for text in texts for one in messages.feed(text)), *messages.flush()]
 
 
 # -- one line each ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Whether another attempt at a task follows, and when it begins at the latest."""
+"""The attempt that follows this one: whether Airflow makes it, and when it begins at the latest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow.providers.common.compat.sdk import AirflowFailException, conf
 
-from gpualert_common.errors import UsageError
 from gpualert_common.retries import Action, RetryRules
-from gpualert_provider.exceptions import unsecret
+from gpualert_provider.exceptions import mask_secrets
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import BaseOperator, Context
@@ -20,66 +19,69 @@ if TYPE_CHECKING:
     from gpualert_common.retries import RetryChoice
 
 SCHEDULING_SLACK_S = 180.0
-"""From the end of the retry delay to the start of the next attempt: the scheduler's loop, its look
+"""From the end of the retry delay to the start of the next attempt: the scheduler's loop, its check
 for lost heartbeats, a queue, the import of the DAG."""
 
 MOST_RETRY_DELAY_S = 24 * 3600.0
-"""Airflow lets no exponential delay grow beyond it."""
+"""Airflow's limit for an exponential delay."""
 
 HAS_POLICIES = find_spec("airflow.sdk.definitions.retry_policy") is not None
 """From Airflow 3.3 on a task may have a ``retry_policy``."""
 
 
 class NextAttempt(NamedTuple):
-    """What follows a failed attempt: ``final`` nothing, else one within that time."""
+    """The decision after a failed attempt: it is ``final``, or the next begins ``within_s``."""
 
     final: bool
     within_s: float | None
 
 
 class Retries:
-    """The retries of one attempt at a task, as its worker sees them."""
+    """The retries of one attempt at a task, as its worker knows them."""
 
     def __init__(self, task: BaseOperator, context: Context, rules: RetryRules | None) -> None:
         self._task = task
-        self._context = context
         self._rules = rules
+        self._context = context
         self._ti: Any = context.get("ti")
 
     @property
     def number(self) -> int:
-        """This attempt's number, from 1."""
-        return _number(self._ti, "try_number", 1)
+        """Number of this attempt, from 1."""
+        return _integer(self._ti, "try_number", 1)
 
     @property
     def left(self) -> bool:
-        """True when this attempt, should it fail, is not the task's last."""
-        return self.number <= _number(self._ti, "max_tries", 0)
+        """True when another attempt follows if this one fails."""
+        return self.number <= _integer(self._ti, "max_tries", 0)
 
     def adopt_within_s(self, wanted: timedelta | float | None) -> float:
-        """How long after the death of this worker the next attempt begins at the latest."""
+        """Return how long after the death of this worker the next attempt begins at the latest.
+
+        ``wanted`` is the author's own limit.
+        """
         if not self.left:
             return 0.0
         if wanted is not None:
-            return seconds(wanted)
-        return noticed_within_s() + self.next_within_s()
+            return to_seconds(wanted)
+        return heartbeat_timeout_s() + self.next_within_s()
 
     def next_within_s(self) -> float:
-        """How long after the end of this attempt the next one begins at the latest."""
+        """Return how long after the end of this attempt the next one begins at the latest."""
         return _delay_s(self._task, self.number) + SCHEDULING_SLACK_S
 
-    def refused(self, verdict: Verdict | None) -> bool:
-        """True when the attempt itself must say that none shall follow: no policy does."""
+    def refuses(self, verdict: Verdict | None) -> bool:
+        """Return True when the attempt itself must forbid the next one, since no policy does."""
         if HAS_POLICIES or self._rules is None or not self.left:
             return False
         advice = self._rules.advise(verdict)
         if advice.action is not Action.STOP:
             return False
-        self._say("No further attempt", unsecret(advice.reason))
+        self._log("No further attempt", mask_secrets(advice.reason))
         return True
 
     def after(self, error: BaseException) -> NextAttempt:
-        """What follows the failure by *error*, as Airflow will decide."""
+        """Return the decision after a failure by *error*, as Airflow will make it."""
         if not self.left or isinstance(error, AirflowFailException):
             return NextAttempt(final=True, within_s=None)
         delay_s = self.next_within_s()
@@ -94,32 +96,23 @@ class Retries:
                 context=self._context,
             )
             if decision.action.value == "fail":
-                self._say("No further attempt", decision.reason)
+                self._log("No further attempt", decision.reason)
                 return NextAttempt(final=True, within_s=None)
-            self._say("Another attempt follows", decision.reason)
+            self._log("Another attempt follows", decision.reason)
             if decision.action.value == "retry" and decision.retry_delay is not None:
                 delay_s = decision.retry_delay.total_seconds() + SCHEDULING_SLACK_S
-        except Exception:  # noqa: BLE001 - Airflow falls back to the task's retries, too
+        except Exception:  # noqa: BLE001 - Airflow uses the task's retries then, too
             pass
         return NextAttempt(final=False, within_s=delay_s)
 
-    def _say(self, what: str, reason: str | None) -> None:
-        """Log it before the error; Airflow's own line of it is folded away in its pages."""
+    def _log(self, decision: str, reason: str | None) -> None:
+        """Log the decision before the error; Airflow's pages fold their own line of it away."""
         if reason:
-            self._task.log.info("%s: %s", what, reason)
+            self._task.log.info("%s: %s", decision, reason)
 
 
-def rules(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> RetryRules | None:
-    """The rules that ``retry_by_cause`` asks for; None for none.  Raises UsageError."""
-    if wanted is False:
-        return None
-    if wanted is not True and not isinstance(wanted, Mapping):
-        raise UsageError(f"retry_by_cause: {wanted!r} is neither True, False nor a mapping")
-    return RetryRules.of({} if wanted is True else plain(wanted))
-
-
-def policy(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> dict[str, Any]:
-    """The argument that makes Airflow ask for the cause, where it knows of policies."""
+def policy_arguments(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> dict[str, Any]:
+    """Return the ``retry_policy`` for a ``retry_by_cause``; empty before Airflow 3.3."""
     if wanted is False or not HAS_POLICIES:
         return {}
     from gpualert_provider.retry_policy import RetryByCause
@@ -127,28 +120,25 @@ def policy(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> dict[str, An
     return {"retry_policy": RetryByCause(None if wanted is True else wanted)}
 
 
-def plain(wishes: Mapping[str, RetryChoice | timedelta]) -> dict[str, RetryChoice]:
-    """*wishes* with delays in seconds."""
-    return {
-        cause: wish.total_seconds() if isinstance(wish, timedelta) else wish
-        for cause, wish in wishes.items()
-    }
-
-
-def noticed_within_s() -> float:
-    """How long the scheduler takes to learn that a worker has died."""
+def heartbeat_timeout_s() -> float:
+    """Return how long the scheduler takes to notice the death of a worker."""
     timeout_s: float = conf.getfloat("scheduler", "task_instance_heartbeat_timeout", fallback=300.0)
     return timeout_s
 
 
-def _number(ti: Any, name: str, otherwise: int) -> int:
-    """What an attempt says of itself; one that was made up for a unit test may not."""
+def to_seconds(given: timedelta | float) -> float:
+    """Return a duration that Airflow takes in either form."""
+    return given.total_seconds() if isinstance(given, timedelta) else float(given)
+
+
+def _integer(ti: Any, name: str, default: int) -> int:
+    """Return an attribute of a task instance; those of unit tests may lack it."""
     value = getattr(ti, name, None)
-    return value if isinstance(value, int) else otherwise
+    return value if isinstance(value, int) else default
 
 
 def _delay_s(task: BaseOperator, try_number: int) -> float:
-    """The longest that the scheduler waits before the next attempt."""
+    """Return the longest time that the scheduler waits before the next attempt."""
     delay_s = task.retry_delay.total_seconds()
     backoff: Any = task.retry_exponential_backoff  # before Airflow 3.2 a flag, which means 2
     factor = 2.0 if backoff is True else float(backoff)
@@ -156,14 +146,9 @@ def _delay_s(task: BaseOperator, try_number: int) -> float:
         return delay_s
     most_s = MOST_RETRY_DELAY_S
     if task.max_retry_delay is not None:
-        most_s = min(most_s, seconds(task.max_retry_delay))
-    try:  # the scheduler adds up to as much again
+        most_s = min(most_s, to_seconds(task.max_retry_delay))
+    try:  # the scheduler adds a random part of up to the same length
         delay_s = 2 * max(1.0, delay_s * factor ** (try_number - 1))
     except OverflowError:
         delay_s = most_s
     return min(delay_s, most_s)
-
-
-def seconds(given: timedelta | float) -> float:
-    """A duration that Airflow takes in either form."""
-    return given.total_seconds() if isinstance(given, timedelta) else float(given)

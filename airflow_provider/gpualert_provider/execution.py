@@ -1,0 +1,219 @@
+"""One execution of a task on a worker: the run that it holds, and the report of its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import (
+    AirflowFailException,
+    AirflowSkipException,
+    AirflowTaskTimeout,
+    TaskDeferred,
+)
+from airflow.providers.standard.hooks.subprocess import SubprocessResult
+
+from gpualert_common.errors import SupersededError
+from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_provider import alerts, stopping, task_state, xcom
+from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
+from gpualert_provider.identity import key_of, make_unique_key
+from gpualert_provider.next_attempt import Retries
+from gpualert_provider.output import last_line
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from airflow.providers.common.compat.sdk import Context
+    from airflow.providers.standard.operators.bash import BashOperator
+
+    from gpualert_common.api import RunResult
+    from gpualert_common.retries import RetryRules
+    from gpualert_common.spec import RunSpec
+    from gpualert_provider.working_directory import WorkingDirectory
+
+STOP_SLACK_S = 30.0
+"""Time that a stop may take beyond its grace period, verdict included."""
+
+_LEAVES_RUN = (SupersededError, TaskDeferred, BrokenPipeError)
+"""Exceptions that end this execution and not its run.  A later attempt owns the run, or a trigger
+watches it; after a BrokenPipeError the supervisor of this process is dead, and the next attempt
+adopts the run."""
+
+
+class TaskExecution:
+    """One execution of a task, from the call of its ``execute`` or its resumption to its end.
+
+    ``handle`` is the run that it holds, None before the launch.  ``adopt_within`` is the author's
+    limit for the next attempt.
+    """
+
+    def __init__(
+        self,
+        task: BashOperator,
+        context: Context,
+        rules: RetryRules | None,
+        adopt_within: timedelta | float | None,
+    ) -> None:
+        self.task = task
+        self.handle: RunHandle | None = None
+        self.is_killed = False
+        self._context = context
+        self._retries = Retries(task, context, rules)
+        self._adopt_within = adopt_within
+        self._directories: list[WorkingDirectory] = []
+        self._is_launching = False
+
+    def run(self, work: Callable[[Context], Any]) -> Any:
+        """Do *work* and return its value; record the outcome of the task and await its alerts."""
+        try:
+            value = work(self._context)
+        except AirflowSkipException:
+            self._report("skipped", final=True)
+            raise
+        except _LEAVES_RUN:
+            raise
+        except AirflowFailException:
+            self._report("failed", final=True)
+            raise
+        except BaseException as error:
+            final, within_s = self._retries.after(error)
+            self._report("failed" if final else "up_for_retry", final=final, within_s=within_s)
+            raise
+        else:
+            self._report("success", final=True)
+            return value
+        finally:
+            handle, self.handle = self.handle, None
+            if handle is not None:
+                handle.close()
+            while self._directories:  # after the alerts, which attach files from there
+                self._directories.pop().remove()
+
+    def kill(self) -> None:
+        """Request a graceful stop and return at once.  Safe in a signal handler.
+
+        Before there is a run, nothing is launched any more: raises TrainingFailed here or at the
+        launch.
+        """
+        self.is_killed = True
+        if self.handle is not None:
+            stopping.stop(self.handle, self._context.get("ti"))
+        elif self._is_launching:
+            raise _not_launched()
+
+    # -- the run ---------------------------------------------------------------------------
+
+    def make_attempt(self, fingerprint: str | None) -> Attempt:
+        """Return this attempt, with its terms for the run."""
+        return Attempt(
+            key=key_of(self._context.get("ti")) or make_unique_key(self.task.task_id),
+            number=self._retries.number,
+            adopt_within_s=self.adopt_within_s,
+            is_last=not self._retries.left,
+            fingerprint=fingerprint,
+            before=task_state.recall(self._context, self.task.log),
+        )
+
+    @property
+    def adopt_within_s(self) -> float:
+        """Seconds for which the run may go on without a follower, for the next attempt."""
+        return self._retries.adopt_within_s(self._adopt_within)
+
+    def launch(self, spec: RunSpec, attempt: Attempt) -> RunHandle:
+        """Launch, adopt or claim the run of the task, and return its handle."""
+        self._is_launching = True
+        try:
+            if self.is_killed:
+                raise _not_launched()
+            handle = RunHandle.launch(spec, attempt, log=self.task.log.info, on_handle=self.hold)
+        finally:
+            self._is_launching = False
+        task_state.remember(self._context, handle, self.task.log)
+        return handle
+
+    def hold(self, handle: RunHandle) -> None:
+        """Hold the run of *handle* from now on: a kill stops it, and its end is reported."""
+        self.handle = handle
+
+    def follow(self, handle: RunHandle, directory: WorkingDirectory) -> RunResult:
+        """Copy the output of the run to the task log until it has ended; return its result."""
+        log = self.task.log
+        log.info("Tmp dir root location: %s", gettempdir())
+        log.info("Running command: %s", handle.record.spec["command"])
+        log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
+        log.info("Output:")
+        if self.task.do_xcom_push:
+            xcom.prepare()
+        for lines in handle.follow():
+            for line in lines:
+                log.info("%s", line)
+        result = handle.wait()
+        log.info("Command exited with return code %s", result.exit_code)
+        self._directories.append(directory.of_run(handle.record.spec))
+        return result
+
+    @contextmanager
+    def stop_on_error(self, directory: WorkingDirectory, grace_s: float) -> Iterator[None]:
+        """Stop the run when an exception ends this execution, and wait for its end.
+
+        The resources of the run are then free before the task frees its slot.
+        """
+        try:
+            yield
+        except _LEAVES_RUN:
+            raise
+        except BaseException as error:
+            if self.handle is not None:
+                self._stop(self.handle, error, directory, grace_s)
+            raise
+
+    def _stop(
+        self, handle: RunHandle, error: BaseException, directory: WorkingDirectory, grace_s: float
+    ) -> None:
+        if isinstance(error, AirflowTaskTimeout):
+            handle.stop("its execution_timeout was over", meant_as="timeout")
+        else:
+            handle.stop(f"its task was ended by {type(error).__name__}")
+        try:
+            result = handle.wait(timeout_s=grace_s + STOP_SLACK_S)
+        except TimeoutError:
+            self.task.log.warning("The training still runs; its guardian continues to stop it")
+            return
+        self._directories.append(directory.of_run(handle.record.spec))
+        error.add_note(TrainingFailed.of(result).args[0])
+
+    # -- its end ---------------------------------------------------------------------------
+
+    def to_bash_result(self, result: RunResult) -> SubprocessResult:
+        """Return the result in the form that BashOperator checks.  Raises TrainingFailed."""
+        code = result.exit_code
+        is_success = code == 0 or code in self.task.skip_on_exit_code
+        is_stopped = result.record.event("stopping") is not None
+        if code is None or not is_success or is_stopped:
+            is_final = self._retries.refuses(result.verdict)
+            raise (TrainingFailedForGood if is_final else TrainingFailed).of(result)
+        try:
+            output = last_line(result.log_path, self.task.output_encoding)
+        except OSError as error:  # a lost log does not change the status of the training
+            self.task.log.warning("The output cannot be returned: %s", error)
+            output = ""
+        return SubprocessResult(code, output)
+
+    def _report(self, state: str, *, final: bool, within_s: float | None = None) -> None:
+        """Record the state of the task, wait for the alerts that are then due, and fill XCom."""
+        handle, log = self.handle, self.task.log
+        if handle is None:
+            return
+        secrets = alerts.secrets_of(self.task)
+        handle.record_outcome(state, final=final, next_within_s=within_s)
+        alerts.await_alerts(handle, secrets, log)
+        task_state.remember(self._context, handle, log)
+        if self.task.do_xcom_push:
+            xcom.push(self._context.get("ti"), handle.record, log, secrets)
+
+
+def _not_launched() -> TrainingFailed:
+    return TrainingFailed("cancelled: the task was ended before its training began")
