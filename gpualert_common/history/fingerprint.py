@@ -1,29 +1,29 @@
-"""Which runs are of the same training: a command without what changes from one run to the next.
+"""Fingerprint of a training: its command without the parts that change from run to run.
 
-What is left out, and how sure it has to look, so that two trainings never count as one:
+The omitted parts, and the conditions for that, so that two trainings never have one fingerprint:
 
 ================  =================================================================================
-left out          where
+omitted           condition
 ================  =================================================================================
 seeds             an option ``seed`` or ``..._seed`` with a number
 ports, peers      an option ``port`` or ``..._port`` with a number; the address of the rendezvous,
                   its id, and the number of this node
 ids of runs       ``run_id``, ``job_id`` and their like
 resuming          an option with ``resume`` or ``continue`` in its name, ``ckpt_path``,
-                  ``init_from=resume``; a word behind it only where it looks like a checkpoint
-moments           a date with a time of day, in any word; so are UUIDs, Airflow's ids of runs, and
-                  what ``mktemp`` makes in /tmp, and engines anywhere
+                  ``init_from=resume``; the next word only if it looks like a checkpoint
+timestamps        a date with a time of day, in any word; also UUIDs, Airflow's run ids, names of
+                  ``mktemp`` in /tmp, and temporary names of engines anywhere
 dates, counters   also dates alone, Unix times, job numbers, hexadecimal ids and ``version_3``:
-                  behind ``>`` and ``tee``, in the name of the run, and in options that say where
-                  output goes, what the run is called, or which date it is for
-which GPUs        ``CUDA_VISIBLE_DEVICES`` counts by how many there are
+                  after ``>`` and ``tee``, in the name of the run, and in options for the place of
+                  output, the name of the run, or its date
+GPU numbers       of ``CUDA_VISIBLE_DEVICES`` only the number of GPUs counts
 ================  =================================================================================
 
-Everything else tells trainings apart: every other option and its value, the order of the words, the
-interpreter, the number of processes, the directory, the run's own name.  An option is read as
-``--name value``, ``--name=value`` and ``name=value``, with ``-`` for ``_``, also behind dots; what
-a shell is given by ``-c`` is read as words.  What stands in the files that a command names, and in
-the environment that it inherits, is not looked at.
+Everything else distinguishes trainings: every other option and its value, the order of the words,
+the interpreter, the number of processes, the directory, the run's own name.  An option has the form
+``--name value``, ``--name=value`` or ``name=value``, with ``-`` for ``_``, also after dots.  The
+script of a shell's ``-c`` is split into words.  The content of files that a command names, and the
+inherited environment, do not count.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gpualert_common.processes.procfs import ProcessStat, read
 from gpualert_common.telemetry.source import SourceEvent
@@ -82,7 +82,7 @@ def _make_event(
     return SourceEvent("process_idle" if is_idle else "process_busy", name, text, fields)
 
 
-def _read_wait(one: ProcessStat) -> dict[str, Any]:
+def _read_wait(one: ProcessStat) -> dict[str, int | str]:
     """Return the state of a process and the place where its main thread waits ("" if hidden)."""
     place = read(f"/proc/{one.pid}/wchan").decode("utf-8", "replace")
     return {

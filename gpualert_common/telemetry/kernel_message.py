@@ -53,12 +53,12 @@ class KernelPattern:
         return KernelMessage(self.what, of, text[:TEXT_CHARS], found)
 
 
-def convert_groups(groups: Mapping[str, str | None]) -> dict[str, Any]:
+def convert_groups(groups: Mapping[str, str | None]) -> dict[str, int | str]:
     """Return the groups that matched, with numbers as integers and PCI addresses normalized.
 
     A PCI address is in lower case, without its function.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, int | str] = {}
     for name, value in groups.items():
         if not value or value == "<unknown>":
             continue

@@ -95,7 +95,7 @@ class KernelMessageParser:
         if match := _OOM_KILL.search(text):
             yield from self.flush()
             fields = convert_groups(match.groupdict())
-            constraint = fields.pop("constraint")
+            constraint = str(fields.pop("constraint"))
             self._kill = {"limit_kind": _LIMIT_KINDS.get(constraint, constraint.lower()), **fields}
         elif match := _KILL.search(text):
             yield from self._parse_kill(match.groupdict())
@@ -125,7 +125,7 @@ class KernelMessageParser:
         if not text.startswith("NVRM: "):
             return
         if match := _LOST_GPU.search(text):
-            self._lost_gpu = convert_groups(match.groupdict())["pci"]
+            self._lost_gpu = str(convert_groups(match.groupdict())["pci"])
         elif self._lost_gpu and text.startswith(f"NVRM: {_LOST_GPU_END}"):
             fields = {"pci": self._lost_gpu, "xid": FALLEN_OFF_THE_BUS}
             whole = f"NVRM: The NVIDIA GPU {self._lost_gpu} has {_LOST_GPU_END} to commands."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
 from gpualert_common.shells import SHELLS
@@ -82,10 +81,10 @@ def find_leader_worker(leader: int, members: Mapping[int, ProcessStat]) -> Proce
     return found if found is not None and found.is_live else None
 
 
-def read_identity(one: ProcessStat) -> dict[str, Any]:
+def read_identity(one: ProcessStat) -> dict[str, int | str]:
     """Return the identity of a process: number, name, rank, visible GPUs, container, pod, job."""
     environment = parse_environment(read(f"/proc/{one.pid}/environ"))
-    identity: dict[str, Any] = {"pid": one.pid, "name": one.name}
+    identity: dict[str, int | str] = {"pid": one.pid, "name": one.name}
     for name, sources in _IDENTITY_VARIABLES.items():
         value = next((environment[source] for source in sources if source in environment), None)
         if value is not None:

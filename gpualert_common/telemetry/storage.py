@@ -69,10 +69,10 @@ class TelemetryWriter:
         """Write that a source is available, or why it is not."""
         self._append({"source": {"name": name, **fields}})
 
-    def add(self, at: float, seen: Iterable[tuple[str, Sample | SourceEvent]]) -> None:
+    def add(self, at: float, output: Iterable[tuple[str, Sample | SourceEvent]]) -> None:
         """Write the samples and events of one time; each comes with the name of its source."""
         rows: dict[str, Row] = {}
-        for source, one in seen:
+        for source, one in output:
             if isinstance(one, SourceEvent):
                 self._add_event(at, source, one)
             elif one.values and (one.of in self._columns or len(self._columns) < MOST_ENTITIES):

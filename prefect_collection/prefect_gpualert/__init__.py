@@ -1,7 +1,7 @@
 """GPUAlert for Prefect.
 
 Prefect imports this package when its server and workers start, so nothing heavy is imported here:
-a name is looked up in its module when somebody first asks for it.
+each public name is imported from its module at its first use.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prefect_gpualert.errors import TrainingFailed
     from prefect_gpualert.hooks import gpualert_hook
     from prefect_gpualert.operation import TrainingOperation
-    from prefect_gpualert.retries import retry_by_cause
+    from prefect_gpualert.retry_condition import retry_by_cause
     from prefect_gpualert.tasks import gpualert_run
     from prefect_gpualert.training_run import TrainingRun
 
@@ -39,12 +39,12 @@ _HOMES = {
     "TrainingRun": "prefect_gpualert.training_run",
     "gpualert_hook": "prefect_gpualert.hooks",
     "gpualert_run": "prefect_gpualert.tasks",
-    "retry_by_cause": "prefect_gpualert.retries",
+    "retry_by_cause": "prefect_gpualert.retry_condition",
 }
 
 
 def __dir__() -> list[str]:
-    """With the names that are not there yet: ``prefect block register`` looks for blocks here."""
+    """Return all public names: ``prefect block register`` searches them for blocks."""
     return sorted({*globals(), *__all__})
 
 

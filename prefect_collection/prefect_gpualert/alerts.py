@@ -1,4 +1,4 @@
-"""Alerts as Prefect's users give and see them: channels in blocks, lines in the run log."""
+"""Alert channels in Prefect's blocks, and the delivery of alerts as lines of the run log."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MAIL = ("smtp://", "smtps://")
 _TYPES = (Secret, MailChannel, ChatChannel)
 
 Target = str | Mapping[str, Any] | Block
-"""Who is told, as users give it."""
+"""A channel as users name it."""
 
 
 def tables(notify: Target | Iterable[Target] | None) -> Any:
-    """What a user gave as ``notify``, with tables in the place of blocks; their secrets masked."""
+    """Return the argument ``notify`` with tables in place of blocks; their secrets are masked."""
     if notify is None or isinstance(notify, str):
         return notify
     targets = [notify] if isinstance(notify, Block | Mapping) else notify
@@ -34,16 +34,16 @@ def tables(notify: Target | Iterable[Target] | None) -> Any:
 
 
 def names(notify: Any) -> Any:
-    """The same with the names of blocks, for what is itself stored; ValueError for one without."""
+    """Return ``notify`` with the names of blocks, to be stored.  Raises ValueError for no name."""
     if isinstance(notify, list | tuple):
         return [names(target) for target in notify]
     if isinstance(notify, Block) and not name_of(notify):
-        raise ValueError("a block has to be saved before an operation may have it")
+        raise ValueError("save the block before an operation names it")
     return name_of(notify) if isinstance(notify, Block) else notify
 
 
 def check_for_secrets(notify: Any) -> None:
-    """Raise ConfigError for a target that has, or may have, a secret in it, before it is stored."""
+    """Raise ConfigError for a target that contains, or may contain, a secret."""
     for target in notify if isinstance(notify, list) else [notify]:
         secrets = ", ".join(_secrets_of(target))
         if secrets:
@@ -51,29 +51,29 @@ def check_for_secrets(notify: Any) -> None:
                 format_target(target) if isinstance(target, str) else f"channel {target['kind']}"
             )
             raise ConfigError(
-                f"notify: {where}: its {secrets} would be stored for everybody to read; name a "
+                f"notify: {where}: its {secrets} would be stored in plain text; name a "
                 "MailChannel, ChatChannel or Secret block instead, or env:NAME or file:PATH"
             )
 
 
 def _secrets_of(target: Any) -> Iterable[str]:
-    """What of a target is a secret; raises ConfigError for one of which that cannot be told."""
+    """Return the names of a target's secret settings.  Raises ConfigError for an invalid target."""
     if target is None or (isinstance(target, str) and "://" not in target):
         return ()
     return withhold_secrets(channel_of(target, {}))
 
 
 def resolve(settings: Mapping[str, Setting]) -> None:
-    """Put channels in the place of targets such as ``prefect:secret/NAME``.
+    """Replace targets such as ``prefect:secret/NAME`` by their channels.
 
-    Asks Prefect for the blocks, and blocks for that.  Raises ConfigError naming the target.
+    Loads the blocks from Prefect, and waits for it.  Raises ConfigError naming the target.
     """
     setting = settings["notify"]
     setting.value = [resolved(target) for target in setting.value]
 
 
 def resolved(target: Any) -> Any:
-    """A target as a channel, where it is one of Prefect's blocks.  Raises ConfigError."""
+    """Return a target with its channel in place of a block of Prefect.  Raises ConfigError."""
     if isinstance(target, str) and target.startswith(_OURS):
         target = _table(_loaded(target))
     return reveal(target) if isinstance(target, Mapping) else target
@@ -88,13 +88,13 @@ def _table(target: Any) -> Any:
 
 
 def _in_secret(block: Secret[Any]) -> dict[str, Any]:
-    """The channel whose URL is the value of a Secret block."""
+    """Return the channel whose URL is the value of a Secret block."""
     name, url = name_of(block), block.get()
     shown = name or "a Secret block"
     if not isinstance(url, str) or "://" not in url:
         raise ConfigError(
-            f"notify: {shown}: the secret is no URL of a channel, such as smtp://HOST/?to=ME or "
-            "one of apprise"
+            f"notify: {shown}: the secret is not the URL of a channel, such as smtp://HOST/?to=ME "
+            "or a URL of apprise"
         )
     if not url.startswith(_MAIL):
         return {"kind": "apprise", "name": name, "url": SecretStr(url)}
@@ -113,16 +113,18 @@ def _loaded(target: str) -> Block:
     types = {one.get_block_type_slug(): one for one in _TYPES}
     if slug not in types or not name:
         known = ", ".join(f"{_OURS}{slug}/NAME" for slug in types)
-        raise ConfigError(f"notify: {target}: of Prefect's blocks only {known} are known")
+        raise ConfigError(
+            f"notify: {target}: not a supported block of Prefect; supported are {known}"
+        )
     try:
-        # A task may ask in the thread of an event loop, where Prefect would give it a coroutine.
+        # In the thread of an event loop Prefect would return a coroutine.
         return types[slug].load(name, _sync=True)  # type: ignore[call-arg,return-value]
-    except Exception as error:  # no such block, no API: Prefect raises anything
+    except Exception as error:  # Prefect raises errors of any kind
         problem = " ".join(str(error).split()) or type(error).__name__
-        raise ConfigError(f"notify: {target} cannot be had: {problem}") from error
+        raise ConfigError(f"notify: {target} cannot be loaded: {problem}") from error
 
 
-def line(fields: Mapping[str, Any]) -> tuple[str, int]:
-    """What became of an alert, in a line, and the level at which that is worth logging."""
+def delivery_line(fields: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the result of an alert's delivery as a line, and its log level."""
     level = logging.WARNING if fields["state"] in UNDELIVERED else logging.INFO
     return f"Alert {format_status(fields)}", level

@@ -1,4 +1,4 @@
-"""What is posted to Prefect's API of one training: artifacts, and the event for automations."""
+"""The posts of one training to Prefect's API: artifacts, and the event for automations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
 from prefect.events import emit_event
 from prefect.settings import PREFECT_API_URL
 
+from gpualert_common.progress.completion import Completion
 from gpualert_common.record import OUTCOME, Record
+from gpualert_common.record.log_end import read_end
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown
 from gpualert_common.report.alert_phrases import write_subject
@@ -25,59 +27,65 @@ from gpualert_common.report.markdown import plain
 from gpualert_common.report.run_facts import list_facts
 from gpualert_common.report.run_view import view_run
 from prefect_gpualert import event, presentation
-from prefect_gpualert.progress import Progress, newest_lines
 
 if TYPE_CHECKING:
-    from prefect_gpualert.owner import Owner
+    from prefect_gpualert.run_identity import RunIdentity
 
 _TURN = threading.BoundedSemaphore(4)
-"""Of hundreds of trainings that end together, each takes its turn for each artifact: so every page
-is there before the first table.  No event waits for it."""
+"""Trainings that end together take turns for each artifact, so that the verdict of every one is
+posted before the first table.  Events do not wait for it."""
 _MOST_PATH = 4096
+_PROGRESS_BYTES = 64 << 10
+"""Read of the end of each log for the progress."""
 
 
 class Poster:
-    """Posts what there is to see.  Its methods raise whatever the API makes of it."""
+    """Posts the artifacts and the event of one training.  Raises the errors of the API."""
 
-    def __init__(self, record: Record, owner: Owner, known_secrets: Iterable[str]) -> None:
+    def __init__(self, record: Record, identity: RunIdentity, known_secrets: Iterable[str]) -> None:
         self._path = record.path
         self._logs = [record.log_path(name) for name in record.logs]
-        self._owner = owner
+        self._identity = identity
         self._known = list(known_secrets)
-        self._progress = Progress()
-        self._shown: tuple[UUID, float] | None = None
+        self._completion = Completion()
+        self._progress: tuple[UUID, float] | None = None
+        """The artifact of the progress, and its percentage."""
 
-    def show_progress(self) -> None:
-        """How far the training has come, where its logs tell: one artifact that is updated."""
+    def post_progress(self) -> None:
+        """Create or update the artifact of the progress, if the logs have any."""
         for path in self._logs:
-            with contextlib.suppress(OSError):  # somebody moved it
-                self._progress.take(newest_lines(path))
-        percent = self._progress.percent
-        if percent is None or (self._shown is not None and self._shown[1] == percent):
+            with contextlib.suppress(OSError):  # the log was moved
+                self._completion = self._completion.update(read_end(path, _PROGRESS_BYTES)[0])
+        percent = self._completion.percent
+        if percent is None or (self._progress is not None and self._progress[1] == percent):
             return
         with _client() as client:
-            self._set_progress(client, percent, f"{self._owner.name}: {self._progress}")
+            self._set_progress(client, percent, f"{self._identity.name}: {self._completion}")
 
-    def show_end(self, progress_shown: Callable[[], object]) -> None:
-        """How the training ended; ``progress_shown`` returns when nobody shows it any more."""
-        subject, is_well, pages = self._told()
+    def post_end(self, wait_for_progress: Callable[[], object]) -> None:
+        """Emit the event and create the artifacts of the verdict.
+
+        ``wait_for_progress`` returns when no other thread posts the progress any more.
+        """
+        subject, is_well, pages = self._emit_verdict()
         refused: httpx.HTTPStatusError | None = None
         with _client() as client:
-            for what, kind, data in pages:
+            for name, kind, data in pages:
                 try:
                     with _TURN:
-                        client.create_artifact(self._artifact(what, kind, data, subject))
-                except httpx.HTTPStatusError as error:  # it may be this one that is not taken
+                        client.create_artifact(self._artifact(name, kind, data, subject))
+                except httpx.HTTPStatusError as error:  # the API may accept the next one
                     refused = refused or error
-            progress_shown()
-            if self._shown is not None:
+            wait_for_progress()
+            if self._progress is not None:
                 with _TURN:
-                    self._set_progress(client, 100.0 if is_well else self._shown[1], subject)
+                    percent = 100.0 if is_well else self._progress[1]
+                    self._set_progress(client, percent, subject)
         if refused is not None:
             raise refused
 
-    def _told(self) -> tuple[str, bool, list[tuple[str, str, str]]]:
-        """Emit the event; returns a line about the run, whether it went well, and the pages."""
+    def _emit_verdict(self) -> tuple[str, bool, list[tuple[str, str, str]]]:
+        """Emit the event; return the run in one line, whether it went well, and its pages."""
         with contextlib.closing(Record.open(self._path)) as record:
             verdict = record.verdict
             outcome = record.read_json(OUTCOME)
@@ -85,10 +93,10 @@ class Poster:
             view = view_run(record, verdict, masks=masks, outcome=outcome)
         evidence = presentation.rows(verdict, masks)
         logs = [one_line(masks.text(path), _MOST_PATH) for path in self._logs]
-        # It is queued, and Prefect sees to the queue even at exit.
+        # Prefect queues the event and sends it even at exit.
         emit_event(
             event.NAME,
-            resource=event.resource(view, verdict, self._owner),
+            resource=event.resource(view, verdict, self._identity),
             payload=event.payload(view, verdict, evidence, masks),
         )
         subject = write_subject(view).removeprefix("[gpualert] ")
@@ -100,31 +108,30 @@ class Poster:
         )
         return subject, view.is_healthy, [*_pages(page, evidence, logs, view.record_path)]
 
-    def _set_progress(self, client: SyncPrefectClient, percent: float, words: str) -> None:
-        if self._shown is None:
-            made = client.create_artifact(self._artifact("progress", "progress", percent, words))
-            self._shown = made.id, percent
+    def _set_progress(self, client: SyncPrefectClient, percent: float, text: str) -> None:
+        if self._progress is None:
+            artifact = self._artifact("progress", "progress", percent, text)
+            self._progress = client.create_artifact(artifact).id, percent
             return
-        id_ = self._shown[0]
-        words = plain(words)
-        client.update_artifact(id_, ArtifactUpdate(data=percent, description=words))
-        self._shown = id_, percent
+        id_ = self._progress[0]
+        client.update_artifact(id_, ArtifactUpdate(data=percent, description=plain(text)))
+        self._progress = id_, percent
 
-    def _artifact(self, what: str, kind: str, data: Any, words: str) -> ArtifactCreate:
+    def _artifact(self, name: str, kind: str, data: Any, text: str) -> ArtifactCreate:
         return ArtifactCreate(
-            key=f"gpualert-{what}-{self._owner.slug}",
+            key=f"gpualert-{name}-{self._identity.slug}",
             type=kind,
             data=data,
-            description=plain(words),
-            flow_run_id=self._owner.flow_run_id,
-            task_run_id=self._owner.task_run_id,
+            description=plain(text),
+            flow_run_id=self._identity.flow_run_id,
+            task_run_id=self._identity.task_run_id,
         )
 
 
 def _pages(
     page: str, evidence: list[presentation.Row], logs: list[str], record_path: str
 ) -> Iterator[tuple[str, str, str]]:
-    """What each artifact is of, its type and its data, the most telling first."""
+    """Yield name, type and data of each artifact, the most important first."""
     yield "verdict", "markdown", page
     if evidence:
         yield "evidence", "table", json.dumps(presentation.table(evidence))
@@ -134,12 +141,12 @@ def _pages(
 
 @contextlib.contextmanager
 def _client() -> Iterator[SyncPrefectClient]:
-    """A client of its own: the engine may have closed its own when a late thread comes to it.
+    """Open a client of our own: the engine closes its client before a late thread needs it.
 
-    As patient as Prefect's are: what is given up is asked for again, and would be there twice.
+    It has Prefect's own timeouts: a request that times out is sent again, and would count twice.
     """
     settings = {}
     if not (PREFECT_API_URL.value() or "").startswith("https:"):
-        settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no reading of certificates
+        settings["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # without reading certificates
     with get_client(httpx_settings=settings, sync_client=True) as client:
         yield client

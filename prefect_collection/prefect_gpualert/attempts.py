@@ -1,9 +1,9 @@
-"""Which attempt at which training a task run is.
+"""The training of a task run, and the number of the attempt.
 
-Prefect gives a task run a new id and a new dynamic key whenever its flow run is run again, so these
-name the training only while one engine lives.  Across engines it is named by the flow run, the
-task, what is to be run, and a count: the second task of a flow run with this very command is the
-second one in its next attempt too.  Tasks that differ in nothing may be taken for each other.
+Prefect gives a task run a new id and a new dynamic key whenever its flow run runs again, so these
+identify the training only while one engine lives.  Across engines a training is identified by the
+flow run, the task, the command and a count: the second task of a flow run with this command is the
+second one in its next attempt, too.  Tasks that are equal in all of these may be confused.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from prefect.context import FlowRunContext, TaskRunContext
 
 from gpualert_common.guardian import Attempt
 from prefect_gpualert.contexts import current
-from prefect_gpualert.owner import training
-from prefect_gpualert.retries import refuses
+from prefect_gpualert.retry_condition import refuses
+from prefect_gpualert.run_identity import training_name
 
 if TYPE_CHECKING:
     from gpualert_common.model import Verdict
 
 ADOPTION_SLACK_S = 60.0
-"""A worker polls every 10 to 15 s, and an engine needs up to 20 s on a busy machine to start."""
+"""A worker polls every 10 to 15 s, and an engine starts within 20 s on a busy machine."""
 _LEASE_S = 60.0
-"""Prefect's: for so long a slot of a concurrency limit stays taken after its engine's death."""
+"""Prefect keeps a slot of a concurrency limit for so long after the engine's death."""
 _FLOW_ATTEMPT = 1000
-"""Attempts of a task in one attempt of its flow run; nobody retries a training more often."""
+"""More attempts than a task has in one attempt of its flow run."""
 
 _counting = threading.Lock()
 
@@ -42,9 +42,9 @@ def current_attempt(
     cwd: str | None,
     adopt_within_s: float | None,
 ) -> Attempt:
-    """The attempt that the current task run is, or where a flow calls without a task, its run is.
+    """Return the attempt of the current task run, or of the flow run where there is no task.
 
-    Outside of both nobody can adopt a training.
+    Outside of both, no later attempt can adopt the training.
     """
     digest = _digest(command, env, cwd)
     context, flow = current()
@@ -67,22 +67,21 @@ def current_attempt(
         adopt_within_s,
         is_last=within_s is None,
         fingerprint=digest,
-        training=training(),
+        training=training_name(),
     )
 
 
 def number_of(run: TaskRun) -> int:
-    """Which attempt a task run is, counted over the attempts of its flow run."""
+    """Return the number of a task run's attempt, counted over the attempts of its flow run."""
     return (max(run.flow_run_run_count or 1, 1) - 1) * _FLOW_ATTEMPT + max(run.run_count, 1)
 
 
 def next_within_s(verdict: Verdict | None = None) -> float | None:
-    """How soon the attempt begins that follows the current one when it fails; None: none follows.
+    """Return the longest time until the next attempt after a failure; None if none follows.
 
-    A ``retry_condition_fn`` of ours is asked whether it refuses one after ``verdict``; another
-    may still refuse.  An engine that dies takes its task's retries with
-    it; they then say that the author wants the training to be tried again, and who does that is
-    whoever runs the flow run again.
+    ``retry_by_cause`` decides by ``verdict``; another ``retry_condition_fn`` may still refuse the
+    attempt.  The retries of a task end with its engine.  They then show that the author wants
+    another attempt, which begins when the flow run runs again.
     """
     context, flow = current()
     if context is not None:
@@ -101,21 +100,21 @@ def next_within_s(verdict: Verdict | None = None) -> float | None:
 
 
 def _slot_s(context: TaskRunContext | None) -> float:
-    """How much longer the next attempt may have to wait for the slot of this one."""
+    """Return how much longer the next attempt may have to wait for this one's slot."""
     return _LEASE_S if context is not None and context.task_run.tags else 0.0
 
 
 def _digest(command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> str:
-    """Values of variables are in it: a training with SEED=1 must not pass for one with SEED=2."""
+    """Return a digest with the values of variables: SEED=1 and SEED=2 are different trainings."""
     text = json.dumps([list(command), sorted((env or {}).items()), cwd])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _place(run: TaskRun, digest: str) -> tuple[str, str]:
-    """What tells this training from others of the flow run; a retry of a task has its place."""
+    """Return what identifies this training in the flow run; a retry of a task has the same."""
     flow = FlowRunContext.get()
     if flow is None or flow.detached:
-        return digest, run.dynamic_key  # other processes count for themselves
+        return digest, run.dynamic_key  # other processes have counts of their own
     counts = flow.task_run_dynamic_keys
     with _counting:
         nth = _next(counts, f"gpualert/{run.id}/{run.run_count}/{digest}")

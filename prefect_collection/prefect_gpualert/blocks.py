@@ -1,4 +1,4 @@
-"""Blocks for where alerts go: filled in once, in the UI or by code, and named by tasks."""
+"""Blocks for alert channels: filled in once, in the UI or by code, and named by tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channel_config import channel_of
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.channels import apprise, smtp
-from prefect_gpualert.sync_async import dispatches_to, in_thread
+from prefect_gpualert.sync_async import dispatches_to, run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 _DOCUMENTATION_URL = "https://pypi.org/project/prefect-gpualert/"
 _LOGOS = "https://raw.githubusercontent.com/PrefectHQ/prefect/420d0d6a78bb6df1fc18bcf188fdad43c1d22ea9/assets/block-logos/"
 _WAIT_S = 10.0
-"""For each answer of a mail server."""
+"""The longest wait for each answer of a mail server."""
 
 Table = dict[str, Any]
-"""A channel with its settings; secrets are still what Prefect shows as asterisks."""
+"""A channel with its settings; secrets are masked values of pydantic."""
 
 
 def reveal(table: Mapping[str, Any]) -> Table:
-    """The table with its secrets as texts."""
+    """Return the table with its secrets in plain text."""
     return {
         key: value.get_secret_value() if isinstance(value, SecretStr) else value
         for key, value in table.items()
     }
 
 
-class _Tested(ABC):
-    """What both kinds of channels have."""
+class _ChannelBlock(ABC):
+    """Base of the blocks of both kinds of channels."""
 
     @abstractmethod
     def channel(self) -> Table: ...
@@ -45,19 +45,19 @@ class _Tested(ABC):
 
     async def atest(self) -> str:
         """As :meth:`test`."""
-        return await in_thread(self._tried)
+        return await run_in_thread(self._test)
 
     @dispatches_to(atest)
     def test(self) -> str:
-        """Try the channel without sending anything; returns what was found, in a line.
+        """Test the channel without sending anything; returns the result in one line.
 
-        A mail server is greeted, login included; of a chat only the URL is looked at.  Raises
+        For mail it connects to the server and logs in; for a chat it checks the URL alone.  Raises
         ConfigError or DeliveryError.
         """
-        return self._tried()
+        return self._test()
 
-    def _tried(self) -> str:
-        from gpualert_common.redact import Redactor  # takes a moment, and trainings need none
+    def _test(self) -> str:
+        from gpualert_common.redact import Redactor  # slow to import
 
         table = self.channel()
         known = [one.get_secret_value() for one in table.values() if isinstance(one, SecretStr)]
@@ -69,7 +69,7 @@ class _Tested(ABC):
             raise DeliveryError(masks.text(str(error)), transient=error.transient) from None
 
 
-class MailChannel(_Tested, Block):
+class MailChannel(_ChannelBlock, Block):
     """Alerts by mail.
 
     Give the block, or its name as `prefect:gpualert-mail/BLOCK_NAME`, as `notify` to a task, an
@@ -85,7 +85,7 @@ class MailChannel(_Tested, Block):
         sender: The address that alerts come from.
         ca_file: A file of certificates to trust.
         size_bytes: The largest mail.
-        ehlo_name: What the server is told this host is called.
+        ehlo_name: The name of this host for the server.
 
     Examples:
         Send the alert of a training by a configured block:
@@ -110,39 +110,39 @@ class MailChannel(_Tested, Block):
     )
     security: Literal["starttls", "ssl", "none"] = Field(
         default="starttls",
-        description="How the connection is encrypted; with `none` mails can be read on their way.",
+        description="How the connection is encrypted; `none` sends mails in plain text.",
     )
-    user: str | None = Field(default=None, description="Who logs in; nobody does if unset.")
+    user: str | None = Field(default=None, description="The name that logs in; no login if unset.")
     password: SecretStr | None = Field(
         default=None,
         description=(
-            "The password; `env:NAME` or `file:PATH` say where the machine that sends has it."
+            "The password, or `env:NAME` or `file:PATH` to read it on the machine that sends."
         ),
     )
     sender: str | None = Field(
         default=None,
         description=(
-            "The address that alerts come from; the user, or gpualert at the host if unset."
+            "The address that alerts come from; the user, or gpualert at this host, if unset."
         ),
     )
     ca_file: str | None = Field(
         default=None,
         title="CA File",
-        description="A file of certificates to trust beside those of the system.",
+        description="A file of certificates to trust, with those of the system.",
     )
     size_bytes: int | None = Field(
         default=None,
         title="Size",
-        description="The largest mail, in bytes; what the server takes up to 25 MB if unset.",
+        description="The largest mail, in bytes; the server's limit, at most 25 MB, if unset.",
     )
     ehlo_name: str | None = Field(
         default=None,
         title="EHLO Name",
-        description="What the server is told this host is called.",
+        description="The name of this host for the server.",
     )
 
     def channel(self) -> Table:
-        """The channel that it is, as a table of settings."""
+        """Return the channel as a table of settings."""
         settings = self.model_dump(include=set(MailChannel.model_fields), exclude_none=True)
         if "sender" in settings:
             settings["from"] = settings.pop("sender")
@@ -152,8 +152,8 @@ class MailChannel(_Tested, Block):
         return smtp.SmtpChannel(settings).probe(_WAIT_S)
 
 
-class ChatChannel(_Tested, Block):
-    """Alerts to a chat, a webhook, or anything else that apprise knows.
+class ChatChannel(_ChannelBlock, Block):
+    """Alerts to a chat, a webhook, or any other service of apprise.
 
     Give the block, or its name as `prefect:gpualert-chat/BLOCK_NAME`, as `notify` to a task, an
     operation or a hook of prefect-gpualert.
@@ -182,14 +182,14 @@ class ChatChannel(_Tested, Block):
         default=...,
         title="URL",
         description=(
-            "A URL of apprise, such as `ntfy://TOPIC`; `env:NAME` or `file:PATH` say where the "
-            "machine that sends has it."
+            "A URL of apprise, such as `ntfy://TOPIC`, or `env:NAME` or `file:PATH` to read it "
+            "on the machine that sends."
         ),
     )
     text_bytes: int | None = Field(
         default=None,
         title="Text Size",
-        description="The largest text, in bytes; what the service takes if unset.",
+        description="The largest text, in bytes; the service's limit if unset.",
     )
     files_bytes: int | None = Field(
         default=None,
@@ -198,7 +198,7 @@ class ChatChannel(_Tested, Block):
     )
 
     def channel(self) -> Table:
-        """The channel that it is, as a table of settings."""
+        """Return the channel as a table of settings."""
         settings = self.model_dump(include=set(ChatChannel.model_fields), exclude_none=True)
         return {"kind": "apprise", "name": name_of(self), **settings}
 
@@ -207,6 +207,6 @@ class ChatChannel(_Tested, Block):
 
 
 def name_of(block: Block) -> str:
-    """The target that names a block that is stored, and "" for another."""
+    """Return the target that names a stored block; "" for a block that is not stored."""
     name = block._block_document_name  # noqa: SLF001 - Prefect has no other way to ask
     return f"prefect:{block.get_block_type_slug()}/{name}" if name else ""

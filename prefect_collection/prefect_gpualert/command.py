@@ -1,4 +1,4 @@
-"""From the arguments of ``shell_run_command`` to the command line of a run."""
+"""The command line of a run, made from the arguments of ``shell_run_command``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpualert_common.errors import UsageError
 from gpualert_common.record import make_directory
 
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
-"""They take a program after -c; of anything else we only know that it takes a file."""
+"""Shells that take a script after -c; any other interpreter gets a file."""
 _MOST_ARGUMENT_BYTES = 128 << 10
-"""Linux passes no longer argument on (MAX_ARG_STRLEN)."""
+"""The longest argument that Linux accepts (MAX_ARG_STRLEN)."""
 
 
 def command_line(
@@ -23,12 +23,12 @@ def command_line(
     extension: str | None,
     state_dir: str | None,
 ) -> list[str]:
-    """The command that runs ``helper_command`` and ``command`` in one process of the shell.
+    """Return the command that runs ``helper_command`` and ``command`` in one shell process.
 
-    A shell gets them with ``-c``: a simple command then is the leader itself, and signals reach it
-    directly.  Other interpreters, and texts too long for that, get a script in the state directory.
-    It is named after its content and stays there: equal tasks give equal commands, which is what
-    adoption compares, and a training may outlive whoever would remove it.
+    A shell gets them with ``-c``: it replaces itself by a simple command, which then receives
+    signals directly.  Other interpreters, and texts too long for ``-c``, get a script in the state
+    directory.  Its name is a hash of its content, so equal tasks have equal commands, which
+    adoption requires.  The script is not removed, since the training may outlive its engine.
     """
     program = shell or "bash"
     text = f"{helper_command}\n{command}" if helper_command else command
@@ -59,4 +59,4 @@ def _script(text: str, extension: str, state_dir: str | None) -> str:
             tried.append(f"{directory}: {error.strerror}")
             continue
         return path
-    raise UsageError(f"no place for the script of this command; tried: {'; '.join(tried)}")
+    raise UsageError(f"the script of this command cannot be written; tried: {'; '.join(tried)}")

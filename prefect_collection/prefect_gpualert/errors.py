@@ -1,4 +1,4 @@
-"""What a task raises when its training has not ended well."""
+"""The error of a task whose training failed or was stopped."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.retries import Action, RetryRules
 
 
-class TrainingFailed(TrainingFailure, RuntimeError):  # noqa: N818 - as users will catch it
-    """A training failed, or somebody stopped it; the first line of the message says why.
+class TrainingFailed(TrainingFailure, RuntimeError):  # noqa: N818 - the name that users catch
+    """A training failed or was stopped; the first line of the message says why.
 
     Carries ``cause``, ``verdict``, ``exit_code``, ``log_path``, ``run_id`` and ``retryable``, also
-    where it was pickled in between.
+    after pickling.
     """
 
     @property
     def retryable(self) -> bool:
-        """False only where it is sure that the same command would meet the same failure again."""
+        """False only if the same command is certain to fail again in the same way."""
         return RetryRules.of().advise(self.verdict).action is not Action.STOP
 
     def __repr__(self) -> str:
-        """The first line alone: Prefect's log lines have no room for the end of a log."""
+        """Return the first line only: the end of a log is too long for Prefect's log lines."""
         first = str(self).partition("\n")[0]
         return f"{type(self).__name__}({first!r})"

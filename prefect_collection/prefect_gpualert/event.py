@@ -1,6 +1,6 @@
-"""The event ``gpualert.verdict``: what automations can match, and what they are told.
+"""The event ``gpualert.verdict`` for automations: its labels and its payload.
 
-Its names are for good, as the names of the causes are.
+Its names are stable, as the names of the causes are.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from gpualert_common.model import Verdict
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.text_sanitizer import Masks
-from prefect_gpualert.owner import Owner
 from prefect_gpualert.presentation import MOST_CELL, Row
+from prefect_gpualert.run_identity import RunIdentity
 
 NAME = "gpualert.verdict"
-_MOST_TOLD = 20
-"""Of anything that is a list; a Prefect server takes 1.5 MB, and nobody reads the half of it."""
+_MOST_ELEMENTS = 20
+"""The most elements of each list; a Prefect server takes events of up to 1.5 MB."""
 _FROM_VERDICT = ("family", "fault_class", "exit_code", "signal")
 
 
-def resource(view: RunView, verdict: Verdict | None, owner: Owner) -> dict[str, str]:
-    """The task run, or flow run, with what became of its training as labels.
+def resource(view: RunView, verdict: Verdict | None, identity: RunIdentity) -> dict[str, str]:
+    """Return the task run or flow run, with the outcome of its training as labels.
 
-    The flow run, its deployment and its tags are related resources, which Prefect adds.
+    Prefect adds the flow run, its deployment and its tags as related resources.
     """
     labels = {
-        "prefect.resource.id": owner.resource_id,
-        "prefect.resource.name": owner.name,
+        "prefect.resource.id": identity.resource_id,
+        "prefect.resource.name": identity.name,
         "gpualert.cause": view.cause,
         "gpualert.family": verdict and verdict.family,
         "gpualert.disposition": view.disposition,
@@ -44,8 +44,8 @@ def resource(view: RunView, verdict: Verdict | None, owner: Owner) -> dict[str, 
 def payload(
     view: RunView, verdict: Verdict | None, evidence: list[Row], masks: Masks
 ) -> dict[str, Any]:
-    """The verdict, redacted and bounded; its names are those of verdict.json."""
-    told = {
+    """Return the verdict, redacted and bounded, under the names of verdict.json."""
+    fields = {
         "schema": 1,
         "run_id": view.run_id,
         "job": view.job,
@@ -60,9 +60,9 @@ def payload(
         "retry": view.retry,
         "headline": view.headline,
         "implies": view.implies,
-        "cannot_decide": list(view.cannot_decide[:_MOST_TOLD]),
-        "do": list(view.do[:_MOST_TOLD]),
-        "shows": evidence[:_MOST_TOLD],
+        "cannot_decide": list(view.cannot_decide[:_MOST_ELEMENTS]),
+        "do": list(view.do[:_MOST_ELEMENTS]),
+        "shows": evidence[:_MOST_ELEMENTS],
         "exit_status": view.exit_status,
         "duration_s": view.duration_s,
         "log_path": view.log_path,
@@ -70,12 +70,12 @@ def payload(
     }
     flat = {name: getattr(verdict, name, None) for name in _FROM_VERDICT}
     details = _scalars(verdict.details if verdict else {}, masks)
-    return {**told, **_scalars(flat, masks), "details": details}
+    return {**fields, **_scalars(flat, masks), "details": details}
 
 
 def _scalars(values: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, value in [*values.items()][:_MOST_TOLD]:
+    for name, value in [*values.items()][:_MOST_ELEMENTS]:
         if isinstance(value, str):
             found[name] = one_line(masks.text(value), MOST_CELL)
         elif value is None or isinstance(value, bool | int | float):

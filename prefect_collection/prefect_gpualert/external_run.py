@@ -81,13 +81,13 @@ def _ending(ending: Ending, state: State[Any], summary: str) -> Ending:
 def _stop_of(state_name: str, message: str) -> tuple[str, str]:
     """Return the kind of stop that ended the run, and its reason; empty texts for no stop."""
     if state_name == "TimedOut":
-        return "timeout", "its time was over"
+        return "timeout", "its timeout expired"
     if state_name in ("Cancelled", "Cancelling"):
         return "cancelled", "its flow run was cancelled"
     if "interrupt signal" in message:
         return "cancelled", "its flow was interrupted (SIGINT)"
     if "termination signal" in message:
-        return "preempted", "its flow was told to end (SIGTERM)"
+        return "preempted", "its flow received SIGTERM"
     return "", ""
 
 

@@ -1,7 +1,8 @@
-"""Which runs belong to a task run or a flow run of Prefect.
+"""The trainings of a task run or a flow run of Prefect.
 
-A hook of a task is called in the process that ran the task, which remembers.  A hook of a flow may
-be called in another one, after the flow's own was killed: then only what is on the disk helps.
+A hook of a task runs in the process that ran the task, which remembers its trainings.  A hook of a
+flow may run in another process after the flow's own was killed; then the records on disk are
+searched.
 """
 
 from __future__ import annotations
@@ -19,39 +20,39 @@ from gpualert_common.record import OUTCOME, SUCCESSOR, Record
 from prefect_gpualert.contexts import current
 
 _MOST_REMEMBERED = 1000
-_MOST_LOOKED_AT = 2000
-"""Of the newest records; a launch record is read in a fraction of a millisecond."""
+_MOST_SEARCHED = 2000
+"""Number of the newest records; a launch record is read in a fraction of a millisecond."""
 
-_had: deque[tuple[UUID | None, int, UUID | None, str]] = deque(maxlen=_MOST_REMEMBERED)
+_trainings: deque[tuple[UUID | None, int, UUID | None, str]] = deque(maxlen=_MOST_REMEMBERED)
 
 
 def remember(path: str) -> None:
-    """Note that the current task run, or flow run, has this training."""
+    """Remember a training of the current task run or flow run."""
     context, flow = current()
     if context is not None:
         run = context.task_run
-        _had.append((run.id, run.run_count, run.flow_run_id, path))
+        _trainings.append((run.id, run.run_count, run.flow_run_id, path))
     elif flow is not None and flow.flow_run is not None:
-        _had.append((None, 0, flow.flow_run.id, path))
+        _trainings.append((None, 0, flow.flow_run.id, path))
 
 
 def of_task(run: TaskRun) -> list[Record]:
-    """The trainings that this attempt of the task had in this process, oldest first."""
+    """Return the trainings that this attempt of the task had in this process, oldest first."""
     this = (run.id, run.run_count)
-    return _opened([path for id_, count, _, path in _had.copy() if (id_, count) == this])
+    return _opened([path for id_, count, _, path in _trainings.copy() if (id_, count) == this])
 
 
 def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
-    """The runs of a flow run, from memory and from the disk, oldest first."""
-    paths = {path for _, _, id_, path in _had.copy() if id_ == flow_run_id}
-    for path in record_locations.list_record_paths(state_dir)[-_MOST_LOOKED_AT:]:
+    """Return the trainings of a flow run, from memory and from disk, oldest first."""
+    paths = {path for _, _, id_, path in _trainings.copy() if id_ == flow_run_id}
+    for path in record_locations.list_record_paths(state_dir)[-_MOST_SEARCHED:]:
         if path not in paths and _belongs(path, str(flow_run_id)):
             paths.add(path)
     return _opened(sorted(paths, key=os.path.basename))
 
 
 def ended_badly(record: Record) -> bool:
-    """True for a run that ended, not well, and that no later attempt has taken the place of."""
+    """Return True for a run that failed, and that no later attempt has replaced."""
     if record.ending is None or record.read_json(SUCCESSOR) is not None:
         return False
     outcome = record.read_json(OUTCOME)
@@ -81,5 +82,5 @@ def _opened(paths: Iterable[str]) -> list[Record]:
         try:
             found.append(Record.open(path))
         except GPUAlertError:
-            continue  # removed since, or not ours
+            continue  # removed meanwhile, or of another user
     return found

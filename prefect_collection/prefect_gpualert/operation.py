@@ -22,9 +22,10 @@ from gpualert_common.errors import UsageError
 from gpualert_common.settings import OPTIONS, Face, option_names
 from prefect_gpualert import alerts
 from prefect_gpualert.command import command_line
-from prefect_gpualert.prepare import settings_of, training_of
-from prefect_gpualert.sync_async import dispatches_to, in_thread, interrupts
-from prefect_gpualert.training import Training, log_to
+from prefect_gpualert.preparation import settings_of, training_of
+from prefect_gpualert.run_log import log_line
+from prefect_gpualert.sync_async import current_interrupts, dispatches_to, run_in_thread
+from prefect_gpualert.training import Training
 from prefect_gpualert.training_run import TrainingRun
 
 DOCUMENTATION_URL = "https://pypi.org/project/prefect-gpualert/"
@@ -42,21 +43,21 @@ def _option(name: str) -> Any:
 class TrainingOperation(JobBlock[list[str]]):
     """Shell commands that are supervised as one training.
 
-    Takes ShellOperation's place as it is: the same fields, methods and errors.  Beyond it: the log
-    is on disk before the commands start, nothing of them outlives their flow, and the error says
-    why they failed.
+    Replaces ShellOperation with the same fields, methods and errors.  In addition, the log is on
+    disk before the commands start, no process of theirs outlives the flow, and the error has the
+    cause of the failure.
 
     Attributes:
         commands: A list of commands to execute sequentially.
-        stream_output: Whether to log what a person can follow of the output.
+        stream_output: Whether to log a view of the output.
         log_prefix: Template before each record of the output, with `{pid}` and `{label}`.
-        env: Variables that the commands have beside those of the flow.
+        env: Environment variables of the commands, added to those of the flow.
         working_dir: The directory that the commands are executed in.
         shell: The shell that executes the commands.
         extension: The extension of the file that the commands are executed from.
         timeout: Wall-clock limit, which also holds when no flow follows the training any more.
         grace: Time between the first signal of a stop and SIGKILL.
-        adopt_within: How long the training may go on after its engine died.
+        adopt_within: How long the training continues after the death of its engine.
         state_dir: Directory that holds the run records.
         notify: Where to send alerts.
         notify_on: When to send alerts.
@@ -86,21 +87,19 @@ class TrainingOperation(JobBlock[list[str]]):
     commands: list[str] = Field(
         default=..., description="A list of commands to execute sequentially."
     )
-    stream_output: bool = Field(
-        default=True, description="Whether to log what a person can follow of the output."
-    )
+    stream_output: bool = Field(default=True, description="Whether to log a view of the output.")
     log_prefix: str | None = Field(
         default="PID {pid} {label}:\n",
         title="Log Prefix",
         description=(
-            "Template before each record of the output. Knows `{pid}` and `{label}` (`stream "
+            "Template before each record of the output, with `{pid}` and `{label}` (`stream "
             "output` or `stderr`). `None` logs the output alone."
         ),
     )
     env: dict[str, str] = Field(
         default_factory=dict,
         title="Environment Variables",
-        description="Variables that the commands have beside those of the flow.",
+        description="Environment variables of the commands, added to those of the flow.",
     )
     working_dir: DirectoryPath | None = Field(
         default=None,
@@ -120,8 +119,8 @@ class TrainingOperation(JobBlock[list[str]]):
         default=None,
         title="Adopt Within",
         description=(
-            "Seconds that the training may go on after its engine died, for the next run of the "
-            "same flow run to adopt it."
+            "Seconds that the training continues after the death of its engine, so that the next "
+            "attempt of the flow run can adopt it."
         ),
     )
     state_dir: str | None = _option("state_dir")
@@ -143,12 +142,12 @@ class TrainingOperation(JobBlock[list[str]]):
     @field_validator("notify", mode="before")
     @classmethod
     def _by_name(cls, notify: Any) -> Any:
-        """Of a channel's block the name alone: an operation may be stored, for all to read."""
+        """Keep the name of a channel's block alone: an operation is stored without encryption."""
         return alerts.names(notify)
 
     @field_serializer("notify")
     def _kept(self, notify: Any, info: SerializationInfo) -> Any:
-        """For Prefect's database, where it stands for all to read, without any secret."""
+        """Refuse to store a secret in Prefect's database, where it is not encrypted."""
         if info.context and info.context.get("include_secrets"):  # it is being saved
             alerts.check_for_secrets(notify)
         return notify
@@ -161,48 +160,48 @@ class TrainingOperation(JobBlock[list[str]]):
     @field_validator("log_prefix")
     @classmethod
     def _is_template(cls, log_prefix: str | None) -> str | None:
-        """Here, and not when the first line has to be logged."""
+        """Check the template before the launch, not at the first line."""
         try:
             (log_prefix or "").format(pid=1, label="stderr")
         except (LookupError, ValueError, AttributeError, TypeError) as error:
-            raise ValueError(f"it knows {{pid}} and {{label}}: {error!r}") from None
+            raise ValueError(f"its fields are {{pid}} and {{label}}: {error!r}") from None
         return log_prefix
 
-    # -- for long trainings ----------------------------------------------------------------
+    # -- long trainings --------------------------------------------------------------------
 
     async def atrigger(self, **open_kwargs: Any) -> TrainingRun:
         """As :meth:`trigger`."""
-        return await in_thread(lambda: self._trigger(open_kwargs))
+        return await run_in_thread(lambda: self._trigger(open_kwargs))
 
     @dispatches_to(atrigger)
     def trigger(self, **open_kwargs: Any) -> TrainingRun:
-        """Launch the training, or take over what is left of it, and return at once.
+        """Launch the training, or adopt that of an earlier attempt, and return at once.
 
-        What still runs when the block is closed is stopped then, with all that it left behind.
+        A training that still runs when the block is closed is stopped, with all its processes.
         """
         return self._trigger(open_kwargs)
 
     def _trigger(self, open_kwargs: dict[str, Any]) -> TrainingRun:
         return TrainingRun(self._launch(open_kwargs), is_in_block=self._is_entered)
 
-    # -- for short ones --------------------------------------------------------------------
+    # -- short ones ------------------------------------------------------------------------
 
     async def arun(self, **open_kwargs: Any) -> list[str]:
         """As :meth:`run`; the event loop stays free meanwhile."""
-        return await in_thread(lambda: self._run(open_kwargs))
+        return await run_in_thread(lambda: self._run(open_kwargs))
 
     @dispatches_to(arun)
     def run(self, **open_kwargs: Any) -> list[str]:
         """Run the commands to their end; returns the lines of their standard output.
 
-        Raises TrainingFailed, a RuntimeError, when they failed or were stopped by anybody.
+        Raises TrainingFailed, a RuntimeError, if they failed or were stopped.
         """
         return self._run(open_kwargs)
 
     def _run(self, open_kwargs: dict[str, Any]) -> list[str]:
         training = self._launch(open_kwargs, end_survivors=True)
         try:
-            with training.closing(interrupts()):
+            with training.closing(current_interrupts()):
                 run = TrainingRun(training, is_in_block=True)
                 run.wait_for_completion()
                 lines: list[str] = run.fetch_result()
@@ -214,28 +213,28 @@ class TrainingOperation(JobBlock[list[str]]):
 
     async def aclose(self) -> None:
         """As :meth:`close`."""
-        await in_thread(self._close)
+        await run_in_thread(self._close)
 
     @dispatches_to(aclose)
     def close(self) -> None:
-        """Stop what still runs of what was triggered, and return when it has ended."""
+        """Stop all triggered trainings that still run, and return after their end."""
         self._close()
 
     def _close(self, error: BaseException | None = None) -> None:
-        asked = interrupts()
+        interrupts = current_interrupts()
         for training in self._trainings:
-            training.ask_to_stop(asked, error)
-        with ExitStack() as closing:  # each, whatever comes of the others
+            training.ask_to_stop(interrupts, error)
+        with ExitStack() as closing:  # each one, also after an error of another
             while self._trainings:
-                closing.callback(self._trainings.pop(0).close, asked, error)
-        log_to(self.logger, "Successfully closed all open processes.")
+                closing.callback(self._trainings.pop(0).close, interrupts, error)
+        log_line(self.logger, "Successfully closed all open processes.")
 
     async def __aenter__(self) -> Self:
         self._is_entered = True
         return self
 
     async def __aexit__(self, _type: object, error: BaseException | None, _place: object) -> None:
-        await in_thread(lambda: self._close(error))
+        await run_in_thread(lambda: self._close(error))
 
     def __enter__(self) -> Self:
         self._is_entered = True
@@ -249,23 +248,23 @@ class TrainingOperation(JobBlock[list[str]]):
     def _launch(self, open_kwargs: dict[str, Any], *, end_survivors: bool = False) -> Training:
         if open_kwargs:
             names = ", ".join(sorted(open_kwargs))
-            raise UsageError(f"{names}: the process of a training takes no such argument")
+            raise UsageError(f"{names}: not supported, since the training runs in no Popen")
         training = self._training(end_survivors=end_survivors)
         self._trainings.append(training)
         try:
-            training.launch(interrupts())
-            training.tell(
+            training.launch(current_interrupts())
+            training.log(
                 f"PID {training.pid} triggered with {len(self.commands)} commands running inside "
                 f"the {(self.working_dir or '.')!r} directory."
             )
         except BaseException as error:
             self._forget(training)
-            training.close(interrupts(), error)
+            training.close(current_interrupts(), error)
             raise
         return training
 
     def _forget(self, training: Training) -> None:
-        if training in self._trainings:  # else somebody has closed the block
+        if training in self._trainings:  # else the block was closed meanwhile
             self._trainings.remove(training)
 
     def _training(self, *, end_survivors: bool) -> Training:
@@ -295,4 +294,4 @@ class TrainingOperation(JobBlock[list[str]]):
         if self.stream_output and text:
             label = _LABELS.get(log, "stream output")
             prefix = (self.log_prefix or "").format(pid=training.pid, label=label)
-            training.tell(prefix.replace("\r\n", "\n").replace("\n", os.linesep) + text)
+            training.log(prefix.replace("\r\n", "\n").replace("\n", os.linesep) + text)

@@ -1,8 +1,8 @@
-"""A run's end as people see it in Prefect's UI beside its page: a table of evidence, links.
+"""The evidence of a verdict as a table for Prefect's UI, and links to log and record.
 
-The UI takes descriptions and cells for Markdown, so what comes from a log is escaped.  It shows a
-``file:`` link, which a browser does not follow from a page of another origin: the text of the link
-is the path, to be copied.
+The UI renders descriptions and cells as Markdown, so text from a log is escaped.  A browser does
+not follow a ``file:`` link from a page of another origin; the text of the link is the path, so that
+it can be copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Row = dict[str, str | int | None]
 
 
 def links(paths: Iterable[str]) -> str:
-    """Links to files of this machine that show their paths, a line each."""
+    """Return links to files of this machine, one a line; the text of each is its path."""
     return "\n\n".join(f"[{plain(path)}]({_uri(path)})" for path in paths)
 
 
@@ -32,12 +32,12 @@ def _uri(path: str) -> str:
 
 
 def rows(verdict: Verdict | None, masks: Masks) -> list[Row]:
-    """The evidence of a verdict, a row per claim, as it is: redacted, and not yet escaped."""
+    """Return the evidence of a verdict, a row per claim, redacted and not yet escaped."""
     return [_row(claim, masks) for claim in verdict.shows[:MOST_ROWS]] if verdict else []
 
 
 def table(rows: list[Row]) -> list[Row]:
-    """Those rows as the UI shows them."""
+    """Return the rows with their texts escaped for the UI."""
     return [
         {
             name: (code if name == "excerpt" else plain)(cell) if isinstance(cell, str) else cell

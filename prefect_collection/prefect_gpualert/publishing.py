@@ -1,8 +1,8 @@
-"""When people get to see something of a training in Prefect, and for how long a task waits for it.
+"""The schedule of a training's artifacts and events in Prefect, and how long a task waits for them.
 
-What they see is made and posted in threads that end with the process.  None of it is needed, since
-the record has it all: no fault of Prefect's API reaches the task, and one that never answers holds
-it for no longer than DEADLINE_S.
+They are made and posted in threads that end with the process.  None of them is essential, since the
+record has all of it: no fault of Prefect's API reaches the task, and an API that does not answer
+delays it for at most DEADLINE_S.
 """
 
 from __future__ import annotations
@@ -15,132 +15,138 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from prefect_gpualert.owner import Owner, current_owner
+from prefect_gpualert.run_identity import RunIdentity, current_identity
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
     from prefect_gpualert.api_posts import Poster
 
 DEADLINE_S = 5.0
-"""How long the end of a task waits for all of it."""
+"""How long the end of a task waits for all posts together."""
 PROGRESS_S = 15.0
-"""Between two looks at how far a training has come."""
-_LOOK_S = 0.25
-_MOST_SAID = 300
+"""Time between two updates of a training's progress."""
+_POLL_S = 0.25
+_MOST_PROBLEM = 300
 
-Tell = Callable[[str, int], None]
+Log = Callable[[str, int], None]
 Secrets = Mapping[str, Mapping[str, str]]
 
 
 class Publication:
-    """What is published of one training; see :func:`begin`.
+    """The artifacts and events of one training; see :func:`begin`.
 
-    To be used in the thread of the task, whose context says what the artifacts belong to.  Nothing
-    here raises, but for the ``check`` of others.
+    Use it in the thread of the task, whose context identifies the run.  Raises nothing except the
+    errors of a caller's ``check``.
     """
 
-    def __init__(self, record: Record, owner: Owner | None, tell: Tell, secrets: Secrets) -> None:
+    def __init__(
+        self, record: Record, identity: RunIdentity | None, log: Log, secrets: Secrets
+    ) -> None:
         self._record = record
-        self._owner = owner
-        self._tell = tell
+        self._identity = identity
+        self._log = log
         self._known = [secret for channel in secrets.values() for secret in channel.values()]
         self._poster: Poster | None = None
         self._making = threading.Lock()
-        self._look_at = time.monotonic() + PROGRESS_S
+        self._progress_at = time.monotonic() + PROGRESS_S
         self._within_s = 0.0
         self._deadline = 0.0
-        self._shown = _over()
-        self._ended = _over()
-        self._is_told = False
+        self._progress_done = _finished_event()
+        self._end_done = _finished_event()
+        self._has_reported = False
 
-    def look(self) -> None:
-        """Show how far the training has come, when it is time to; to be called at leisure."""
-        if self._owner is None or time.monotonic() < self._look_at or not self._shown.is_set():
+    def publish_progress(self) -> None:
+        """Begin to publish the progress of the training, if an update is due."""
+        is_due = time.monotonic() >= self._progress_at and self._progress_done.is_set()
+        if self._identity is None or not is_due:
             return
-        self._look_at = time.monotonic() + PROGRESS_S
-        self._shown = self._start(lambda poster: poster.show_progress())
+        self._progress_at = time.monotonic() + PROGRESS_S
+        self._progress_done = self._start(lambda poster: poster.post_progress())
 
-    def end(self, within_s: float | None = None) -> None:
-        """Begin to publish how the training ended, once the record says so.
+    def publish_end(self, within_s: float | None = None) -> None:
+        """Begin to publish the verdict of the training, after it is in the record.
 
-        ``within_s`` is how long :meth:`wait` may take at most.
+        ``within_s`` is the longest time that :meth:`wait` may take.
         """
-        if self._owner is None or self._deadline:
+        if self._identity is None or self._deadline:
             return
         within_s = DEADLINE_S if within_s is None else min(within_s, DEADLINE_S)
         self._within_s = within_s
         self._deadline = time.monotonic() + within_s
-        shown = self._shown
-        self._ended = self._start(lambda poster: poster.show_end(lambda: shown.wait(DEADLINE_S)))
+        progress_done = self._progress_done
+        self._end_done = self._start(
+            lambda poster: poster.post_end(lambda: progress_done.wait(DEADLINE_S))
+        )
 
     def wait(self, check: Callable[[], None] = lambda: None) -> None:
-        """Until all is published, or the time for it is over; then it may still be, later.
+        """Wait until all is published, or until the deadline; publishing then continues.
 
-        ``check`` is called several times a second, and may raise to give up.
+        ``check`` is called several times a second, and may raise to stop the wait.
         """
-        while not self._ended.wait(min(_LOOK_S, max(0.0, self._deadline - time.monotonic()))):
+        while not self._end_done.wait(min(_POLL_S, max(0.0, self._deadline - time.monotonic()))):
             check()
             if time.monotonic() >= self._deadline:
-                self._trouble(f"the API has not taken it within {self._within_s:.3g} s")
+                self._report(f"the API did not answer within {self._within_s:.3g} s")
                 return
 
     def _start(self, work: Callable[[Poster], None]) -> threading.Event:
-        """Work in a thread that nobody has to wait for; the event is set when it is over."""
-        over = threading.Event()
+        """Start the work in a daemon thread; return an event that is set at its end."""
+        done = threading.Event()
 
         def run() -> None:
             try:
-                context.run(lambda: work(self._its_poster()))
-            except BaseException as error:  # noqa: BLE001 - above is nobody but the interpreter
-                self._trouble(error)
+                context.run(lambda: work(self._obtain_poster()))
+            except BaseException as error:  # noqa: BLE001 - the top of a thread
+                self._report(error)
             finally:
-                over.set()
+                done.set()
 
         try:
-            context = contextvars.copy_context()  # where the API is, and who runs here
+            context = contextvars.copy_context()  # with the API and the run
             threading.Thread(target=run, name="gpualert-publish", daemon=True).start()
-        except Exception as error:  # noqa: BLE001 - there is no thread to be had
-            self._trouble(error)
-            over.set()
-        return over
+        except Exception as error:  # noqa: BLE001 - no thread can start
+            self._report(error)
+            done.set()
+        return done
 
-    def _its_poster(self) -> Poster:
-        from prefect_gpualert.api_posts import Poster  # what it needs takes a moment to import
+    def _obtain_poster(self) -> Poster:
+        from prefect_gpualert.api_posts import Poster  # slow to import
 
         with self._making:
             if self._poster is None:
-                assert self._owner is not None, "without one nothing is started"
-                self._poster = Poster(self._record, self._owner, self._known)
+                assert self._identity is not None, "without an identity nothing is started"
+                self._poster = Poster(self._record, self._identity, self._known)
             return self._poster
 
-    def _trouble(self, what: str | BaseException) -> None:
-        """Say once that something is missing."""
-        if self._is_told:
+    def _report(self, problem: str | BaseException) -> None:
+        """Log once that something is missing in Prefect."""
+        if self._has_reported:
             return
-        self._is_told = True
+        self._has_reported = True
         with contextlib.suppress(Exception, SystemExit):
-            if isinstance(what, BaseException):
+            if isinstance(problem, BaseException):
                 from gpualert_common.redact import Redactor
 
-                what = " ".join(f"{type(what).__name__}: {what}".split())
-                what = Redactor(self._known).text(what)[:_MOST_SAID]
-            told = f"Prefect does not show all of training {self._record.run_id} yet: {what}"
-            self._tell(told, logging.WARNING)
+                problem = " ".join(f"{type(problem).__name__}: {problem}".split())
+                problem = Redactor(self._known).text(problem)[:_MOST_PROBLEM]
+            run_id = self._record.run_id
+            message = f"Prefect does not show all of training {run_id} yet: {problem}"
+            self._log(message, logging.WARNING)
 
 
-def begin(record: Record, tell: Tell, secrets: Secrets | None = None) -> Publication:
-    """The publication of a training that has just begun, or been adopted.
+def begin(record: Record, log: Log, secrets: Secrets | None = None) -> Publication:
+    """Return the publication of a training that has just been launched or adopted.
 
-    ``tell`` logs a line at a level, if something cannot be published.  ``secrets``, those of its
-    channels, are masked.  Outside of a task run and a flow run nothing is published.
+    ``log`` logs a line at a level if something cannot be published.  ``secrets``, those of its
+    channels, are masked.  Outside of task runs and flow runs nothing is published.
     """
-    owner = None
-    with contextlib.suppress(Exception):  # Prefect's contexts are not what they were
-        owner = current_owner()
-    return Publication(record, owner, tell, secrets or {})
+    identity = None
+    with contextlib.suppress(Exception):  # another Prefect may have other contexts
+        identity = current_identity()
+    return Publication(record, identity, log, secrets or {})
 
 
-def _over() -> threading.Event:
-    over = threading.Event()
-    over.set()
-    return over
+def _finished_event() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event

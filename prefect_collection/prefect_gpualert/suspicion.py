@@ -1,4 +1,4 @@
-"""Trainings that ended with 0 although their log says that something went wrong."""
+"""Trainings that exited with 0 although their log reports a failure."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     from gpualert_common.model import Verdict
 
 SUSPECT = "Suspect"
-"""The name of the state of a task whose training is suspect."""
+"""Name of the state of a task whose training is suspect."""
 
 
 def suspicion(verdict: Verdict | None) -> str | None:
-    """Why a training that ended with 0 is suspect, in a line; None: it is not."""
+    """Return in one line why a training that exited with 0 is suspect; None if it is not."""
     if verdict is None or verdict.cause == "none":
         return None
     return f"{verdict.cause}: {' '.join(verdict.headline.split())}"
 
 
 def remark(verdict: Verdict | None) -> str:
-    """What people should hear of a training that ended with 0, in a line; "": nothing."""
+    """Return the suspicion and the warnings of a training that exited with 0, in one line."""
     warnings = () if verdict is None else verdict.warnings
-    said = [suspicion(verdict), *(" ".join(warning.text.split()) for warning in warnings)]
-    return "; ".join(filter(None, said))
+    parts = [suspicion(verdict), *(" ".join(warning.text.split()) for warning in warnings)]
+    return "; ".join(filter(None, parts))
 
 
 def completed(value: Any, verdict: Verdict | None) -> Any:
-    """What a task returns to its engine: the value, where it is suspect in a state that says so."""
+    """Return the value of a task for its engine; a suspect one in a state named Suspect."""
     why = suspicion(verdict)
     return value if why is None else Completed(name=SUSPECT, message=why, data=value)
 
 
 def value_of(result: Any) -> Any:
-    """What a task returned, out of the state that it was wrapped in for its engine."""
+    """Return the value of a task without the state that it was wrapped in for its engine."""
     if not isinstance(result, State):
         return result
     return getattr(result.data, "result", result.data)

@@ -1,4 +1,4 @@
-"""One name for callers in an event loop and for all others, as Prefect's own blocks have it."""
+"""Methods and tasks that are called in synchronous code and awaited in an event loop."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from prefect_gpualert.interrupts import Interrupts
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-_awaited: ContextVar[Interrupts] = ContextVar("awaited")
-"""Set in the thread of something that is awaited, which may be interrupted from outside."""
+_interrupts: ContextVar[Interrupts] = ContextVar("interrupts")
+"""The interrupts of an awaited call, in the thread that does its work."""
 
 
 def in_event_loop() -> bool:
-    """True where a caller awaits what it is given: in an event loop, and in no sync flow there."""
+    """Return True if the caller awaits its results: in an event loop, but not in a sync flow."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -38,7 +38,7 @@ def in_event_loop() -> bool:
 
 
 def dispatches_to(twin: Callable[..., Any]) -> Callable[[Any], Any]:
-    """In an event loop the method gives what its twin does, to be awaited."""
+    """Decorate a method: in an event loop it returns the coroutine of its *twin*."""
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -51,13 +51,13 @@ def dispatches_to(twin: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 class EitherTask(Task[Parameters, Any]):
-    """A task that gives its result, and in an event loop a coroutine; its function is a sync one.
+    """A task with a synchronous function; in an event loop a call returns a coroutine.
 
-    ``.submit()`` and ``.map()`` run that function in threads, whoever calls them.
+    ``.submit()`` and ``.map()`` run the function in threads.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As a task's."""
+        """As in Prefect's Task."""
         value_of = _itself if kwargs.get("return_state") else suspicion.value_of
         if not in_event_loop():
             return value_of(super().__call__(*args, **kwargs))
@@ -66,7 +66,7 @@ class EitherTask(Task[Parameters, Any]):
         return _then(Task.__call__(twin, *args, **kwargs), value_of)
 
     def with_options(self, **options: Any) -> EitherTask[Parameters]:
-        """As a task's."""
+        """As in Prefect's Task."""
         other = copy(self)
         other.__dict__.update(super().with_options(**options).__dict__)
         return other
@@ -82,17 +82,17 @@ async def _then(coroutine: Coroutine[Any, Any, Any], value_of: Callable[[Any], A
 
 def _awaitable(function: Callable[Parameters, Any]) -> Callable[Parameters, Any]:
     @functools.wraps(function)
-    async def awaited(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
-        return await in_thread(functools.partial(function, *args, **kwargs))
+    async def twin(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+        return await run_in_thread(functools.partial(function, *args, **kwargs))
 
-    return awaited
+    return twin
 
 
-def interrupts() -> Interrupts:
-    """What may end the training of the current task, from wherever that is called."""
-    awaited = _awaited.get(None)
-    if awaited is not None:
-        return awaited
+def current_interrupts() -> Interrupts:
+    """Return the interrupts of the current task or flow, in whichever thread it runs."""
+    of_awaited_call = _interrupts.get(None)
+    if of_awaited_call is not None:
+        return of_awaited_call
     task, flow = current()
     limits = []
     if task is not None:
@@ -106,24 +106,24 @@ def interrupts() -> Interrupts:
     return Interrupts(*min(left, key=lambda one: one[0] - one[1]))
 
 
-async def in_thread(work: Callable[[], Result], asked: Interrupts | None = None) -> Result:
-    """Do the work in a thread; a cancellation interrupts it, and waits for what it does then.
+async def run_in_thread(work: Callable[[], Result], interrupts: Interrupts | None = None) -> Result:
+    """Do the work in a thread.  A cancellation interrupts the work and waits for its end.
 
-    ``asked`` is what the work looks at, where that lasts longer than this call.
+    ``interrupts`` are those that the work checks, where they outlive this call.
     """
-    asked = asked or interrupts()
+    interrupts = interrupts or current_interrupts()
     context = copy_context()
-    context.run(_awaited.set, asked)
-    # A thread of its own: the loop's are few, and a training holds one for days.
+    context.run(_interrupts.set, interrupts)
+    # A new thread: the event loop has few, and a training occupies one for days.
     thread = ThreadPoolExecutor(1, thread_name_prefix="gpualert")
     working = asyncio.get_running_loop().run_in_executor(thread, context.run, work)
     try:
         return await asyncio.shield(working)
     except BaseException:
-        asked.ask()
+        interrupts.request()
         with anyio.CancelScope(shield=True):
             await asyncio.wait([working])
-        working.exception()  # looked at, or the loop complains
+        working.exception()  # retrieved, or the event loop logs an error
         raise
     finally:
         thread.shutdown(wait=False)

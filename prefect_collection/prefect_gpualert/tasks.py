@@ -11,9 +11,11 @@ from gpualert_common.settings import given_options
 from prefect_gpualert import output, suspicion
 from prefect_gpualert.command import command_line
 from prefect_gpualert.contexts import current
-from prefect_gpualert.prepare import run_logger, settings_of, training_of
-from prefect_gpualert.sync_async import EitherTask, interrupts
-from prefect_gpualert.training import Training, ended_well, failure
+from prefect_gpualert.preparation import settings_of, training_of
+from prefect_gpualert.run_log import run_logger
+from prefect_gpualert.sync_async import EitherTask, current_interrupts
+from prefect_gpualert.training import Training
+from prefect_gpualert.training_result import ended_well, failure_of
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -46,17 +48,17 @@ def gpualert_run(
 ) -> str | list[str]:
     """Run a shell command as a supervised training; returns the last line of its output.
 
-    In an event loop it gives a coroutine, to be awaited, and the loop stays free meanwhile.
+    In an event loop it returns a coroutine, and the loop stays free while the training runs.
 
-    Arguments as for ``shell_run_command``, and, as keywords, what is None coming from gpualert's
-    configuration:
+    Arguments as for ``shell_run_command``.  The following are keywords; those that are None come
+    from gpualert's configuration:
 
     timeout: wall-clock limit, which also holds when no task follows the training any more.
     grace: time between the first signal of a stop and SIGKILL, in seconds or as "2m".
-    adopt_within: seconds that the training may go on after its engine died, for the next run of the
-        same flow run to adopt it.  None: 60 s and the retry delay while the task or the flow has
-        retries left, else 0, which ends it at once.
-    state_dir: where the run record is kept.
+    adopt_within: seconds that the training continues after the death of its engine, so that the
+        next attempt of the flow run can adopt it.  None: 60 s and the retry delay while the task or
+        the flow has retries left, else 0, which stops it at once.
+    state_dir: directory that holds the run records.
     notify: where alerts go: channels, addresses such as "smtp://HOST/?to=ME", tables with settings,
         MailChannel and ChatChannel blocks or their names ("prefect:gpualert-mail/NAME",
         "prefect:gpualert-chat/NAME"), "prefect:secret/NAME" for a Secret block that holds the URL
@@ -69,17 +71,17 @@ def gpualert_run(
     rules: directory of your own rules for causes, used beside the shipped ones.
     publish: show verdict and progress in Prefect, by artifacts and an event.
 
-    ``return_all`` returns every line, as a list, of at most the last 32 MiB.
+    ``return_all`` returns a list of all lines, of at most the last 32 MiB.
 
-    A training that ended with 0 although its log says that something went wrong is a success; its
-    task's state, Completed, is then called "Suspect", and the run log has a warning.
+    A training that exits with 0 although its log reports a failure is a success.  The state of its
+    task has the type Completed and the name "Suspect", and the run log has a warning.
 
-    Raises TrainingFailed, a RuntimeError, when the command failed or was stopped by anybody, also
-    when its status is 0 then.  What can be seen to be wrong before the launch, a block that is not
-    there among it, is raised then.  No fault of an alert is ever raised.
+    Raises TrainingFailed, a RuntimeError, if the command failed or was stopped, also if it was
+    stopped and exited with 0.  Invalid arguments and missing blocks raise an error before the
+    launch.  Errors of alerts are never raised.
     """
     given = given_options(locals())
-    asked = interrupts()
+    interrupts = current_interrupts()
     settings = settings_of(given)
     line = command_line(
         command,
@@ -95,34 +97,34 @@ def gpualert_run(
         cwd=None if cwd is None else os.fsdecode(cwd),
         adopt_within_s=adopt_within,
         logger=run_logger(),
-        show=lambda _log, text: training.tell(text, stream_level),
+        show=lambda _log, text: training.log(text, stream_level),
         publish=publish,
         end_survivors=True,
     )
-    with training.closing(asked):
-        training.launch(asked)
-        result = training.complete(asked)
+    with training.closing(interrupts):
+        training.launch(interrupts)
+        result = training.complete(interrupts)
     if not ended_well(result):
-        raise failure(result)
-    value = _returned(result, training, return_all)
+        raise failure_of(result)
+    value = _output_of(result, training, return_all)
     return suspicion.completed(value, result.verdict) if _is_the_task() else value
 
 
 def _is_the_task() -> bool:
-    """True when the caller is the engine of a task of ours, and no task of the user's own."""
+    """Return True if Prefect runs the task itself; False inside a task of the user's own."""
     context, _flow = current()
     return context is not None and isinstance(context.task, EitherTask)
 
 
-def _returned(result: RunResult, training: Training, return_all: bool) -> str | list[str]:
+def _output_of(result: RunResult, training: Training, return_all: bool) -> str | list[str]:
     path = result.record.log_path(result.record.logs[0])
     try:
         if not return_all:
             return output.last_line(path)
         lines, left_out = output.all_lines(path)
-    except OSError as error:  # the training has succeeded, whatever became of its log since
-        training.tell(f"The output cannot be returned: {error}", logging.WARNING)
+    except OSError as error:  # a lost log does not undo the success
+        training.log(f"The output cannot be returned: {error}", logging.WARNING)
         return [] if return_all else ""
     if left_out:
-        training.tell(f"The first {left_out:,} bytes of {path} are not returned", logging.WARNING)
+        training.log(f"The first {left_out:,} bytes of {path} are not returned", logging.WARNING)
     return lines

@@ -1,4 +1,4 @@
-"""The history of runs: which belong together, what is usual, and that nothing waits for it."""
+"""Tests of the history: fingerprints, baselines, and access without waiting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OTHER = "b" * 32
 
 
 def ended(number: int, of: str = TRAINING, **fields: Any) -> PastRun:
-    """A run that went well; of a higher number it is a newer one."""
+    """Return a successful run; a higher number is a newer run."""
     known: dict[str, Any] = {
         "started_at": 1000.0 * number,
         "ended_at": 1000.0 * number + 500,
@@ -57,13 +57,13 @@ def ended(number: int, of: str = TRAINING, **fields: Any) -> PastRun:
 
 
 def numbers(runs: list[PastRun]) -> list[int]:
-    """The numbers that :func:`ended` was given."""
+    """Return the numbers that were given to :func:`ended`."""
     return [int(run.run_id.split("-")[2]) for run in runs]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> str:
-    """A state directory without any run."""
+    """A state directory without runs."""
     path = tmp_path / "state"
     path.mkdir(0o700)
     return str(path)
@@ -199,7 +199,7 @@ APART = {
 
 @pytest.mark.parametrize("one", SAME)
 def test_same_training(one: str) -> None:
-    """What changes from run to run, and is no other training, leaves the fingerprint as it is."""
+    """Parts that change from run to run do not change the fingerprint."""
     first, second = SAME[one]
     assert compute_fingerprint(shlex.split(first), "/x", None) == compute_fingerprint(
         shlex.split(second), "/x", None
@@ -216,7 +216,7 @@ def test_other_training(one: str) -> None:
 
 
 def test_directory_and_name_count() -> None:
-    """The same command is another training elsewhere, or under another name; not on another day."""
+    """Another directory or name means another training; another day does not."""
     command = ["python", "train.py"]
     made = {
         compute_fingerprint(command, "/x", None),
@@ -235,7 +235,7 @@ def test_directory_and_name_count() -> None:
     ["\udcff\0\n", "--seed=" + "1" * 100_000, "a=" * 50_000, "tmp/" * 50_000, "resume_" * 20_000],
 )
 def test_fingerprint_of_anything(word: str) -> None:
-    """Any words have one, and soon."""
+    """Any words have a fingerprint, computed quickly."""
     assert len(compute_fingerprint(["sh", "-c", word, word], word, word)) == 32
 
 
@@ -247,7 +247,7 @@ WELL = verdict_with(disposition=Disposition.COMPLETED, cause="none", family="G1"
 
 
 def test_what_the_verdict_measured() -> None:
-    """The numbers of a run are those that its verdict gives, under the same names."""
+    """The numbers of a run are those of its verdict, under the same names."""
     measured = {"steps": 90, "step_time_s": 0.5, "throughput": 12, "resumed": True, "gpus": 8}
     run = make_past_run(LAUNCH, EXITED, replace(WELL, measured={**measured, "more": "later"}))
     assert run is not None
@@ -270,7 +270,7 @@ def test_what_the_verdict_measured() -> None:
 def test_gpu_seconds(
     verdict: Verdict | None, gpu_seconds: float | None, wasted: float | None
 ) -> None:
-    """GPUs times duration, where nobody measured better; what went well has wasted none."""
+    """Without a measurement, GPU-seconds are GPUs times duration; a successful run wasted none."""
     run = make_past_run(LAUNCH, EXITED, verdict)
     assert run is not None
     assert (run.gpu_seconds, run.wasted_gpu_seconds) == (gpu_seconds, wasted)
@@ -287,7 +287,7 @@ def test_gpu_seconds(
     ],
 )
 def test_what_is_not_kept(launch: dict[str, Any]) -> None:
-    """A run that was not supervised, or of which not even that is known, has no row."""
+    """A run that was not supervised, or whose command or times are unknown, has no row."""
     assert make_past_run(launch, EXITED, WELL) is None
 
 
@@ -295,14 +295,14 @@ def test_what_is_not_kept(launch: dict[str, Any]) -> None:
     "wrong", ["7", True, [7], float("nan"), float("inf"), 1 << 62, 1 << 2000, None]
 )
 def test_number_that_is_none(wrong: object) -> None:
-    """What is no finite number counts as not known."""
+    """A number that is not finite counts as unknown."""
     run = make_past_run(LAUNCH, EXITED, verdict_with(measured={"steps": wrong, "last_loss": wrong}))
     assert run is not None
     assert (run.steps, run.last_loss) == (None, None)
 
 
 def test_long_names_are_told_apart() -> None:
-    """The whole directory counts, and the whole name, however long they are."""
+    """The whole directory and the whole name count, whatever their length."""
     long = "/x" * 500
     runs = [
         make_past_run({**LAUNCH, "cwd": long + cwd, "name": long + name}, EXITED, WELL)
@@ -316,7 +316,7 @@ def test_long_names_are_told_apart() -> None:
 
 
 def test_baseline() -> None:
-    """Medians, and the median distance from them, of what completed well."""
+    """A baseline has medians and median deviations of the successful runs."""
     times = [10.0, 12.0, 11.0, 30.0]
     runs = [ended(n, step_time_s=value, steps=100) for n, value in enumerate(times)]
     usual = compute_baseline([*runs, ended(9, step_time_s=1.0, cause="nan_loss")])
@@ -330,7 +330,7 @@ def test_baseline() -> None:
 
 @pytest.mark.parametrize("fields", [{"cause": "cuda_oom"}, {"disposition": "killed"}])
 def test_no_baseline_of_few(fields: dict[str, str]) -> None:
-    """Two runs that went well say nothing yet, however many others there are."""
+    """Two successful runs give no baseline, however many others there are."""
     assert compute_baseline([]) is None
     bad = [ended(n, **fields) for n in range(9)]
     assert compute_baseline([ended(10), ended(11), *bad]) is None
@@ -338,7 +338,7 @@ def test_no_baseline_of_few(fields: dict[str, str]) -> None:
 
 
 def test_resumed_runs_are_parts() -> None:
-    """How much a resumed run did is no measure for a whole one; how fast it was is."""
+    """Steps and duration of a resumed run do not count; its speed does."""
     runs = [ended(n, steps=10, step_time_s=1.0, resumed=n > 1) for n in range(4)]
     usual = compute_baseline(runs)
     assert usual is not None
@@ -347,7 +347,7 @@ def test_resumed_runs_are_parts() -> None:
 
 
 def test_throughput_of_one_unit() -> None:
-    """Throughputs of several units are not mixed; that of the newest run counts."""
+    """Throughputs of several units are not mixed; the unit of the newest run counts."""
     tokens = [ended(n, throughput=900.0, throughput_unit="tokens") for n in (9, 8, 7)]
     samples = [ended(n, throughput=3.0, throughput_unit="samples") for n in (6, 5, 4, 3)]
     usual = compute_baseline([*tokens, *samples])
@@ -359,7 +359,7 @@ def test_throughput_of_one_unit() -> None:
 
 
 def test_what_is_added_is_found(place: str) -> None:
-    """A run comes back as it was, whole."""
+    """A run is read back unchanged."""
     full = ended(
         1,
         name="näme \N{SNOWMAN}",
@@ -388,7 +388,7 @@ def test_what_is_added_is_found(place: str) -> None:
 
 
 def test_newest_first_and_only_older_ones(place: str) -> None:
-    """Of one training, those before a run, the newest ones first."""
+    """Runs of a training before another run are found, newest first."""
     runs = History.open(place)
     runs.add(*(ended(n, (TRAINING, OTHER)[n % 2]) for n in range(20)))
     assert numbers(runs.find_runs(TRAINING)) == [18, 16, 14, 12, 10, 8, 6, 4, 2, 0]
@@ -397,7 +397,7 @@ def test_newest_first_and_only_older_ones(place: str) -> None:
 
 
 def test_newer_knowledge_takes_the_place_of_older(place: str) -> None:
-    """A run that is added again is one run, as it was told last."""
+    """A run that is added again replaces its earlier row."""
     runs = History.open(place)
     runs.add(ended(1, cause="killed_unknown"))
     runs.add(ended(1, cause="oom_killer"))
@@ -405,7 +405,7 @@ def test_newer_knowledge_takes_the_place_of_older(place: str) -> None:
 
 
 def test_reading_makes_nothing(place: str) -> None:
-    """Who only looks leaves no file behind, and is told of no problem."""
+    """Reading creates no file and reports no problem."""
     runs = History.open(place)
     assert (runs.find_runs(TRAINING), runs.read_all(), runs.import_pending(), runs.exists) == (
         [],
@@ -417,7 +417,7 @@ def test_reading_makes_nothing(place: str) -> None:
 
 
 def test_oldest_of_one_training_go_first(place: str) -> None:
-    """A training that runs often keeps its newest runs, and takes none from others."""
+    """A frequent training keeps its newest runs and displaces no others."""
     runs = History.open(place)
     runs.add(ended(0, OTHER))
     runs.add(*(ended(n) for n in range(1, MOST_PER_FINGERPRINT + 11)))
@@ -428,7 +428,7 @@ def test_oldest_of_one_training_go_first(place: str) -> None:
 
 
 def test_oldest_of_all_go_first(place: str) -> None:
-    """However many trainings there are, the file is bounded."""
+    """The file is bounded for any number of trainings."""
     runs = History.open(place)
     for first in range(0, MOST + 100, 1000):
         more = range(first, min(first + 1000, MOST + 100))
@@ -437,7 +437,7 @@ def test_oldest_of_all_go_first(place: str) -> None:
 
 
 def test_files_are_the_owners_alone(place: str) -> None:
-    """Nobody else reads the history, whatever the umask."""
+    """Only the owner can read the history, whatever the umask."""
     before = os.umask(0)
     try:
         with others_having_it(place):
@@ -450,7 +450,7 @@ def test_files_are_the_owners_alone(place: str) -> None:
 
 
 def test_launch_does_without(place: str) -> None:
-    """SQLite is imported by who opens the file, not by who only leaves a run for it."""
+    """Only a process that opens the file imports SQLite, not one that queues a run."""
     code = (
         "import sys\n"
         "from gpualert_common.history import History, PastRun, queue_run\n"
@@ -480,7 +480,7 @@ print(*sorted(told - {""}), sep="\\n")
 
 
 def write_at_once(lab: Lab, place: str, writers: int, rows: int) -> list[str]:
-    """What so many processes are told that begin at the same moment to add so many runs each."""
+    """Return the output of several processes that add runs at the same time."""
     read_fd, write_fd = os.pipe()
     options: dict[str, Any] = {"stdin": read_fd, "stdout": subprocess.PIPE, "text": True}
     started = [
@@ -495,14 +495,14 @@ def write_at_once(lab: Lab, place: str, writers: int, rows: int) -> list[str]:
 
 
 def test_many_writers_lose_nothing(lab: Lab, place: str) -> None:
-    """Every run that many processes add at once is kept; the busy file turns none away."""
+    """All runs that many processes add at the same time are kept."""
     assert write_at_once(lab, place, writers=20, rows=20) == []
     assert numbers(list(History.open(place).read_all().values())) == list(range(400))
     assert not any(Path(place).glob(f"{FOLDER}/*"))
 
 
 def test_many_meet_a_damaged_file(lab: Lab, place: str) -> None:
-    """A damaged file is put aside once, by one of them, and no new row goes with it."""
+    """One process renames a damaged file, once, and no new row is lost."""
     (Path(place) / NAME).write_bytes(b"damaged" * 1000)
     told = write_at_once(lab, place, writers=10, rows=5)
     assert len(told) <= 1  # where it happens while a reader takes in what waits, none of them
@@ -512,7 +512,7 @@ def test_many_meet_a_damaged_file(lab: Lab, place: str) -> None:
 
 
 def test_writer_that_is_killed(lab: Lab, place: str) -> None:
-    """A writer that is killed in the middle of it leaves a file that is whole."""
+    """A writer that is killed leaves a valid file."""
     for killed in range(5):
         process = lab.start((*python(WRITER), place, str(killed), "100000"))
         until(partial(History.open(place).find_runs, f"{killed:032d}"), "its first row")
@@ -529,7 +529,7 @@ def test_writer_that_is_killed(lab: Lab, place: str) -> None:
 
 @contextmanager
 def others_having_it(place: str) -> Iterator[None]:
-    """While somebody else has the file for longer than anybody waits."""
+    """Lock the file for longer than the deadline."""
     code = (
         "import fcntl, os, sys\n"
         f"fd = os.open({place + '/history.lock'!r}, os.O_RDWR | os.O_CREAT, 0o600)\n"
@@ -545,7 +545,7 @@ def others_having_it(place: str) -> Iterator[None]:
 
 
 def test_file_that_others_have(place: str) -> None:
-    """A run is left beside the file that others have, and taken in by whoever has it next."""
+    """If the file is locked, a run is queued, and the next process imports it."""
     History.open(place).add(ended(1))
     with others_having_it(place):
         runs = History.open(place)
@@ -558,7 +558,7 @@ def test_file_that_others_have(place: str) -> None:
 
 
 def test_file_that_another_program_has(place: str) -> None:
-    """A program that keeps SQLite's own lock is waited for no longer than others."""
+    """A lock of SQLite itself has the same deadline."""
     runs = History.open(place)
     runs.add(ended(1))
     with closing(sqlite3.connect(Path(place) / NAME, isolation_level=None)) as connection:
@@ -570,7 +570,7 @@ def test_file_that_another_program_has(place: str) -> None:
 
 
 def test_fork_keeps_nobody_out(place: str) -> None:
-    """A process that the caller forked just then does not have the file for as long as it lives."""
+    """A child that the caller forked meanwhile does not hold the lock."""
     database = Database(place, NAME, application=1, schema=1, tables=())
     pid = database.use(lambda _connection: os.fork())
     if pid == 0:
@@ -583,7 +583,7 @@ def test_fork_keeps_nobody_out(place: str) -> None:
 
 
 def test_too_many_wait(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody can take them in, no more than so many runs wait, and the next one is told."""
+    """The queue is bounded, and the next run reports that it is full."""
     monkeypatch.setattr("gpualert_common.history.pending.MOST", 3)
     with others_having_it(place):
         told = [History.open(place).add(ended(n)) for n in range(5)]
@@ -592,7 +592,7 @@ def test_too_many_wait(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_waiting_runs_that_are_damaged(place: str) -> None:
-    """What waits and is no run is removed; what a later release left stays for it."""
+    """Invalid queued files are removed; those of a later release stay."""
     folder = Path(place) / FOLDER
     folder.mkdir(0o700)
     for name, text in {
@@ -609,7 +609,7 @@ def test_waiting_runs_that_are_damaged(place: str) -> None:
 
 
 def damaged_files(place: str) -> Iterator[tuple[str, bytes]]:
-    """A sound file in many states of damage, by what was done to it."""
+    """Return a valid file with many kinds of damage, by kind."""
     path = Path(place) / NAME
     History.open(place).add(*(ended(n, f"{n % 7:032d}") for n in range(200)))
     sound = path.read_bytes()
@@ -630,8 +630,7 @@ def damaged_files(place: str) -> Iterator[tuple[str, bytes]]:
 
 
 def test_damaged_file(tmp_path: Path, place: str) -> None:
-    """Whatever became of the file: nothing raises, the next run is kept, and what was put aside
-    is kept too and told of."""
+    """Damage never raises; the next run is kept, and the damaged file is renamed and reported."""
     aside = 0
     for what, content in damaged_files(place):
         new = tmp_path / what.replace(" ", "-")
@@ -654,7 +653,7 @@ def test_damaged_file(tmp_path: Path, place: str) -> None:
 
 
 def test_something_else_in_its_place(place: str) -> None:
-    """What is no history of ours is put aside as it is, and only the last three are."""
+    """Any other file in its place is renamed unchanged; the last three are kept."""
     path = Path(place) / NAME
     path.mkdir()
     (path / "file").touch()
@@ -671,7 +670,7 @@ def test_something_else_in_its_place(place: str) -> None:
 
 
 def test_damaged_files_are_bounded(place: str) -> None:
-    """Of the files that were put aside the last three stay, also where others cannot be removed."""
+    """The last three renamed files stay, also if another one cannot be removed."""
     for number in range(6):
         path = Path(place) / NAME
         path.unlink(missing_ok=True)
@@ -683,7 +682,7 @@ def test_damaged_files_are_bounded(place: str) -> None:
 
 
 def test_newer_file_is_left_alone(place: str) -> None:
-    """What a newer release wrote is neither read nor touched; a run is told that it is not kept."""
+    """A file of a newer release is neither read nor changed, and the problem says so."""
     path = Path(place) / NAME
     runs = History.open(place)
     runs.add(ended(1))
@@ -697,7 +696,7 @@ def test_newer_file_is_left_alone(place: str) -> None:
 
 
 def test_rows_that_nobody_of_ours_wrote(place: str) -> None:
-    """A value of a wrong kind counts as not known, and a row that is none as absent."""
+    """A value of a wrong type counts as unknown, and an invalid row as absent."""
     runs = History.open(place)
     runs.add(ended(1), ended(2), ended(3))
     with closing(sqlite3.connect(Path(place) / NAME, isolation_level=None)) as connection:
@@ -716,7 +715,7 @@ int flock(int fd, int how) { (void)fd; (void)how; errno = ENOLCK; return -1; }
 
 
 def test_no_locks(tmp_path: Path, place: str) -> None:
-    """Where the file system has no locks there is no history, and it is told why."""
+    """On a file system without locks there is no history, with a reason."""
     source, library = tmp_path / "no_locks.c", tmp_path / "no_locks.so"
     source.write_text(NO_LOCKS)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
@@ -734,7 +733,7 @@ def test_no_locks(tmp_path: Path, place: str) -> None:
 
 
 def test_python_without_sqlite(place: str) -> None:
-    """A Python that was built without SQLite has no history, and no other trouble."""
+    """A Python without SQLite has no history and no other problem."""
     History.open(place).add(ended(1))
     code = (
         "import sys\n"
@@ -749,7 +748,7 @@ def test_python_without_sqlite(place: str) -> None:
 
 
 def test_place_that_is_not_there(place: str) -> None:
-    """Where there is no state directory nothing is made."""
+    """Without a state directory nothing is created."""
     gone = f"{place}/gone"
     assert "No such file or directory" in History.open(gone).add(ended(1))
     assert History.open(gone).read_all() == {}
@@ -759,7 +758,7 @@ def test_place_that_is_not_there(place: str) -> None:
 
 @pytest.mark.e2e
 def test_full_disk(small_disk: Path) -> None:
-    """On a full disk a run is not kept, what is there can be read, and the next run is kept."""
+    """On a full disk a run is not added, existing rows can be read, and the next run is added."""
     runs = History.open(str(small_disk))
     runs.add(*(ended(n) for n in range(40)))
     filler = small_disk / "filler"
@@ -779,7 +778,7 @@ def test_full_disk(small_disk: Path) -> None:
 
 @pytest.mark.e2e
 def test_disk_that_fills_while_runs_wait(small_disk: Path) -> None:
-    """Runs that wait on a disk that is full by now wait on, and keep nobody from reading."""
+    """Queued runs on a full disk stay queued, and the file can be read."""
     place = str(small_disk)
     runs = History.open(place)
     runs.add(*(ended(n) for n in range(40)))
@@ -801,7 +800,7 @@ def test_disk_that_fills_while_runs_wait(small_disk: Path) -> None:
 @pytest.mark.e2e
 @pytest.mark.parametrize("lock", [True, False])
 def test_read_only_disk(small_disk: Path, lock: bool) -> None:
-    """On a disk that is read-only the history can be read, and nothing be kept."""
+    """On a read-only disk the history can be read and not changed."""
     runs = History.open(str(small_disk))
     runs.add(ended(1))
     if not lock:
@@ -814,7 +813,7 @@ def test_read_only_disk(small_disk: Path, lock: bool) -> None:
 
 @pytest.mark.e2e
 def test_file_of_somebody_else(place: str) -> None:
-    """A file that somebody else put there is neither read nor touched."""
+    """A file of another user is neither read nor changed."""
     runs = History.open(place)
     runs.add(ended(1))
     os.chown(Path(place) / NAME, 65534, 65534)
@@ -827,14 +826,14 @@ def test_file_of_somebody_else(place: str) -> None:
 
 
 def measure(record: Record, **measured: object) -> None:
-    """Have the verdict of a record say that this was measured."""
+    """Add measured values to the verdict of a record."""
     verdict = record.read_json(VERDICT)
     assert verdict is not None
     record.write_json(VERDICT, {**verdict, "measured": measured})
 
 
 def test_history_is_made_from_the_records(lab: Lab) -> None:
-    """Where the file was lost the records of real runs fill it again, as they ended."""
+    """A lost file is rebuilt from the records of real runs."""
     command = shell("echo step 1; exit $0")
     for status in ("0", "3", "0"):
         lab.gpualert("run", "--name", "train 2026-11-20", "--", *command, status)
@@ -855,13 +854,13 @@ def test_history_is_made_from_the_records(lab: Lab) -> None:
 
 
 def forget_history(lab: Lab) -> None:
-    """Remove all there is of it."""
+    """Remove all files of the history."""
     for path in lab.state.glob("history.*"):
         path.rmdir() if path.is_dir() else path.unlink()
 
 
 def test_records_that_are_passed_over(lab: Lab) -> None:
-    """A record that is damaged, of a run that goes on, or no record at all keeps no other out."""
+    """Damaged records, runs in progress and other files are skipped."""
     lab.run("true")
     lab.run("true")
     lab.run("true")
@@ -879,7 +878,7 @@ def test_records_that_are_passed_over(lab: Lab) -> None:
 
 
 def test_time_for_the_newest_only(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the time is short the newest records are read, and it is told how many are left."""
+    """With a short deadline the newest records are read; the number of the others is returned."""
     monkeypatch.setattr("gpualert_common.history.indexing._BATCH_RUNS", 1)
     for _run in range(3):
         lab.run("true")
@@ -891,7 +890,7 @@ def test_time_for_the_newest_only(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_run_that_ended_begins_the_history(lab: Lab) -> None:
-    """The first run that is remembered brings the earlier ones with it, also after a damage."""
+    """The first indexed run also imports the earlier ones, also after damage."""
     for _run in range(3):
         lab.run("true")
     forget_history(lab)

@@ -1,7 +1,7 @@
-"""What the tests of this folder share.
+"""Fixtures of the tests of sources.
 
-The tests of NVML play a stand-in for its library.  On a machine with GPUs, GPUALERT_REAL_NVML=1
-runs against the driver instead: then those marked ``standin`` are left out.
+The tests of NVML use a stand-in for its library.  On a machine with GPUs, GPUALERT_REAL_NVML=1 uses
+the driver instead; then the tests marked ``standin`` are deselected.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Player = Callable[..., Watch]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker means."""
+    """Register the marker."""
     config.addinivalue_line("markers", "standin: scripts what no real GPU does on demand")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a real driver cannot do, where there is to be one."""
+    """Deselect the tests that a real driver cannot run, if one is used."""
     if REAL:
         left_out = [item for item in items if item.get_closest_marker("standin")]
         config.hook.pytest_deselected(items=left_out)
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def watch() -> Iterator[Watcher]:
-    """Opens sources in processes of their own, as :class:`Watch` does; all are gone afterwards."""
+    """Open sources in separate processes (:class:`Watch`); all are killed afterwards."""
     watches: list[Watch] = []
 
     def start(source: str, variables: Mapping[str, str], before: str = "") -> Watch:
@@ -54,7 +54,7 @@ def watch() -> Iterator[Watcher]:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> dict[str, str]:
-    """The variables of a machine with GPUs: the real one, or one with two that are played."""
+    """Variables of a machine with GPUs: the real one, or a stand-in with two."""
     if REAL:
         return {}
     return environment(Scenario((gpu(0), gpu(1))), tmp_path / "machine")
@@ -68,7 +68,7 @@ def clock(tmp_path: Path) -> Clock:
 
 @pytest.fixture
 def play(watch: Watcher, tmp_path: Path, clock: Clock) -> Player:
-    """Opens NVML on a machine with these GPUs; ``more`` are words of its scenario."""
+    """Open NVML on a stand-in machine with these GPUs; ``more`` are arguments of its scenario."""
 
     def start(*gpus: Gpu, before: str = "", hidden: tuple[str, ...] = (), **more: Any) -> Watch:
         scenario = Scenario(gpus, **{"clock": clock.path, **more})

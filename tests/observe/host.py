@@ -1,4 +1,4 @@
-"""What the tests of the host's sources share: looks at real processes, and groups with a limit."""
+"""Helpers for tests of the host's sources: samples of real processes, and groups with a limit."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ V2 = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Seen:
-    """What one look saw."""
+    """The output of one sample."""
 
     samples: dict[str, dict[str, float]]
     events: list[SourceEvent]
 
     def of_kind(self, what: str) -> list[SourceEvent]:
-        """The events of one kind."""
+        """Return the events of one kind."""
         return [event for event in self.events if event.what == what]
 
 
 def subject(pid: int | None = None, **changed: Any) -> ObservedRun:
-    """A run led by this process, of the present moment unless said otherwise."""
+    """Return a run with this process as leader, started now by default."""
     given = {"started_at": time.time(), "record_path": "/nowhere/run", **changed}
     return ObservedRun("run", os.getpid() if pid is None else pid, MARK, **given)
 
 
 def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
-    """A source, opened for such a run."""
+    """Return a source that is open for such a run."""
     return load_source_class(name)(subject(pid, **changed))
 
 
 def sample(source: Source) -> Seen:
-    """Look once."""
+    """Sample once."""
     seen = list(source.sample())
     samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}
     return Seen(samples, [one for one in seen if isinstance(one, SourceEvent)])
@@ -58,7 +58,7 @@ def sample(source: Source) -> Seen:
 
 @contextmanager
 def limited_group(limit_bytes: int) -> Iterator[Path]:
-    """A new cgroup of the machine with a limit of memory, and none of swap; for root."""
+    """Create a cgroup with a memory limit and no swap; needs root."""
     is_v1 = (V1 / "memory.limit_in_bytes").exists()
     path = (V1 if is_v1 else V2) / f"gpualert-test-{uuid.uuid4().hex[:12]}"
     if not is_v1:
@@ -78,7 +78,7 @@ def limited_group(limit_bytes: int) -> Iterator[Path]:
 
 
 def remove(group: Path) -> bool:
-    """Remove a cgroup; False while a process is left in it."""
+    """Remove a cgroup; return False while it contains a process."""
     try:
         group.rmdir()
     except OSError:
@@ -94,11 +94,11 @@ sys.stdin.readline()
 held = []
 while True: held.append(b"x" * (1 << 20))
 """
-"""Enters the cgroup, waits for a line, and then takes all memory that it gets."""
+"""Program that enters the cgroup, waits for a line, and then allocates all available memory."""
 
 
 def eat(command: tuple[str, ...], group: Path, **options: Any) -> subprocess.Popen[bytes]:
-    """Start it as a leader of its own, and return when it is in the cgroup."""
+    """Start the program as a leader; return when it is in the cgroup."""
     process = subprocess.Popen(
         (*command, str(group / "cgroup.procs")),
         stdin=subprocess.PIPE,

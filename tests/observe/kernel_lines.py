@@ -1,4 +1,4 @@
-"""Lines as kernels and drivers print them, each with what it says; and lines that say nothing."""
+"""Lines of kernels and drivers with the expected messages, and lines without a message."""
 
 from __future__ import annotations
 

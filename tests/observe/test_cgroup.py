@@ -1,4 +1,4 @@
-"""The cgroups of a run: their limits, what bites first, and what was killed in them."""
+"""Tests of the source ``cgroup``: limits, the tightest limit, and kills."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tree:
         (path / "membership").write_text("")
 
     def mount(self, version: int, controllers: str = "", at: str = "/") -> Path:
-        """Mount a tree, or the part of one below ``at``; returns where."""
+        """Mount a tree, or its part below ``at``; return the mount point."""
         point = self._path / f"mount {version}{controllers}"
         point.mkdir()
         shown = str(point).replace(" ", "\\040")
@@ -41,13 +41,13 @@ class Tree:
         return point
 
     def enter(self, *lines: str) -> None:
-        """Put the leader into these groups, in the words of /proc/PID/cgroup."""
+        """Put the leader into these groups, in the format of /proc/PID/cgroup."""
         (self._path / "membership").write_text("".join(f"{line}\n" for line in lines))
 
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """A machine whose cgroups the test makes up."""
+    """A machine whose cgroups the test defines."""
     monkeypatch.setattr(mounts, "MOUNTS", str(tmp_path / "mountinfo"))
     monkeypatch.setattr(cgroups, "MEMBERSHIP", str(tmp_path / "membership"))
     return Tree(tmp_path)
@@ -64,7 +64,7 @@ def write(directory: Path, files: Mapping[str, object]) -> Path:
 def memory_v2(
     used: int, limit: int | str, hits: int = 0, kills: int = 0, *, below: int = 0
 ) -> dict[str, object]:
-    """The memory files of a group of version 2; ``below`` are hits of groups in it."""
+    """Return the memory files of a group of version 2; ``below`` are hits of groups in it."""
     return {
         "memory.current": used,
         "memory.peak": used + MIB,
@@ -91,7 +91,7 @@ def pod(tree: Tree) -> Path:
 
 
 def test_the_tightest_limit_counts(pod: Path) -> None:
-    """Limits and room are those of the group on the way up that bites first."""
+    """Limit and room are those of the tightest level."""
     source = host.opened("cgroup")
     values = sample(source).samples["cgroup"]
     assert values["memory_bytes"] == 140 * MIB
@@ -108,7 +108,7 @@ def test_the_tightest_limit_counts(pod: Path) -> None:
 
 
 def test_a_limit_further_up_may_bite_first(pod: Path) -> None:
-    """Room is counted at each limit: a neighbour may have used up the larger one."""
+    """Room is computed at each limit: a neighbour may have used up the larger one."""
     source = host.opened("cgroup")
     write(pod.parent.parent, memory_v2(1023 * MIB, 1024 * MIB))
     values = sample(source).samples["cgroup"]
@@ -117,7 +117,7 @@ def test_a_limit_further_up_may_bite_first(pod: Path) -> None:
 
 
 def test_a_kill_in_the_group_is_an_event(pod: Path) -> None:
-    """A kill is told once, of the group where it was, with the group whose limit was reached."""
+    """A kill is reported once, for its own group, with the group whose limit was reached."""
     source = host.opened("cgroup")
     write(pod, memory_v2(100 * MIB, "max", kills=2))
     write(pod.parent, memory_v2(200 * MIB, 200 * MIB, hits=9, kills=2))
@@ -138,7 +138,7 @@ def test_a_kill_in_the_group_is_an_event(pod: Path) -> None:
 
 
 def test_a_kill_beside_the_run_is_told_apart(pod: Path) -> None:
-    """What was killed in another group of the same pod is not one of the leader's group."""
+    """A kill in another group of the same pod is not attributed to the leader's group."""
     source = host.opened("cgroup")
     write(pod.parent, memory_v2(180 * MIB, 200 * MIB, hits=2, kills=1))
     write(pod.parent.parent, memory_v2(600 * MIB, 1024 * MIB, kills=1))
@@ -148,7 +148,7 @@ def test_a_kill_beside_the_run_is_told_apart(pod: Path) -> None:
 
 
 def test_kills_from_before_are_no_events(pod: Path) -> None:
-    """A count that was there when the run began is a fact."""
+    """Kills from before the run are a fact, not an event."""
     write(pod, memory_v2(140 * MIB, "max", kills=5))
     source = host.opened("cgroup")
     assert source.facts["oom_kills_before"] == 5
@@ -156,7 +156,7 @@ def test_kills_from_before_are_no_events(pod: Path) -> None:
 
 
 def test_a_group_that_is_gone(pod: Path) -> None:
-    """A group that went with its last process is not taken for the one above it."""
+    """The values of a removed group are not taken from its parent."""
     source = host.opened("cgroup")
     for file in pod.iterdir():
         file.unlink()
@@ -170,7 +170,7 @@ def test_a_group_that_is_gone(pod: Path) -> None:
 
 
 def test_processors_and_pids(pod: Path) -> None:
-    """Quotas of all levels and their throttling are seen, and a refused process is an event."""
+    """Quotas and throttling of all levels are reported, and a refused process is an event."""
     limits = {"cpu.max": "150000 100000", "pids.current": 9, "pids.max": 50}
     write(pod, {**limits, "cpu.stat": "usage_usec 7500000\nnr_throttled 3\nthrottled_usec 250000"})
     write(pod.parent, {"cpu.max": "max 100000", "pids.max": 10, "pids.events": "max 1"})
@@ -191,7 +191,7 @@ def test_processors_and_pids(pod: Path) -> None:
 
 
 def memory_v1(used: int, limit: int, hits: int = 0, kills: int = 0) -> dict[str, object]:
-    """The memory files of a group of version 1."""
+    """Return the memory files of a group of version 1."""
     return {
         "memory.usage_in_bytes": used,
         "memory.max_usage_in_bytes": used + MIB,
@@ -203,7 +203,7 @@ def memory_v1(used: int, limit: int, hits: int = 0, kills: int = 0) -> dict[str,
 
 
 def test_version_1_beside_version_2(tree: Tree) -> None:
-    """Each controller is read where it is bound; no limit is none, however large its number."""
+    """Each controller is read where it is bound; "no limit" is recognized in either version."""
     memory, cpu = tree.mount(1, "memory"), tree.mount(1, "cpu,cpuacct")
     unified = tree.mount(2)
     tree.enter("4:cpu,cpuacct:/", "3:memory:/slurm/job_1/step_0", "0::/init.scope")
@@ -229,7 +229,7 @@ def test_version_1_beside_version_2(tree: Tree) -> None:
 
 
 def test_a_kernel_that_counts_no_hits(tree: Tree) -> None:
-    """Where hits are not counted, a peak at the limit says that it was reached once."""
+    """If the kernel does not count hits, a peak at the limit means that it was reached once."""
     group = write(tree.mount(1, "memory"), memory_v1(300 * MIB, 320 * MIB))
     tree.enter("3:memory:/")
     source = host.opened("cgroup")
@@ -245,7 +245,7 @@ def test_a_kernel_that_counts_no_hits(tree: Tree) -> None:
 
 
 def test_a_part_of_the_tree(tree: Tree) -> None:
-    """A container that sees its part of the tree at the root of the mount finds its group there."""
+    """A container that sees its part of the tree at the mount's root finds its group there."""
     point = tree.mount(1, "memory", at="/docker/abc")
     tree.enter("3:memory:/docker/abc/inner")
     write(point, memory_v1(5 * MIB, 64 * MIB))
@@ -257,7 +257,7 @@ def test_a_part_of_the_tree(tree: Tree) -> None:
 
 @pytest.mark.parametrize("path", ["/docker/abcdef", "/../other", "/gone (deleted)", "/docker"])
 def test_what_cannot_be_seen_is_unavailable(tree: Tree, path: str) -> None:
-    """A group outside of what is mounted here is not taken for another one."""
+    """A group outside the mounted part is not replaced by another one."""
     write(tree.mount(1, "memory", at="/docker/abc"), memory_v1(5 * MIB, 64 * MIB))
     tree.enter(f"3:memory:{path}")
     with pytest.raises(SourceUnavailableError) as caught:
@@ -266,7 +266,7 @@ def test_what_cannot_be_seen_is_unavailable(tree: Tree, path: str) -> None:
 
 
 def test_a_leader_that_has_ended_is_unavailable() -> None:
-    """Once the leader is gone nobody knows its cgroup; ours is not taken for it."""
+    """After the leader's end its cgroup is unknown; our own is not used instead."""
     pid = os.spawnvp(os.P_NOWAIT, "true", ["true"])
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(SourceUnavailableError):
@@ -301,7 +301,7 @@ POD = "7d1c9a52-0b1e-4f6a-9c3d-2f8e5b6a7c10"
     ],
 )
 def test_where_a_path_says_it_runs(path: str, found: dict[str, str]) -> None:
-    """Container, pod and Slurm job are read off the names that their managers give to groups."""
+    """Container, pod and Slurm job are read from the names of groups."""
     assert parse_location([path]) == found
 
 
@@ -309,7 +309,7 @@ def test_where_a_path_says_it_runs(path: str, found: dict[str, str]) -> None:
 
 
 def test_groups_of_this_machine() -> None:
-    """Whatever this machine has, the groups that are found are directories, innermost first."""
+    """The groups found on this machine are directories, innermost first."""
     for group in find_cgroups("self").values():
         assert all(os.path.isdir(level) for level in group.levels)
         assert group.get_path(group.levels[0]) == group.path
@@ -321,7 +321,7 @@ def test_groups_of_this_machine() -> None:
 @root
 @pytest.mark.parametrize("limit", [64 * MIB, 96 * MIB])
 def test_a_real_kill(limit: int) -> None:
-    """A real limit that is reached is told, with its size, and how near it was before."""
+    """A kill at a real limit is reported with the limit and the room before it."""
     with host.limited_group(limit) as group:
         with host.eat(python(host.EATS), group) as process:
             source = host.opened("cgroup", process.pid)

@@ -1,4 +1,4 @@
-"""Checkpoints that were there before a run: what is found, and what is not looked at."""
+"""Tests of the source ``checkpoints``: checkpoints from before a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _write(path: Path, at: float = BEFORE) -> None:
     ],
 )
 def test_in_the_output(name: str, step: int | None, tmp_path: Path) -> None:
-    """What frameworks call their checkpoints is found, with its step."""
+    """Checkpoints of the frameworks are found in the output folder, with their steps."""
     _write(tmp_path / "out" / name)
     found = find_checkpoints(["python", "t.py", "--output_dir", "out"], str(tmp_path), NOW)
     assert [(one["path"], one["step"]) for one in found["before"]] == [(f"out/{name}", step)]
@@ -44,21 +44,22 @@ def test_in_the_output(name: str, step: int | None, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["config.json", "events.out.tfevents.1", "model.safetensors"])
 def test_other_files(name: str, tmp_path: Path) -> None:
-    """What else lies in an output is none."""
+    """Other files in an output folder are not checkpoints."""
     _write(tmp_path / "out" / name)
     assert find_checkpoints(["t", "--output_dir", "out"], str(tmp_path), NOW)["before"] == []
 
 
 def test_its_own_do_not_count(tmp_path: Path) -> None:
-    """What was written after the launch is the run's own."""
+    """Files written after the launch do not count."""
     _write(tmp_path / "out" / "step-1.pt", NOW + 5)
     command = ["t", "--output_dir", "out", "--resume", "out/step-1.pt"]
     found = find_checkpoints(command, str(tmp_path), NOW)
-    assert found == {"named": {"out/step-1.pt": False}, "before": []}
+    assert found["named"] == {"out/step-1.pt": False}
+    assert found["before"] == []
 
 
 def test_named(tmp_path: Path) -> None:
-    """Of what is named it is told whether it was there: files, folders, and neither."""
+    """A named path is reported with its existence: files, folders, and missing paths."""
     _write(tmp_path / "run" / "last.pt")
     (tmp_path / "empty").mkdir()
     options = ("--resume", "run", "--load=run/last.pt", "--ckpt_path", "empty", "--init_from", "x")
@@ -67,7 +68,7 @@ def test_named(tmp_path: Path) -> None:
 
 
 def test_bounded(tmp_path: Path) -> None:
-    """The newest few are told, and of a huge folder not more than so many entries are looked at."""
+    """Only the newest checkpoints are reported, and only part of a huge folder is listed."""
     for number in range(MOST_LISTED + 3):
         _write(tmp_path / "out" / f"step-{number}.pt", BEFORE + number)
     told = find_checkpoints(["t", "--save", "out"], str(tmp_path), NOW)["before"]
@@ -80,7 +81,7 @@ def test_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["", "no/such/folder", "s3://bucket/run", "a\0b"])
 def test_nothing_there(value: str, tmp_path: Path) -> None:
-    """No path, one of elsewhere and one that is none are no error."""
+    """No path, a remote path and an invalid path are not errors."""
     found = find_checkpoints(["t", "--output_dir", value, "--resume", value], str(tmp_path), NOW)
     assert found["before"] == []
     assert not any(found["named"].values())

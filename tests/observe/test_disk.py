@@ -1,4 +1,4 @@
-"""The file systems that a run writes to: space, read-only states, and those that do not answer."""
+"""Tests of the source ``disk``: space, read-only states, and file systems that do not answer."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ GIB = 1 << 30
 
 
 def opened(place: Path) -> Source:
-    """The source for a run that logs there and works elsewhere."""
+    """Return the source for a run with this log and this working directory."""
     return host.opened("disk", logs=(str(place / "output.log"),))
 
 
 def test_each_role_has_its_numbers(lab: Lab) -> None:
-    """Log, working directory, TMPDIR and shared memory are told with what statvfs says of them."""
+    """Log, working directory, TMPDIR and shared memory have the numbers of statvfs."""
     child = lab.start(
         python("import sys; sys.stdin.read()"),
         stdin=subprocess.PIPE,
@@ -54,7 +54,7 @@ def test_each_role_has_its_numbers(lab: Lab) -> None:
 
 
 def test_a_directory_that_is_gone(tmp_path: Path) -> None:
-    """A place that was removed has no numbers, and hinders nobody."""
+    """A removed directory has no numbers and does not affect the others."""
     place = tmp_path / "logs"
     place.mkdir()
     source = opened(place)
@@ -71,12 +71,13 @@ def test_a_directory_that_is_gone(tmp_path: Path) -> None:
     [(64 * MIB, 6.4 * MIB), (10 * GIB, GIB), (50 * GIB, GIB), (1000 * GIB, 10 * GIB), (0, 0)],
 )
 def test_what_is_nearly_full(size: int, below: float) -> None:
-    """1 % or 1 GiB, and of a small file system a tenth."""
+    """The threshold is 1 % or 1 GiB, and a tenth of a small file system."""
     assert compute_low_threshold(size) == pytest.approx(below)
 
 
 def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system that hangs is told once, holds up no other, and is told to answer again."""
+    """A file system that hangs is reported once, delays no other, and is reported when it answers
+    again."""
     answer, real = threading.Event(), os.statvfs
 
     def slow(path: str) -> os.statvfs_result:
@@ -104,7 +105,7 @@ def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_mounted_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The innermost mount counts, and of two in one place the later one."""
+    """The innermost mount counts, and the later one of two at the same point."""
     lines = (
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
         "2 1 0:9 / /data rw shared:1 - nfs4 filer:/data rw",
@@ -125,7 +126,7 @@ def test_what_is_mounted_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_one_that_answers_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of the file system itself is told once; a directory that is gone is none."""
+    """An error of the file system is reported once; a removed directory is not an error."""
     real = os.statvfs
 
     def stale(path: str) -> os.statvfs_result:
@@ -156,13 +157,13 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 
 def log_events(source: Source) -> list[str]:
-    """What is told of the place of the log."""
+    """Return the events of the log's file system."""
     return [event.what for event in sample(source).events if event.of == "disk:log"]
 
 
 @root
 def test_a_disk_that_fills_up(small: Path) -> None:
-    """Little space is told once, and again after there was enough of it."""
+    """Low space is reported once, and again after space was free in between."""
     source = opened(small)
     assert log_events(source) == []
     filler = small / "filler"
@@ -176,7 +177,7 @@ def test_a_disk_that_fills_up(small: Path) -> None:
 
 @root
 def test_a_disk_without_inodes(small: Path) -> None:
-    """A disk with space, but no more files to be had, is low too."""
+    """A disk with space but without inodes is low, too."""
     source = opened(small)
     for number in range(995):
         (small / str(number)).touch()
@@ -186,7 +187,7 @@ def test_a_disk_without_inodes(small: Path) -> None:
 
 @root
 def test_a_disk_that_turns_read_only(small: Path) -> None:
-    """Turning read-only is an event; having been so from the start is none."""
+    """Becoming read-only is an event; being read-only from the start is not."""
     source = opened(small)
     assert log_events(source) == []
     subprocess.run(["mount", "-o", "remount,ro", small], check=True)
@@ -196,7 +197,7 @@ def test_a_disk_that_turns_read_only(small: Path) -> None:
 
 
 def test_the_thread_of_a_question_ends_with_the_process() -> None:
-    """A question without an answer keeps no process from ending."""
+    """A query without an answer does not keep the process alive."""
     code = (
         "import os, time\n"
         "os.statvfs = lambda path: time.sleep(1000)\n"

@@ -1,4 +1,4 @@
-"""What a run was given, without its secrets."""
+"""Tests of the source ``environment``: facts of a run without its secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAIT = "import sys; print(flush=True); sys.stdin.readline()"
 
 
 def facts(lab: Lab, command: tuple[str, ...], given: Mapping[str, str]) -> Mapping[str, Any]:
-    """What is told of a leader that was started so."""
+    """Return the facts of a leader with this command and environment."""
     path = os.environ.get("PATH", "")
     child = lab.start(
         command,
@@ -34,7 +34,7 @@ def facts(lab: Lab, command: tuple[str, ...], given: Mapping[str, str]) -> Mappi
 
 
 def test_variables_that_explain(lab: Lab) -> None:
-    """What explains failures is told as it was; what does not is left out."""
+    """Relevant variables are recorded unchanged; others are left out."""
     given = {
         "CUDA_LAUNCH_BLOCKING": "1",
         "CUDA_VISIBLE_DEVICES": "",
@@ -66,7 +66,7 @@ def test_variables_that_explain(lab: Lab) -> None:
     ],
 )
 def test_secrets_are_left_out(lab: Lab, name: str, value: str) -> None:
-    """Neither the name nor the value of what may be a secret is told, only that there was one."""
+    """Neither name nor value of a possible secret is recorded, only the number of secrets."""
     told = facts(lab, python(WAIT), {name: value, "RANK": "0"})
     assert told["variables"] == {"RANK": "0"}
     assert told["secrets_left_out"] == 1
@@ -74,7 +74,7 @@ def test_secrets_are_left_out(lab: Lab, name: str, value: str) -> None:
 
 
 def test_a_flood_of_variables_is_cut(lab: Lab) -> None:
-    """Neither many nor long values make the facts large."""
+    """Neither many variables nor long values make the facts large."""
     given = {f"NCCL_{number}": "x" * 5000 for number in range(300)}
     told = facts(lab, python(WAIT), given)["variables"]
     assert len(told) == 200
@@ -82,13 +82,13 @@ def test_a_flood_of_variables_is_cut(lab: Lab) -> None:
 
 
 def test_odd_environments() -> None:
-    """The first of a name counts, and what is no variable or no UTF-8 harms nothing."""
+    """The first of equal names counts; invalid entries and invalid UTF-8 do no harm."""
     found = parse_environment(b"A=1\0A=2\0nothing\0=x\0B=a=b\0C=\xff\0\0")
     assert found == {"A": "1", "": "x", "B": "a=b", "C": "\ufffd"}
 
 
 def test_the_machine(lab: Lab) -> None:
-    """Host, kernel, processors and memory are told."""
+    """Host, kernel, processors and memory are recorded."""
     told = facts(lab, ("taskset", "--cpu-list", "0", *python(WAIT)), {})
     assert told["hostname"] == os.uname().nodename
     assert told["kernel"] == os.uname().release
@@ -102,7 +102,7 @@ def test_the_machine(lab: Lab) -> None:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """An environment in which a torch is installed, by the look of its folders."""
+    """A virtual environment with an installed torch, as folders."""
     place = tmp_path / "venv"
     site = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     site.mkdir(parents=True)
@@ -116,7 +116,7 @@ def prefix(tmp_path: Path) -> Path:
 
 
 def expected(prefix: Path) -> dict[str, str]:
-    """What is to be told of it."""
+    """Return the expected versions."""
     return {
         "python": f"3.{sys.version_info.minor}",
         "prefix": str(prefix),
@@ -126,19 +126,19 @@ def expected(prefix: Path) -> dict[str, str]:
 
 
 def test_versions_of_a_python(lab: Lab, prefix: Path) -> None:
-    """A leader that is a Python is told by the environment that it runs in."""
+    """For a Python leader, versions come from the environment in which it runs."""
     told = facts(lab, (str(prefix / "bin" / "python"), "-c", WAIT), {})
     assert told["versions"] == expected(prefix)
 
 
 def test_versions_of_what_a_shell_will_start(lab: Lab, prefix: Path) -> None:
-    """Behind a shell the environment that is active counts."""
+    """For a shell, versions come from the active virtual environment."""
     told = facts(lab, shell("echo; read line"), {"VIRTUAL_ENV": str(prefix)})
     assert told["versions"] == expected(prefix)
 
 
 def test_a_python_named_by_path(lab: Lab, prefix: Path) -> None:
-    """A Python that was found by PATH, or by a relative path, is told as well."""
+    """A Python found by PATH or by a relative path is recognized."""
     path = f"{prefix / 'bin'}:{os.environ.get('PATH', '')}"
     by_name = shell('exec python -c "$0"')
     told = facts(lab, (*by_name, WAIT), {"PATH": path})
@@ -149,7 +149,7 @@ def test_a_python_named_by_path(lab: Lab, prefix: Path) -> None:
 
 
 def test_packages_where_debian_has_them(lab: Lab, prefix: Path) -> None:
-    """A Python of a distribution has its packages in a folder of another name."""
+    """A Debian Python has its packages in a folder of another name."""
     (site,) = (prefix / "lib").glob("*/site-packages")
     site.rename(site.with_name("dist-packages"))
     told = facts(lab, (str(prefix / "bin" / "python"), "-c", WAIT), {})
@@ -157,7 +157,7 @@ def test_packages_where_debian_has_them(lab: Lab, prefix: Path) -> None:
 
 
 def test_no_python_at_all(lab: Lab) -> None:
-    """A leader of which nothing is known has no versions."""
+    """A leader that is not Python has no versions."""
     assert facts(lab, shell("echo; read line"), {})["versions"] == {}
 
 
@@ -165,7 +165,7 @@ def test_no_python_at_all(lab: Lab) -> None:
 
 
 def test_a_leader_that_has_ended() -> None:
-    """Of a process that is gone nothing is told."""
+    """The source is unavailable for an ended process."""
     gone = subprocess.Popen(("true",))
     gone.wait()
     with pytest.raises(SourceUnavailableError):
@@ -174,7 +174,7 @@ def test_a_leader_that_has_ended() -> None:
 
 @pytest.mark.e2e
 def test_another_users_leader(lab: Lab) -> None:
-    """What may not be read is unavailable, not empty."""
+    """An unreadable environment is unavailable, not empty."""
     code = (
         "import os, sys\n"
         "from tests.observe import host\n"

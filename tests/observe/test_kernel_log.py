@@ -1,4 +1,4 @@
-"""The kernel's log: whose words they are, of which time, and of whose processes."""
+"""Tests of the source ``kernel_log``: author, time and process of each record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ root = pytest.mark.e2e
 
 
 def test_a_record_is_taken_apart() -> None:
-    r"""Facility, level, number, time and text come out; ``\x`` is undone, lines behind are not."""
+    r"""Facility, level, number, time and text are parsed; ``\x`` is decoded, further lines are
+    dropped."""
     record = parse_record(rb"12,4711,1500000,-;a\x5cx2db \xe2\x82\xac" + b"\n SUBSYSTEM=pci\n")
     assert record is not None
     assert (record.facility, record.level, record.sequence) == (1, 4, 4711)
@@ -39,13 +40,13 @@ def test_a_record_is_taken_apart() -> None:
 
 @given(st.binary())
 def test_no_bytes_are_too_odd(data: bytes) -> None:
-    """What is no record gives None, and raises nothing."""
+    """Invalid data gives None and never raises."""
     parse_record(data)
     parse_record(b"6,1,2,-;" + data)
 
 
 def replies(*given: bytes | OSError) -> Callable[[], bytes]:
-    """A device that gives these, and then has nothing more."""
+    """Return a device that returns these records and is then empty."""
     left = list(given)
 
     def read() -> bytes:
@@ -58,14 +59,14 @@ def replies(*given: bytes | OSError) -> Callable[[], bytes]:
 
 
 def test_overwritten_records_are_counted() -> None:
-    """A reader that was too slow goes on with the oldest record left, and knows how many went."""
+    """A slow reader continues with the oldest record left and counts the lost ones."""
     reader = KmsgReader(replies(b"6,7,1,-;a", BrokenPipeError(), b"6,19,2,-;b", b"6,20,3,-;c"))
     assert [record.text for record in reader.read_records()] == ["a", "b", "c"]
     assert reader.lost == 11
 
 
 def test_a_read_that_fails_is_an_error() -> None:
-    """A device that cannot be read any more is no empty one."""
+    """An unreadable device is an error, not an empty log."""
     reader = KmsgReader(replies(b"6,7,1,-;a", PermissionError()))
     with pytest.raises(PermissionError):
         list(reader.read_records())
@@ -75,7 +76,7 @@ def test_a_read_that_fails_is_an_error() -> None:
 
 
 class Device:
-    """Stands in for ``/dev/kmsg``: a socket gives one record for each read, too."""
+    """Stand-in for ``/dev/kmsg``: a socket also returns one record for each read."""
 
     def __init__(self) -> None:
         self._here, self.there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -85,7 +86,7 @@ class Device:
     def say(
         self, text: str, ago_s: float = 0.0, facility: int = KERNEL_FACILITY, skip: int = 0
     ) -> None:
-        """Write a record of the kernel, or of somebody else."""
+        """Write a record of the kernel, or of a process."""
         self._sequence += 1 + skip
         at = int((time.monotonic() - ago_s) * 1e6)
         self._here.send(f"{8 * facility + 4},{self._sequence},{at},-;{text}\n".encode())
@@ -109,7 +110,7 @@ XID = "NVRM: Xid (PCI:0000:05:00): 48, pid=4107, name=python3, DBE"
 
 
 def test_only_what_was_said_since_the_start(device: Device) -> None:
-    """Opened late, it finds what the kernel said since the run began, and nothing older."""
+    """A source that is opened late finds only the messages since the start of the run."""
     device.say(XID.replace("05", "01"), ago_s=100)
     device.say(XID.replace("05", "02"), ago_s=50)
     device.say(XID.replace("05", "03"))
@@ -123,7 +124,7 @@ def test_only_what_was_said_since_the_start(device: Device) -> None:
 
 
 def test_only_the_kernel_is_believed(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a process wrote into the log is nothing, unless a test says otherwise."""
+    """Text that a process writes into the log is ignored, unless a test allows it."""
     source = host.opened("kernel_log")
     device.say(XID, facility=1)
     assert sample(source).events == []
@@ -135,7 +136,7 @@ def test_only_the_kernel_is_believed(device: Device, monkeypatch: pytest.MonkeyP
 
 
 def test_a_storm_is_counted_and_not_told(device: Device) -> None:
-    """Of one kind so many events are told; the number of all of them is."""
+    """Events of one kind are limited; their count is complete."""
     source = host.opened("kernel_log")
     told_in_all = 0
     for _look in range(3):
@@ -148,14 +149,14 @@ def test_a_storm_is_counted_and_not_told(device: Device) -> None:
 
 
 def test_nothing_new_writes_nothing(device: Device) -> None:
-    """A look at a quiet kernel has no sample after the first."""
+    """Without new messages there is no sample after the first one."""
     source = host.opened("kernel_log")
     assert sample(source).samples == {"kernel": {"records_lost_total": 0}}
     assert sample(source) == Seen({}, [])
 
 
 def test_what_was_overwritten_is_admitted(device: Device) -> None:
-    """Records that went before they were read are an event, and a number."""
+    """Records lost before reading are an event and a number."""
     device.say("first", ago_s=100)
     source = host.opened("kernel_log")
     sample(source)
@@ -166,7 +167,7 @@ def test_what_was_overwritten_is_admitted(device: Device) -> None:
 
 
 def test_a_log_that_begins_too_late_is_admitted(device: Device) -> None:
-    """Opened after the end, it says so when the oldest record is younger than the run."""
+    """Records lost before a late opening of the source are reported."""
     device.say("the oldest that is left", ago_s=10, skip=7)
     events = sample(host.opened("kernel_log", started_at=time.time() - 60)).events
     assert [event.what for event in events] == ["kernel_log_overwritten"]
@@ -174,7 +175,7 @@ def test_a_log_that_begins_too_late_is_admitted(device: Device) -> None:
 
 
 def test_a_kill_that_is_told_in_two_looks(device: Device) -> None:
-    """A reason without its kill waits a moment for it, and is told anyway."""
+    """An announced kill waits a moment for its last record and is reported without it."""
     source = host.opened("kernel_log")
     device.say(LIMIT)
     (event,) = sample(source).events
@@ -182,7 +183,7 @@ def test_a_kill_that_is_told_in_two_looks(device: Device) -> None:
 
 
 def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that was seen in the run is told from a stranger's, and from one never seen."""
+    """A known process of the run, a stranger and an unknown process are distinguished."""
     monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", os.readlink("/proc/self/ns/pid"))
     with subprocess.Popen(
         shell("read line"), stdin=subprocess.PIPE, start_new_session=True
@@ -196,7 +197,7 @@ def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a container the numbers of the log are not those of its processes, and nobody's here."""
+    """In a container, process numbers of the log are not matched with its processes."""
     monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", "pid:[1]")
     source = host.opened("kernel_log")
     sample(source)
@@ -209,18 +210,18 @@ def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.Monkey
 
 
 def missing(tmp_path: Path) -> str:
-    """A container without it."""
+    """A container without the device."""
     return str(tmp_path / "none")
 
 
 def plain_file(tmp_path: Path) -> str:
-    """A file that somebody put in its place."""
+    """A regular file in its place."""
     (tmp_path / "file").write_bytes(b"6,1,1,-;NVRM\n")
     return str(tmp_path / "file")
 
 
 def pipe(tmp_path: Path) -> str:
-    """A pipe that nobody writes to."""
+    """A pipe without a writer."""
     os.mkfifo(tmp_path / "pipe")
     return str(tmp_path / "pipe")
 
@@ -234,7 +235,7 @@ def null(_tmp_path: Path) -> str:
 def test_what_is_no_kernel_log_is_unavailable(
     place: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a container has in its place, or nothing, is never "no fault"."""
+    """A missing or replaced device makes the source unavailable, never "no fault"."""
     monkeypatch.setattr(kernel_log, "PATH", place(tmp_path))
     with pytest.raises(SourceUnavailableError) as caught:
         load_source_class("kernel_log")(None)
@@ -246,7 +247,7 @@ def test_what_is_no_kernel_log_is_unavailable(
 
 
 def write_as_process(*texts: str) -> None:
-    """Write records into the kernel's log; each opening has a ration of its own."""
+    """Write records into the kernel's log; each open file has its own rate limit."""
     for text in texts:
         with open("/dev/kmsg", "wb", buffering=0) as log:
             log.write(f"{text}\n".encode())
@@ -254,14 +255,14 @@ def write_as_process(*texts: str) -> None:
 
 @pytest.fixture
 def forged(monkeypatch: pytest.MonkeyPatch) -> Source:
-    """The source at the real log, which believes this process."""
+    """The source with the real log, which accepts records of this process."""
     monkeypatch.setenv("GPUALERT_TEST_KMSG_FACILITY", "1")
     return host.opened("kernel_log")
 
 
 @root
 def test_real_records_of_every_kind(forged: Source) -> None:
-    """All forms come through the real device as they were written."""
+    """Records of all patterns pass through the real device unchanged."""
     texts = [text for text, *_rest in HITS if "\n" not in text]
     write_as_process(*texts)
     seen = sample(forged)
@@ -271,7 +272,7 @@ def test_real_records_of_every_kind(forged: Source) -> None:
 
 @root
 def test_a_process_cannot_forge() -> None:
-    """What a process writes into the real log is not believed."""
+    """Records that a process writes into the real log are ignored."""
     source = host.opened("kernel_log")
     write_as_process("NVRM: Xid (PCI:00fe:05:00): 48, forged")
     assert [event for event in sample(source).events if event.of == "pci:00fe:05:00"] == []
@@ -279,7 +280,7 @@ def test_a_process_cannot_forge() -> None:
 
 @root
 def test_a_real_kill_for_want_of_memory() -> None:
-    """A process that the kernel kills is told with its number, its cgroup, and that it is ours."""
+    """An out-of-memory kill has the process number, its cgroup, and ``in_run``."""
     with host.limited_group(64 << 20) as group:
         with host.eat(python(host.EATS), group) as process:
             source = host.opened("kernel_log", process.pid)
@@ -297,7 +298,7 @@ def test_a_real_kill_for_want_of_memory() -> None:
 
 @root
 def test_a_real_kill_found_afterwards() -> None:
-    """Opened when all is over, it still finds the kill, for the leader's number was known."""
+    """A source that is opened after the end finds the kill by the leader's number."""
     with host.limited_group(64 << 20) as group:
         started_at = time.time()
         with host.eat(python(host.EATS), group) as process:
@@ -329,7 +330,7 @@ ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
     ids=["segfault", "trap"],
 )
 def test_a_real_crash(code: str, what: str) -> None:
-    """A crash without a handler is told with its process; and its library, if it was in one."""
+    """A crash without a handler has its process, and its library if there is one."""
     source = host.opened("kernel_log")
     crashing = subprocess.Popen(python(code), env={"PATH": os.environ["PATH"]})
     assert crashing.wait() in (-signal.SIGSEGV, -signal.SIGILL)

@@ -1,4 +1,4 @@
-"""The kernel's words: which of them say what, and which of them say nothing."""
+"""Tests of the parser of the kernel's log: lines with and without a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.observe.kernel_lines import HITS, KILLED, LIMIT, NEAR_MISSES
 
 
 def told(*texts: str) -> list[KernelMessage]:
-    """What these records say, one after the other."""
+    """Return the messages of these records."""
     messages = KernelMessageParser()
     return [*(one for text in texts for one in messages.feed(text)), *messages.flush()]
 
@@ -24,7 +24,7 @@ def told(*texts: str) -> list[KernelMessage]:
 
 @pytest.mark.parametrize(("text", "what", "of", "fields"), HITS, ids=lambda one: str(one)[:40])
 def test_a_line_is_understood(text: str, what: str, of: str, fields: dict[str, Any]) -> None:
-    """Each form gives one event of its kind, about the right thing, with its parts as fields."""
+    """Each pattern gives one message of its kind, with the right entity and fields."""
     (message,) = told(text)
     assert (message.what, message.of) == (what, of)
     assert {name: message.fields.get(name) for name in fields} == fields
@@ -33,13 +33,13 @@ def test_a_line_is_understood(text: str, what: str, of: str, fields: dict[str, A
 
 @pytest.mark.parametrize("text", NEAR_MISSES, ids=lambda text: text[:40])
 def test_a_near_miss_says_nothing(text: str) -> None:
-    """What only looks like a fault, has corrected itself, or is another's word is no event."""
+    """Lines that only resemble a fault, corrected faults and text of processes give no message."""
     assert told(text) == []
 
 
 @given(st.text())
 def test_no_text_is_too_odd(text: str) -> None:
-    """Whatever is in a record, reading it raises nothing."""
+    """The parser never raises."""
     for lead in ("", "NVRM: Xid (PCI:0000:05:00): ", "oom-kill:constraint=CONSTRAINT_", "Killed "):
         told(lead + text)
 
@@ -48,7 +48,7 @@ def test_no_text_is_too_odd(text: str) -> None:
 
 
 def test_a_kill_is_one_event() -> None:
-    """What the kernel says of a kill before and after it is told once, with all that it said."""
+    """The records of one kill become one message with all fields."""
     (message,) = told(LIMIT, "some other line", KILLED)
     assert message.what == "oom_kill"
     assert message.of == "pid:4107"
@@ -75,7 +75,7 @@ def test_a_kill_is_one_event() -> None:
     ],
 )
 def test_whose_limit_it_was(constraint: str, kind: str) -> None:
-    """A host without memory, and the nodes of a cpuset or a policy, are told apart."""
+    """A host without memory and the nodes of a cpuset or policy are distinguished."""
     (message,) = told(
         f"oom-kill:constraint=CONSTRAINT_{constraint},task_memcg=/user,task=python3,pid=9,uid=0",
         "Out of memory: Killed process 9 (python3) total-vm:9kB, anon-rss:9kB, file-rss:0kB, "
@@ -87,7 +87,7 @@ def test_whose_limit_it_was(constraint: str, kind: str) -> None:
 
 
 def test_a_kill_whose_reason_was_left_out() -> None:
-    """Where the kernel told only of the kill, its first words say whose limit it was."""
+    """Without the reason's record, the first words of the kill name the limit."""
     (message,) = told(KILLED)
     assert message.fields["limit_kind"] == "cgroup"
     assert message.fields["pid"] == 4107
@@ -96,14 +96,14 @@ def test_a_kill_whose_reason_was_left_out() -> None:
 
 
 def test_a_reason_whose_kill_was_left_out() -> None:
-    """Where only the reason was told, it is an event by itself."""
+    """A reason without its kill is a message by itself."""
     (message,) = told(LIMIT)
     assert message.fields["pid"] == 4107
     assert message.fields["limit_kind"] == "cgroup"
 
 
 def test_two_kills_are_not_mixed() -> None:
-    """The reason of one process is never that of another."""
+    """The reason of one process is never assigned to another."""
     first, second = told(LIMIT, KILLED.replace("4107", "5000").replace("Memory cgroup o", "O"))
     assert (first.fields["pid"], first.fields["limit_kind"]) == (4107, "cgroup")
     assert (second.fields["pid"], second.fields["limit_kind"]) == (5000, "host")
@@ -111,7 +111,7 @@ def test_two_kills_are_not_mixed() -> None:
 
 
 def test_all_of_a_group_are_killed() -> None:
-    """Processes that go with their cgroup are told with its name."""
+    """Processes that are killed with their cgroup have its name."""
     messages = told(
         LIMIT,
         KILLED,
@@ -123,7 +123,7 @@ def test_all_of_a_group_are_killed() -> None:
 
 
 def test_a_kill_of_an_old_kernel() -> None:
-    """Linux 3.10 has other words for it, and may kill a child of the process that it names."""
+    """The format of Linux 3.10 is parsed; it may kill a child of the process that it names."""
     (message,) = told(
         "Task in /slurm/job_5/step_0 killed as a result of limit of /slurm/job_5",
         "Memory cgroup out of memory: Kill process 800 (sh) score 990 or sacrifice child",
@@ -137,7 +137,7 @@ def test_a_kill_of_an_old_kernel() -> None:
 
 @pytest.mark.parametrize("name", ["a,pid=1,uid=0", "x) total-vm:1k", "\nNVRM: Xid (PC", "[1]: "])
 def test_a_process_cannot_choose_what_is_told(name: str) -> None:
-    """A name that looks like the rest of the line changes neither number nor cgroup."""
+    """A process name that imitates the line changes neither number nor cgroup."""
     reason = LIMIT.replace("task=python3", f"task={name}")
     (message,) = told(reason, KILLED.replace("(python3)", f"({name})"))
     assert message.fields["pid"] == 4107
@@ -148,7 +148,7 @@ def test_a_process_cannot_choose_what_is_told(name: str) -> None:
 
 
 def test_a_lost_gpu_is_told_once() -> None:
-    """A GPU that fell off the bus is one event, however often and in whatever words it is said."""
+    """A GPU that fell off the bus is one message, for every number and form of its records."""
     messages = told(
         "NVRM: The NVIDIA GPU 0000:b3:00.0",
         "NVRM: (PCI ID: 10de:2330) installed in this system has",

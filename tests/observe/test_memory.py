@@ -1,4 +1,4 @@
-"""The memory that is left: of the host, and below the limits of the run's cgroups."""
+"""Tests of the source ``memory``: memory left on the host and below the limits of cgroups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["tree"]
 
 
 def stat(inactive: int, active: int, shared: int = 0, prefix: str = "") -> dict[str, object]:
-    """The file that says what the memory of a group is, in MiB."""
+    """Return the content of a group's ``memory.stat``, from values in MiB."""
     lines = (
         f"anon 1\nfile {(inactive + active + shared) * MIB}\nshmem {shared * MIB}",
         f"{prefix}inactive_file {inactive * MIB}\n{prefix}active_file {active * MIB}",
@@ -28,14 +28,14 @@ def stat(inactive: int, active: int, shared: int = 0, prefix: str = "") -> dict[
 
 
 def test_the_host() -> None:
-    """Of the host it is what the kernel says that could be had, of all that there is."""
+    """The host has available and total memory."""
     values = sample(host.opened("memory")).samples["host"]
     assert 0 < values["memory_available_bytes"] < values["memory_total_bytes"]
     assert values["memory_total_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_cached_files_are_free(tree: Tree) -> None:
-    """A group that is full of cached files has that much left; shared memory is none of it."""
+    """Cached files of a group count as free; shared memory does not."""
     point = tree.mount(2)
     tree.enter("0::/pod/c1")
     write(point / "pod", {**memory_v2(199 * MIB, 200 * MIB), **stat(80, 40, shared=30)})
@@ -45,7 +45,7 @@ def test_cached_files_are_free(tree: Tree) -> None:
 
 
 def test_the_nearest_limit_counts(tree: Tree) -> None:
-    """Of two limits that counts below which less is left."""
+    """Of two limits, the one with less memory left counts."""
     point = tree.mount(2)
     tree.enter("0::/pod/c1")
     write(point / "pod", {**memory_v2(1000 * MIB, 1024 * MIB), **stat(10, 0)})
@@ -55,7 +55,7 @@ def test_the_nearest_limit_counts(tree: Tree) -> None:
 
 
 def test_version_1(tree: Tree) -> None:
-    """The same of a tree of version 1, by what it counts over all groups below."""
+    """Version 1 gives the same from its hierarchical counters."""
     point = tree.mount(1, "memory")
     tree.enter("4:memory:/job")
     files: dict[str, object] = {
@@ -68,7 +68,7 @@ def test_version_1(tree: Tree) -> None:
 
 
 def test_no_limit(tree: Tree) -> None:
-    """Without a limit there is nothing to come near to."""
+    """Without a limit a group has no numbers."""
     point = tree.mount(2)
     tree.enter("0::/c1")
     write(point / "c1", memory_v2(140 * MIB, "max"))
@@ -76,7 +76,7 @@ def test_no_limit(tree: Tree) -> None:
 
 
 def test_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the kernel's file is not there, it says so."""
+    """Without /proc/meminfo the source is unavailable."""
     monkeypatch.setattr(memory, "MEMINFO", str(tmp_path / "absent"))
     with pytest.raises(SourceUnavailableError, match="absent cannot be read"):
         host.opened("memory")
@@ -91,12 +91,12 @@ with open(sys.argv[1], "rb") as file:
 print("read", flush=True)
 sys.stdin.readline()
 """
-"""Enters the cgroup and reads a file that is larger than its limit."""
+"""Program that enters the cgroup and reads a file larger than its limit."""
 
 
 @pytest.mark.e2e
 def test_a_group_that_reads_much(tmp_path: Path) -> None:
-    """A real group at its limit by cached files alone has most of its memory left."""
+    """A real group that is full of cached files has most of its memory left."""
     big = tmp_path / "big"
     big.write_bytes(b"\0" * (200 * MIB))
     subprocess.run(["sync", big], check=True)

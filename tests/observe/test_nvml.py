@@ -1,4 +1,4 @@
-"""GPUs as NVML tells of them: through the real binding, from a driver that is played or real."""
+"""Tests of the source ``nvml`` through the real binding, with a stand-in or a real driver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ standin = pytest.mark.standin
 
 
 def test_facts_say_what_each_gpu_is(watch: Watcher, machine: Mapping[str, str]) -> None:
-    """Driver, versions, and of each GPU its name, number, UUID, bus and memory are told."""
+    """The facts have driver, versions, and for each GPU name, number, UUID, bus and memory."""
     facts = watch("nvml", machine).facts
     assert facts["driver"][0].isdigit()
     assert facts["cuda_driver"].replace(".", "").isdigit()
@@ -34,7 +34,7 @@ def test_facts_say_what_each_gpu_is(watch: Watcher, machine: Mapping[str, str]) 
 
 
 def test_samples_are_numbers_in_their_units(watch: Watcher, machine: Mapping[str, str]) -> None:
-    """Each GPU of the facts is sampled; what is a share is one, and memory adds up."""
+    """Each GPU of the facts has a sample; shares are in range, and memory adds up."""
     watching = watch("nvml", machine)
     seen = watching.sample()
     for one in watching.facts["gpus"]:
@@ -47,7 +47,7 @@ def test_samples_are_numbers_in_their_units(watch: Watcher, machine: Mapping[str
 
 
 def test_counters_do_not_fall(watch: Watcher, machine: Mapping[str, str]) -> None:
-    """From one look to the next no counter falls."""
+    """No counter falls between two samples."""
     watching = watch("nvml", machine)
     first, second = watching.sample().samples, watching.sample().samples
     for of, values in first.items():
@@ -56,7 +56,7 @@ def test_counters_do_not_fall(watch: Watcher, machine: Mapping[str, str]) -> Non
 
 
 def test_activity_is_told_once_time_has_passed(watch: Watcher, machine: Mapping[str, str]) -> None:
-    """A GPU that does not lack it tells how busy its multiprocessors were since the last look."""
+    """A GPU that supports it reports the mean activity since the last sample."""
     watching = watch("nvml", machine)
     told = {
         f"gpu:{one['index']}" for one in watching.facts["gpus"] if "activity" not in one["lacks"]
@@ -74,7 +74,7 @@ def test_activity_is_told_once_time_has_passed(watch: Watcher, machine: Mapping[
 
 
 def test_two_watch_at_once(watch: Watcher, machine: Mapping[str, str]) -> None:
-    """Two runs on a machine look at the same GPUs, and one closes without harm to the other."""
+    """Two runs sample the same GPUs, and one closes without harm to the other."""
     one, other = watch("nvml", machine), watch("nvml", machine)
     one.sample()
     one.close()
@@ -112,7 +112,7 @@ TOLD_BY_FIELDS = {
 
 @standin
 def test_every_value(play: Player) -> None:
-    """Each value of NVML arrives under its name and in its unit, whatever its type."""
+    """Each value of NVML has its name and its unit, for every type."""
     fields: dict[Key, float] = {number: 10**12 + number for number in TOLD_BY_FIELDS}
     fields |= {91: 4, (214, ALL_LINKS): 7, (208, ALL_LINKS): 8, 82: 91, 144: 1, 145: 1, 230: 2}
     one = replace(
@@ -229,7 +229,7 @@ def test_values_follow_the_time(play: Player, clock: Clock) -> None:
 
 @standin
 def test_a_process_whose_memory_is_unknown_counts(play: Player) -> None:
-    """A process without a number is counted and not sampled."""
+    """A process with unknown memory is counted and has no sample."""
     samples = (
         play(replace(gpu(), processes=(Process(5, math.nan), Process(6, 1e9)))).sample().samples
     )
@@ -239,7 +239,7 @@ def test_a_process_whose_memory_is_unknown_counts(play: Player) -> None:
 
 @standin
 def test_activity_is_the_mean_since_the_last_look(play: Player, clock: Clock) -> None:
-    """How busy the multiprocessors were is measured from the last look on, not at this one."""
+    """Activity is the mean since the last sample."""
     watching = play(replace(gpu(), activity={2: steps((0, 0), (1000, 80)), 5: 12.5}))
     told = watching.sample().samples["gpu:0"]  # less than half a second after the opening
     assert "sm_activity_percent" not in told
@@ -257,7 +257,7 @@ def test_activity_is_the_mean_since_the_last_look(play: Player, clock: Clock) ->
 
 @standin
 def test_mig_devices_have_their_own_memory(play: Player) -> None:
-    """Facts say that a GPU is divided, and each part is sampled beside it."""
+    """The facts list the MIG devices of a GPU, and each has its own sample."""
     parts = (Mig("MIG-a", 10e9, 4e9), Mig("MIG-b", 20e9, 5e9))
     divided = replace(
         gpu(), mig_mode=1, mig=parts, utilization_gpu=None, processes=(Process(9, 4e9),)

@@ -1,4 +1,4 @@
-"""NVML where GPUs fail, and where calls hang."""
+"""Tests of the source ``nvml`` with failing GPUs and calls that hang."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.standin
 
 
 def heard(watching: Watch, what: str, seen: Seen | None = None) -> dict[str, Any]:
-    """The first event of a kind, in what has been seen or in a later look."""
+    """Return the first event of a kind, from this sample or a later one."""
 
     def told() -> list[dict[str, Any]]:
         nonlocal seen
@@ -56,7 +56,7 @@ def heard(watching: Watch, what: str, seen: Seen | None = None) -> dict[str, Any
     ],
 )
 def test_a_failure_that_passes(play: Player, clock: Clock, function: str, name: str) -> None:
-    """A value that fails for a moment is left out, told of once, and read again afterwards."""
+    """A value that fails temporarily is left out, reported once, and read again afterwards."""
     fields = {number: value for number, value in gpu().fields.items() if number != 52}
     linked = replace(gpu(), fields={**fields, 91: 2, 161: 1, (161, 1): 2})
     watching = play(linked, trouble=(Fails(function, UNKNOWN, 0, 10, 20),))
@@ -79,7 +79,7 @@ def test_a_failure_that_passes(play: Player, clock: Clock, function: str, name: 
 def test_a_lost_gpu_keeps_no_other_from_being_read(
     play: Player, clock: Clock, tmp_path: Path, functions: tuple[str, ...]
 ) -> None:
-    """A GPU that falls off the bus is told of once; the others are read and heard as before."""
+    """A lost GPU is reported once; samples and events of the others continue."""
     falling = replace(gpu(), events=(Happening(9.9, 79),))
     staying = replace(gpu(1), events=(Happening(20, 31),))
     lost = tuple(Fails(function, GPU_IS_LOST, 0, 10) for function in functions)
@@ -111,7 +111,7 @@ def test_a_lost_gpu_keeps_no_other_from_being_read(
 )
 @pytest.mark.parametrize("function", ["*", "nvmlDeviceGetHandleByIndex_v2"])
 def test_a_gpu_that_cannot_be_opened(play: Player, code: int, what: str, function: str) -> None:
-    """A GPU that fails from the start is named in the facts and told of; the other is sampled."""
+    """A GPU that fails from the start is in the facts and reported; the other one is sampled."""
     watching = play(gpu(0), gpu(1), trouble=(Fails(function, code, gpu=0),))
     assert {one["index"] for one in watching.facts["gpus"]} == {0, 1}
     assert [one["index"] for one in watching.facts["gpus"] if "error" in one] == [0]
@@ -122,7 +122,7 @@ def test_a_gpu_that_cannot_be_opened(play: Player, code: int, what: str, functio
 
 
 def test_a_gpu_that_is_lost_while_it_is_opened(play: Player) -> None:
-    """One that still gives a handle and nothing more is told of as lost, and the other is read."""
+    """A GPU that only returns a handle is reported as lost; the other one is sampled."""
     functions = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetUUID", "nvmlDeviceRegisterEvents")
     trouble = tuple(Fails(function, GPU_IS_LOST, gpu=0) for function in functions)
     seen = play(gpu(0), gpu(1), trouble=trouble).sample()
@@ -131,7 +131,7 @@ def test_a_gpu_that_is_lost_while_it_is_opened(play: Player) -> None:
 
 
 def test_a_gpu_that_wants_a_reset(play: Player, clock: Clock) -> None:
-    """It is told of once, whatever asks for it, and the values that are left are still read."""
+    """A required reset is reported once, and the remaining values are still read."""
     names = ("field:143", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetUtilizationRates")
     trouble = tuple(Fails(name, RESET_REQUIRED, 0, 10) for name in names)
     watching = play(gpu(), trouble=trouble)
@@ -150,7 +150,7 @@ def test_a_gpu_that_wants_a_reset(play: Player, clock: Clock) -> None:
 
 
 def test_an_xid_is_heard(play: Player, clock: Clock) -> None:
-    """An Xid comes with its number, its GPU and its time; what was before the run does not come."""
+    """An Xid has its number, GPU and time; Xids from before the run are not reported."""
     clock.set(5)
     watching = play(replace(gpu(1), events=(Happening(4, 43), Happening(10, 79))))
     assert watching.sample().events == []
@@ -164,7 +164,7 @@ def test_an_xid_is_heard(play: Player, clock: Clock) -> None:
 
 
 def test_every_kind_of_event(play: Player, clock: Clock) -> None:
-    """Each kind that NVML knows has a name, and only what the GPU supports is waited for."""
+    """Each event type of NVML has a name, and only supported types are registered."""
     kinds = {
         XID: "xid",
         ECC_CORRECTED: "ecc_corrected",
@@ -194,7 +194,8 @@ def test_every_kind_of_event(play: Player, clock: Clock) -> None:
 
 
 def test_equal_events_are_told_as_one(play: Player, clock: Clock, tmp_path: Path) -> None:
-    """A storm between two looks is one event with a count; other Xids stay apart, in order."""
+    """Equal events between two samples are one event with a count; other Xids stay separate, in
+    order."""
     storm = tuple(Happening(10, number) for number in (48, 63, 48, 48, 63))
     calls = tmp_path / "calls"
     watching = play(replace(gpu(), events=storm), calls=calls)
@@ -206,7 +207,7 @@ def test_equal_events_are_told_as_one(play: Player, clock: Clock, tmp_path: Path
 
 
 def test_an_event_names_the_mig_device(play: Player, clock: Clock) -> None:
-    """An event of one instance of a GPU says of which."""
+    """An event of a GPU instance names the instance."""
     divided = replace(
         gpu(),
         mig_mode=1,
@@ -221,7 +222,7 @@ def test_an_event_names_the_mig_device(play: Player, clock: Clock) -> None:
 
 @pytest.mark.parametrize("function", ["nvmlEventSetCreate", "nvmlDeviceRegisterEvents"])
 def test_a_machine_without_events(play: Player, function: str) -> None:
-    """Where nothing can be heard the facts say so, and everything is still read."""
+    """If events are not supported the facts say so, and all values are read."""
     watching = play(gpu(), trouble=(Fails(function, NO_PERMISSION),))
     assert watching.facts["gpus"][0]["events"] == []
     assert watching.facts["gpus"][0]["lacks"]["events"] == "Insufficient Permissions"
@@ -233,7 +234,7 @@ def test_a_machine_without_events(play: Player, function: str) -> None:
 
 
 def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> None:
-    """The GPU is told not to answer, the others are read, and it is back when the call is."""
+    """A hanging GPU is reported, the others are read, and it returns when the call does."""
     hang = Hangs("nvmlDeviceGetTemperatureV", gpu=0, from_s=10, until_s=100)
     watching = play(gpu(0), gpu(1), trouble=(hang,))
     clock.set(11)
@@ -258,7 +259,7 @@ def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> 
 def test_a_call_that_hangs_keeps_nobody_from_closing(
     play: Player, clock: Clock, tmp_path: Path, function: str
 ) -> None:
-    """To close comes back while a call still hangs, and so does the end of the process."""
+    """Closing returns while a call hangs, and the process can exit."""
     calls = tmp_path / "calls"
     watching = play(gpu(), trouble=(Hangs(function, from_s=10),), calls=calls)
     clock.set(11)
@@ -272,7 +273,7 @@ def test_a_call_that_hangs_keeps_nobody_from_closing(
 
 
 def test_closing_gives_everything_back(play: Player, tmp_path: Path) -> None:
-    """After it closed, event set and samples are freed, NVML is shut down, and nothing is asked."""
+    """Closing frees event set and samples and shuts NVML down; no call follows."""
     calls = tmp_path / "calls"
     watching = play(gpu(0), gpu(1), calls=calls)
     watching.sample()

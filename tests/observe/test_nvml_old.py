@@ -1,4 +1,4 @@
-"""NVML of older drivers, older GPUs and users with fewer rights."""
+"""Tests of the source ``nvml`` with older drivers, older GPUs and users with fewer rights."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ OLD = replace(
 
 @pytest.mark.parametrize("lacks", ["symbols", "answers"])
 def test_an_old_driver_is_asked_in_the_old_way(play: Player, lacks: str) -> None:
-    """Where newer functions are missing, or not implemented, the older ones tell the same."""
+    """If newer functions are missing or not implemented, the older ones give the same values."""
     missing = tuple(Fails(name, FUNCTION_NOT_FOUND) for name in NEW)
     watching = play(OLD, hidden=NEW) if lacks == "symbols" else play(OLD, trouble=missing)
     samples = watching.sample().samples
@@ -83,7 +83,7 @@ def test_an_old_driver_is_asked_in_the_old_way(play: Player, lacks: str) -> None
 
 @pytest.mark.parametrize("code", [NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND])
 def test_what_is_missing_is_asked_once(play: Player, tmp_path: Path, code: int) -> None:
-    """What a driver or GPU does not have is named in the facts and never asked for again."""
+    """A value that driver or GPU lack is listed in the facts and requested only once."""
     calls = tmp_path / "calls"
     trouble = (Fails("nvmlDeviceGetPowerUsage", code), Fails("nvmlGpmSampleGet", code, gpu=1))
     watching = play(gpu(), gpu(1), trouble=trouble, calls=calls)
@@ -102,7 +102,7 @@ def test_what_is_missing_is_asked_once(play: Player, tmp_path: Path, code: int) 
 
 
 def test_an_older_binding_will_do(play: Player) -> None:
-    """What the installed nvidia-ml-py has no function for is done without."""
+    """Values for which the installed nvidia-ml-py has no function are left out."""
     before = "import pynvml; del pynvml.nvmlDeviceGetTemperatureV, pynvml.nvmlGpmQueryDeviceSupport"
     watching = play(gpu(), before=before)
     assert watching.sample().samples["gpu:0"]["temperature_celsius"] == 35
@@ -120,7 +120,7 @@ def test_an_older_binding_will_do(play: Player) -> None:
 def test_numbers_that_drivers_gave_twice(
     play: Player, fields: dict[Any, float], told: tuple[int | None, ...]
 ) -> None:
-    """Settings of power smoothing are not taken for the counters that had their numbers."""
+    """Settings of power smoothing are not read as the counters that had their numbers."""
     settings = {number for number, value in fields.items() if value == 1}
     values = (
         play(replace(gpu(), fields=fields, types=dict.fromkeys(settings, 1)))
@@ -132,7 +132,7 @@ def test_numbers_that_drivers_gave_twice(
 
 
 def test_links_are_added_up(play: Player) -> None:
-    """A GPU that counts errors by NVLink, as Hopper, tells their sum."""
+    """The errors of a GPU that counts them by NVLink, such as Hopper, are added up."""
     fields: dict[Key, float] = {91: 3, 161: 1, (161, 1): 10, (161, 2): 100}
     one = replace(gpu(), fields=fields | {(162, 2): 5})
     watching = play(one, replace(gpu(1), fields={91: 2, (215, ALL_LINKS): 9}))
@@ -144,7 +144,7 @@ def test_links_are_added_up(play: Player) -> None:
 
 
 def test_fields_that_do_not_go_together_are_read_alone(play: Player) -> None:
-    """A driver that refuses several fields in one call is asked for each."""
+    """If a driver refuses several fields in one call, each is requested alone."""
     watching = play(gpu(), trouble=(Fails("fields", 2),))
     assert watching.sample().samples["gpu:0"]["memory_temperature_celsius"] == 40
     assert set(watching.facts["gpus"][0]["lacks"]) == {

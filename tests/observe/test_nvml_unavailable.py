@@ -1,4 +1,4 @@
-"""Machines without NVML: each says why, and what would help."""
+"""Tests of machines without NVML: each has a reason and a remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.standin
     ids=lambda value: f"{value.function}-{value.code}" if isinstance(value, Fails) else "",
 )
 def test_a_driver_that_refuses(play: Player, trouble: Fails, why: str, remedy: str) -> None:
-    """Why the driver gives nothing is told in words, with what would help where that is known."""
+    """The reason of the driver is given in words, with a remedy if one is known."""
     told_why, told_remedy = play(gpu(), trouble=(trouble,)).unavailable
     assert why in told_why
     assert remedy in told_remedy
@@ -35,7 +35,7 @@ def test_a_driver_that_refuses(play: Player, trouble: Fails, why: str, remedy: s
 
 
 def test_a_machine_whose_gpus_are_hidden(play: Player) -> None:
-    """A driver without a GPU that is visible is no source."""
+    """A driver without a visible GPU makes the source unavailable."""
     why, remedy = play().unavailable
     assert why == "no GPU is visible here"
     assert "--gpus" in remedy
@@ -45,7 +45,7 @@ def test_a_machine_whose_gpus_are_hidden(play: Player) -> None:
 def test_a_machine_without_the_library(
     watch: Watcher, tmp_path: Path, library: bytes | None
 ) -> None:
-    """Without a library that can be loaded there is no NVML."""
+    """Without the library the source is unavailable."""
     if library is not None:
         (tmp_path / "libnvidia-ml.so.1").write_bytes(library)
     why, remedy = watch("nvml", {"LD_LIBRARY_PATH": str(tmp_path)}).unavailable
@@ -54,14 +54,14 @@ def test_a_machine_without_the_library(
 
 
 def test_a_machine_without_the_binding(play: Player) -> None:
-    """Without nvidia-ml-py there is no source, and it says what to install."""
+    """Without nvidia-ml-py the source is unavailable, and the remedy is to install it."""
     why, remedy = play(gpu(), before="import sys; sys.modules['pynvml'] = None").unavailable
     assert why == "the Python package nvidia-ml-py is not installed"
     assert remedy == "pip install nvidia-ml-py"
 
 
 def test_what_hangs_while_it_is_opened_is_given_up(play: Player) -> None:
-    """A driver that does not even open is unavailable, with what to do."""
+    """A driver that hangs while it is opened makes the source unavailable, with a remedy."""
     patience = (
         "import gpualert_common.telemetry.sources.nvml as source; source._OPEN_TIMEOUT_S = 1.0"
     )

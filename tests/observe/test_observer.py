@@ -1,4 +1,4 @@
-"""The process that looks at the machine beside a run: it comes, it goes, and it changes nothing."""
+"""Tests of the sampler process: its start, its end, and that it does not affect the run."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ OBSERVER = "gpualert_common.telemetry.sampler"
 
 @pytest.fixture
 def observed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """A place whose runs are observed."""
+    """A place whose runs are sampled."""
     monkeypatch.setenv("GPUALERT_OBSERVE", "true")
     return lab
 
 
 def observers(lab: Lab) -> list[int]:
-    """The observers of this test's runs."""
+    """Return the sampler processes of this test's runs."""
     return [pid for pid, command in lab.living().items() if OBSERVER in command]
 
 
 def seen(record: Record) -> Telemetry:
-    """What stands in its telemetry."""
+    """Return the telemetry of the run."""
     found = Telemetry()
     found.read(record)
     return found
 
 
 def started(lab: Lab) -> Supervised:
-    """A run that has been looked at."""
+    """Return a run that has at least one sample."""
     supervised = lab.launch(*WAITS)
     until(lambda: seen(supervised.record).sample_count, "the first look")
     return supervised
 
 
 def test_it_looks_while_the_run_goes_on(observed: Lab) -> None:
-    """Every source says whether it is there, numbers come, and the verdict names them."""
+    """Every source reports its availability, numbers are written, and the verdict names the
+    sources."""
     supervised = started(observed)
     assert observers(observed)
     until(
@@ -64,21 +65,21 @@ def test_it_looks_while_the_run_goes_on(observed: Lab) -> None:
 
 
 def test_short_run_has_none(observed: Lab) -> None:
-    """What is over within a second is not looked at."""
+    """A run of less than a second is not sampled."""
     assert run(shell("exit 3")).exit_code == 3
     (path,) = observed.records()
     assert not (Path(path) / "telemetry.jsonl").exists()
 
 
 def test_it_can_be_left_out(observed: Lab) -> None:
-    """With --no-observe nobody looks."""
+    """With --no-observe there is no sampler."""
     observed.gpualert("run", "--no-observe", "--", "sleep", "2")
     (path,) = observed.records()
     assert not (Path(path) / "telemetry.jsonl").exists()
 
 
 def test_it_outlives_its_supervisor(observed: Lab) -> None:
-    """When the supervisor is killed, it goes on looking, to the end of the training."""
+    """When the supervisor is killed, the sampler continues to the end of the training."""
     supervised = started(observed)
     supervised.signal(signal.SIGKILL)
     supervised.process.wait()
@@ -94,7 +95,7 @@ def test_it_outlives_its_supervisor(observed: Lab) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_its_end_changes_nothing(observed: Lab, number: int) -> None:
-    """Killed or stopped, it is not missed: the status is the command's, in no longer a time."""
+    """A killed or stopped sampler changes neither the exit status nor the duration of the run."""
     supervised = started(observed)
     (pid,) = observers(observed)
     os.kill(pid, number)
@@ -117,7 +118,7 @@ supervisor.event_message = late
 
 
 def test_what_the_run_wrote_at_once_was_not_there_before(observed: Lab) -> None:
-    """On a busy machine the run is under way before its launch is written down."""
+    """Files that the run writes before its launch is recorded do not count as earlier ones."""
     saves = python(
         "import os, time\nopen('last.pt', 'w').write('state')\n"
         "while not os.path.exists('go'): time.sleep(0.05)\n"
@@ -132,7 +133,7 @@ def test_what_the_run_wrote_at_once_was_not_there_before(observed: Lab) -> None:
 
 
 def test_keyboard_ends_only_the_run(observed: Lab) -> None:
-    """A signal to the foreground's process group, as from Ctrl-C, does not reach it."""
+    """A signal to the foreground process group, as from Ctrl-C, does not reach the sampler."""
     supervised = observed.launch(*WAITS, start_new_session=True)
     until(lambda: seen(supervised.record).sample_count, "the first look")
     (pid,) = observers(observed)
@@ -142,7 +143,7 @@ def test_keyboard_ends_only_the_run(observed: Lab) -> None:
 
 
 def test_broken_telemetry(observed: Lab) -> None:
-    """A file that nobody can write to, or full of anything, costs the verdict nothing."""
+    """A telemetry file that is not writable or corrupt does not affect the verdict."""
     supervised = started(observed)
     path = Path(supervised.record.path) / "telemetry.jsonl"
     lines = [b'{"rows":{"gpu:0":"x"}}', b"\x00\xff", b'{"event":{"what":"xid"}}']
@@ -158,7 +159,7 @@ def test_broken_telemetry(observed: Lab) -> None:
 
 
 def test_one_is_enough(observed: Lab) -> None:
-    """A second observer of the same run goes at once: nothing is seen twice."""
+    """A second sampler of the same run exits at once, so no sample is written twice."""
     supervised = started(observed)
     (pid,) = observers(observed)
     command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]

@@ -1,4 +1,4 @@
-"""Pressure stall information, of the host and of the run's cgroup."""
+"""Tests of the source ``pressure``, for the host and the run's cgroup."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = {
 
 
 def write(directory: Path, end: str = "", **lines: str) -> Path:
-    """Write the pressure files of a place."""
+    """Write the pressure files of a folder."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, line in lines.items():
         (directory / f"{name}{end}").write_text(line)
@@ -36,14 +36,14 @@ FULL = "full avg10=3.75 avg60=0.00 avg300=0.00 total=1250000\n"
 
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A host whose pressure the test writes."""
+    """A host whose pressure files the test writes."""
     place = write(tmp_path / "pressure", cpu=SOME, memory=SOME + FULL, io=FULL)
     monkeypatch.setattr(pressure, "HOST", str(place))
     return place
 
 
 def test_numbers_and_their_units(played: Path) -> None:
-    """Shares are in percent, totals in seconds; what a file does not say is not told."""
+    """Shares are in percent, totals in seconds; missing values are left out."""
     values = sample(host.opened("pressure")).samples["host"]
     assert values == {
         "cpu_some_percent": 12.5,
@@ -60,7 +60,7 @@ def test_numbers_and_their_units(played: Path) -> None:
 def test_the_group_of_the_run(
     played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a tree of version 2 the leader's own group is told, until it is gone."""
+    """With cgroups of version 2 the leader's group is sampled until it is removed."""
     (tmp_path / "mountinfo").write_text(f"9 1 0:2 / {tmp_path} rw - cgroup2 cgroup2 rw\n")
     (tmp_path / "membership").write_text("0::/job\n")
     monkeypatch.setattr(mounts, "MOUNTS", str(tmp_path / "mountinfo"))
@@ -75,7 +75,7 @@ def test_the_group_of_the_run(
 
 
 def test_a_kernel_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there are no such files it is unavailable, and what would help is said."""
+    """Without these files the source is unavailable, with a remedy."""
     monkeypatch.setattr(pressure, "HOST", str(tmp_path / "none"))
     with pytest.raises(SourceUnavailableError) as caught:
         host.opened("pressure")
@@ -85,7 +85,7 @@ def test_a_kernel_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.e2e
 def test_this_machine() -> None:
-    """A kernel that has it tells all of it, in numbers that make sense."""
+    """A kernel with pressure information gives all values, each in its range."""
     source = host.opened("pressure")
     first, second = sample(source).samples["host"], sample(source).samples["host"]
     assert set(first) >= NAMES - {"cpu_full_percent", "cpu_full_seconds_total"}

@@ -1,4 +1,4 @@
-"""The processes of a run: who belongs to it, what they use, and which of them do nothing."""
+"""Tests of the source ``processes``: members of the run, their usage, and idle ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.observe.host import MARK, sample
 from tests.supervised import Lab, python, shell, until
 
 WAIT = "import sys; print(flush=True); sys.stdin.readline()"
-"""Says that it is there, and waits to be told to end."""
+"""Program that prints a line and waits for one."""
 
 
 def process_stat(
@@ -38,7 +38,7 @@ def process_stat(
     cpu_s: float = 0.0,
     rss_bytes: int = 0,
 ) -> ProcessStat:
-    """The status of a process, with these values and zeros."""
+    """Return the status of a process with these values, otherwise zeros."""
     fields = ["0"] * 50
     fields[0], fields[1] = state, str(parent)
     fields[19] = str(pid)
@@ -54,13 +54,13 @@ command = [sys.executable, "-c", {WAIT!r}]
 for process in [subprocess.Popen(command, env={{**os.environ, **one}}) for one in given]:
     process.wait()
 """
-"""Starts a process for each environment, as torchrun does for each rank."""
+"""Program that starts one process for each environment, as torchrun does for each rank."""
 
 
 class Run:
-    """A run of the test: a leader with a session of its own, as the supervisor starts it.
+    """A run of the test: a session leader, as the supervisor starts it.
 
-    ``lines`` are the first that it printed.
+    ``lines`` are the first lines that it printed.
     """
 
     def __init__(self, lab: Lab, *command: str, lines: int = 1, **environment: str) -> None:
@@ -75,7 +75,7 @@ class Run:
         self.lines = [self.read() for _line in range(lines)]
 
     def read(self) -> bytes:
-        """The next line that it prints."""
+        """Return the next line of its output."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "it ended"
@@ -89,23 +89,23 @@ class Run:
 
     @property
     def source(self) -> Source:
-        """The source, opened for it."""
+        """The source, open for this run."""
         return host.opened("processes", self.pid)
 
     def end(self) -> None:
-        """Let it end, and wait for that."""
+        """Let it end, and wait for its end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
 
 
 def launched(lab: Lab, *given: dict[str, str]) -> Run:
-    """A launcher with a process for each of these environments."""
+    """Return a launcher with one process for each of these environments."""
     return Run(lab, *python(LAUNCHER), json.dumps(given), lines=len(given))
 
 
 def rank(number: int, size: int = 2, **more: str) -> dict[str, str]:
-    """The environment of a rank."""
+    """Return the environment of a rank."""
     return {"RANK": str(number), "LOCAL_RANK": str(number), "WORLD_SIZE": str(size), **more}
 
 
@@ -120,7 +120,7 @@ threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
 
 
 def test_the_tree_is_summed(lab: Lab) -> None:
-    """Processes, threads and memory of all are counted, the looking one's not."""
+    """Processes, threads and memory of the run are counted, without those of the sampler."""
     run = Run(lab, *shell('"$0" -c "$1"; true'), sys.executable, THREADED)
     values = sample(run.source).samples["host:tree"]
     assert values["processes"] == 2
@@ -143,7 +143,7 @@ with open("file", "wb") as file:
 
 
 def test_used_time_and_bytes_only_grow(lab: Lab) -> None:
-    """What a process used stays counted after its end, whoever waits for it."""
+    """The usage of an ended process stays in the sum."""
     run = Run(lab, *shell('"$0" -c "$1"; echo done; read line; exec true'), sys.executable, WORKS)
     source = run.source
     before = sample(source).samples["host:tree"]
@@ -157,13 +157,13 @@ def test_used_time_and_bytes_only_grow(lab: Lab) -> None:
 
 
 def test_a_sum_over_comers_and_goers() -> None:
-    """A counter keeps what the gone had, and adds what the others add."""
+    """A counter keeps the usage of ended processes and adds that of new ones."""
     growing = ProcessCounter()
     assert [growing.update(present) for present in (5, 8, 3, 4, 0, 2)] == [5, 8, 8, 9, 9, 11]
 
 
 def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
-    """A process in a session of its own, whose parent is gone, still belongs to the run."""
+    """A process in a session of its own without a parent belongs to the run by its marker."""
     run = Run(lab, *shell("setsid sh -c 'sleep 1000 & echo $!' & read line"))
     daemon = int(run.lines[0])
     found = read_stat(daemon)
@@ -175,7 +175,7 @@ def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
 
 
 def test_strangers_stay_strangers(lab: Lab) -> None:
-    """A process without the mark, outside of the leader's session, is no part of the run."""
+    """A process without the marker, outside the leader's session, does not belong to the run."""
     stranger = lab.start(("sleep", "1000"), start_new_session=True)
     run = Run(lab, *python(WAIT))
     tree = SampledTree(run.pid, MARK)
@@ -185,7 +185,7 @@ def test_strangers_stay_strangers(lab: Lab) -> None:
 
 
 def test_children_of_a_late_look(lab: Lab) -> None:
-    """Who comes later is found, and who ended is remembered."""
+    """Later processes are found, and ended ones are remembered."""
     run = Run(lab, *shell("echo; read line; sleep 1000 & echo $!; read line"))
     tree = SampledTree(run.pid, MARK)
     assert set(tree.members()) == {run.pid}
@@ -198,7 +198,7 @@ def test_children_of_a_late_look(lab: Lab) -> None:
 
 
 def test_a_number_that_became_another_process(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that has the leader's number, and is not the leader, is no part of the run."""
+    """Another process with the number of the ended leader does not belong to the run."""
     run = Run(lab, *python(WAIT))
     tree = SampledTree(run.pid, "SOME_OTHER_MARK")
     real = procfs.read
@@ -217,7 +217,7 @@ def test_a_number_that_became_another_process(lab: Lab, monkeypatch: pytest.Monk
 
 
 def test_those_that_last_are_listed(lab: Lab) -> None:
-    """The numbers of processes that were there in two looks are told once, by name."""
+    """Processes that exist in two samples are listed once, by name."""
     run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"'))
     source = run.source
     assert sample(source).of_kind("processes_seen") == []
@@ -231,7 +231,7 @@ def test_those_that_last_are_listed(lab: Lab) -> None:
 
 
 def test_ranks_are_told_apart(lab: Lab) -> None:
-    """Each rank has numbers of its own, and is told once, with what it may see."""
+    """Each rank has its own numbers, and one event with its identity."""
     run = launched(lab, rank(0, CUDA_VISIBLE_DEVICES="0,1"), rank(1, SLURM_JOB_ID="4711"))
     source = run.source
     seen = sample(source)
@@ -254,7 +254,7 @@ def test_ranks_are_told_apart(lab: Lab) -> None:
 
 
 def test_what_a_rank_starts_is_not_the_rank(lab: Lab) -> None:
-    """Neither a worker of a rank nor the shell around it is taken for it."""
+    """Neither a worker of a rank nor the shell around it counts as the rank."""
     workers = (
         "import subprocess, sys\n"
         f"below = subprocess.Popen([sys.executable, '-c', {WAIT!r}])\n"
@@ -270,7 +270,7 @@ def test_what_a_rank_starts_is_not_the_rank(lab: Lab) -> None:
 
 
 def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
-    """A process that becomes a rank when it executes the program is found to be one."""
+    """A process that becomes a rank by exec is found."""
     run = Run(lab, *shell('echo; read line; RANK=5 exec "$0" -c "$1"'), sys.executable, WAIT)
     source = run.source
     for _look in range(10):
@@ -282,14 +282,14 @@ def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
 
 @pytest.mark.parametrize("value", ["", "-1", "x", "9" * 5000, "1.0"])
 def test_what_is_no_rank(lab: Lab, value: str) -> None:
-    """A variable that holds no number of a rank makes none."""
+    """A variable without a valid rank number is ignored."""
     run = Run(lab, *python(WAIT), RANK=value)
     assert set(sample(run.source).samples) == {"host:tree", "leader"}
     run.end()
 
 
 def test_the_leader_is_what_the_shell_runs(lab: Lab) -> None:
-    """Behind a shell that only waits, the program is told."""
+    """If the leader is a waiting shell, the program that it runs is sampled."""
     run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"; true'))
     (event,) = sample(run.source).of_kind("rank_process")
     assert event.of == "leader"
@@ -299,12 +299,12 @@ def test_the_leader_is_what_the_shell_runs(lab: Lab) -> None:
 
 
 def member(pid: int, parent: int, name: str = "python", rss: int = 1) -> ProcessStat:
-    """A process that is told only by this."""
+    """Return a process with only these values."""
     return process_stat(pid, name, parent=parent, rss_bytes=rss)
 
 
 def test_two_of_one_rank(lab: Lab) -> None:
-    """Where two processes could be the rank, the larger one is."""
+    """If two processes could be the rank, the larger one counts."""
     runs = [Run(lab, *python(WAIT), RANK="0") for _run in range(2)]
     members = {run.pid: member(run.pid, 1, rss=run.pid) for run in runs}
     assert RankProcesses().find_workers(members)["rank:0"].pid == max(members)
@@ -314,17 +314,17 @@ def test_two_of_one_rank(lab: Lab) -> None:
 
 
 def using(cpu_s: float, state: str = "S") -> ProcessStat:
-    """This process, as if it had used so much."""
+    """Return this process with that processor time."""
     return process_stat(os.getpid(), "python", state=state, cpu_s=cpu_s)
 
 
 def seen_at(waits: IdleProcesses, *looks: tuple[float, ProcessStat]) -> list[SourceEvent]:
-    """What is told over these looks of one rank."""
+    """Return the events of one rank over these samples."""
     return [event for at, one in looks for event in waits.update(at, {"rank:0": one}, [one])]
 
 
 def test_an_idle_rank_is_told_once() -> None:
-    """A minute without work is an event with where it waits; work after it is another one."""
+    """A minute without work is one event with the wait place; later work is another one."""
     waits = IdleProcesses()
     assert seen_at(waits, (0, using(100)), (30, using(101))) == []
     (event,) = seen_at(waits, (WINDOW_S, using(102)))
@@ -338,12 +338,12 @@ def test_an_idle_rank_is_told_once() -> None:
 
 
 def test_a_rank_that_works_a_little_is_not_idle() -> None:
-    """A twentieth of a core is work."""
+    """A twentieth of a core is not idle."""
     assert seen_at(IdleProcesses(), (0, using(0)), (WINDOW_S, using(3.1))) == []
 
 
 def test_a_new_process_begins_anew() -> None:
-    """The time of a rank that was started again is its own."""
+    """The time of a restarted rank starts at zero."""
     again = process_stat(1, "python")
     assert (
         seen_at(IdleProcesses(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again)) == []
@@ -351,7 +351,7 @@ def test_a_new_process_begins_anew() -> None:
 
 
 def test_a_blocked_process_is_told_once() -> None:
-    """A minute in state D, at each look, is one event; a break in between starts anew."""
+    """A minute in state D, in each sample, is one event; an interruption restarts the minute."""
     waits = IdleProcesses()
     busy = [(float(at), using(at * 1.0, "D")) for at in range(0, 55, 5)]
     assert seen_at(waits, *busy, (55.0, using(55, "R"))) == []
@@ -364,7 +364,7 @@ def test_a_blocked_process_is_told_once() -> None:
 def blocked(lab: Lab) -> Iterator[Run]:
     """A run whose leader is in state D: it waits for a child that shares its memory.
 
-    The child is stopped on its way, where it opens a pipe that nobody writes to.
+    The child is blocked while it opens a pipe without a writer.
     """
     os.mkfifo(lab.home / "pipe")
     code = (
@@ -378,7 +378,7 @@ def blocked(lab: Lab) -> Iterator[Run]:
 
 
 def test_a_really_blocked_process(blocked: Run) -> None:
-    """A process in state D is counted, and its place in the kernel is told where that is shown."""
+    """A process in state D is counted, and its wait place is reported if the kernel shows it."""
     source = blocked.source
 
     def samples() -> Any:
@@ -396,7 +396,7 @@ def test_a_really_blocked_process(blocked: Run) -> None:
 
 
 def test_a_stopped_process(lab: Lab) -> None:
-    """A process that was stopped by a signal is told so."""
+    """A process stopped by a signal is reported as stopped."""
     run = Run(lab, *python(WAIT))
     os.kill(run.pid, signal.SIGSTOP)
     until(lambda: (stat := read_stat(run.pid)) and stat.state == "T", "it to stop")
@@ -407,7 +407,7 @@ def test_a_stopped_process(lab: Lab) -> None:
 
 
 def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
-    """A process may have blanks and brackets in its name."""
+    """The name of a process may contain blanks and brackets."""
     os.symlink(sys.executable, lab.home / ") R 1 (x")
     run = Run(lab, str(lab.home / ") R 1 (x"), "-c", WAIT)
     found = read_stat(run.pid)
@@ -419,7 +419,7 @@ def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
 
 @pytest.mark.parametrize("name", ["\u00b2", "7", "voluntary_ctxt_"])
 def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
-    """Whatever a process calls itself, what it uses can be read."""
+    """Usage is read whatever the name of the process."""
     os.symlink(sys.executable, lab.home / name)
     run = Run(lab, str(lab.home / name), "-c", WAIT)
     assert sample(run.source).samples["leader"]["fds"] >= 3
@@ -427,7 +427,7 @@ def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
 
 
 def test_seconds_keep_their_digits() -> None:
-    """A counter of seconds stays exact in six digits, or is whole."""
+    """A counter of seconds is exact in six digits, or an integer."""
     for seconds in (0.004, 12.345, 9999.994, 10_000.6, 123_456_789.9):
         told = round_counter_s(seconds)
         assert told == int(told) or float(f"{told:.6g}") == told
@@ -435,7 +435,7 @@ def test_seconds_keep_their_digits() -> None:
 
 
 def test_a_leader_that_is_gone() -> None:
-    """Opened too late, it finds nothing, and takes nobody else for the run."""
+    """Opened after the leader's end, the source finds no process."""
     gone = subprocess.Popen(("true",))
     gone.wait()
     values = sample(host.opened("processes", gone.pid)).samples
@@ -445,7 +445,7 @@ def test_a_leader_that_is_gone() -> None:
 
 @pytest.mark.e2e
 def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
-    """Of another user's process only what everybody may read is told, and nothing fails."""
+    """For another user's process only public values are read, and nothing fails."""
     run = Run(lab, "setpriv", "--reuid", "65534", "--clear-groups", *python(WAIT))
     code = (
         "import json, os\n"
@@ -463,7 +463,7 @@ def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
 
 
 def test_time_passes_while_it_works(lab: Lab) -> None:
-    """The time of a rank that works grows between two looks."""
+    """The processor time of a working rank grows between two samples."""
     code = "import time; print(flush=True)\nwhile True: pass"
     run = Run(lab, *python(code), RANK="0")
     source = run.source

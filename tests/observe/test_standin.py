@@ -1,4 +1,4 @@
-"""The stand-in for NVML itself."""
+"""Tests of the stand-in for NVML."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.standin
 
 
 def test_processes_share_a_clock(watch: Watcher, tmp_path: Path) -> None:
-    """Processes that count from one epoch see the same second, whenever they have begun."""
+    """Processes with one epoch see the same second, independent of their start."""
     rising = replace(gpu(), power=line((0, 0), (1000, 1_000_000)))
     variables = environment(Scenario((rising,), clock=time.time() - 100), tmp_path)
     watches = [watch("nvml", variables) for _ in range(2)]
@@ -24,7 +24,7 @@ def test_processes_share_a_clock(watch: Watcher, tmp_path: Path) -> None:
 
 
 def test_a_process_is_found_when_its_number_is_known(watch: Watcher, tmp_path: Path) -> None:
-    """A scenario can name a process that begins after it: by the file that will hold its number."""
+    """A scenario can refer to a later process by the file that will hold its number."""
     number = tmp_path / "pid"
     scenario = Scenario((replace(gpu(), processes=(Process(number, 1e9),)),))
     watching = watch("nvml", environment(scenario, tmp_path))
@@ -34,7 +34,7 @@ def test_a_process_is_found_when_its_number_is_known(watch: Watcher, tmp_path: P
 
 
 def test_a_path_with_white_space_is_refused(tmp_path: Path) -> None:
-    """A scenario cannot hold such a path, and says so when it is written."""
+    """A path with white space is refused when the scenario is written."""
     with pytest.raises(ValueError, match="white space"):
         str(Scenario(calls=tmp_path / "a place"))
 
@@ -54,7 +54,7 @@ def test_a_path_with_white_space_is_refused(tmp_path: Path) -> None:
 def test_a_scenario_that_is_wrong(
     watch: Watcher, tmp_path: Path, text: str, complaint: str
 ) -> None:
-    """The library ends its process and names the line."""
+    """The library ends its process and names the wrong line."""
     variables = environment(Scenario((gpu(),)), tmp_path)
     (tmp_path / "nvml.scenario").write_text(text)
     with pytest.raises(AssertionError, match=complaint):

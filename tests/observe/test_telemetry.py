@@ -1,4 +1,4 @@
-"""What is seen of a run is written down bounded, and no extreme of it is lost."""
+"""Tests of the telemetry file: bounded, and without loss of extremes."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def record(tmp_path: Path) -> Record:
 
 
 def read(record: Record) -> Telemetry:
-    """All that the record says."""
+    """Return the telemetry of the record."""
     found = Telemetry()
     found.read(record)
     return found
 
 
 def gpu(**values: float) -> tuple[str, Sample]:
-    """What one source saw of one GPU."""
+    """Return the output of one source for one GPU."""
     return "nvml", Sample("gpu:0", values)
 
 
 def number(look: storage.StoredSample, index: int, edge: str) -> float | None:
-    """A number of GPU 0 in a look: what it was, or its ``low`` or ``high``."""
+    """Return a number of GPU 0 in a sample: its value, ``low`` or ``high``."""
     row = (look.get(edge) or look["rows"])["gpu:0"]
     return row[index] if index < len(row) else None
 
 
 def test_numbers_come_back(record: Record) -> None:
-    """Each number is a series over time; one that a thing got later begins later."""
+    """Each number is a series over time; a number that is added later starts later."""
     writer = TelemetryWriter(record)
     writer.add(10.0, [gpu(power_w=100.0), ("disk", Sample("disk:log", {"free_bytes": 7}))])
     writer.add(15.0, [gpu(power_w=200.0, ecc_total=3)])
@@ -57,7 +57,7 @@ def test_numbers_come_back(record: Record) -> None:
 
 
 def test_several_sources_of_one_thing(record: Record) -> None:
-    """Two samples of a thing in one look are one row."""
+    """Two samples of one entity at one time become one row."""
     writer = TelemetryWriter(record)
     writer.add(1.0, [gpu(a=1), gpu(b=2)])
     found = read(record)
@@ -65,7 +65,7 @@ def test_several_sources_of_one_thing(record: Record) -> None:
 
 
 def test_events_and_sources_come_back(record: Record) -> None:
-    """With their fields, and their own time where they have one."""
+    """Events and sources are read with their fields and their own times."""
     writer = TelemetryWriter(record)
     writer.add_source("nvml", available=True, facts={"driver": "999.1"})
     writer.add_source("kernel_log", available=False, why="no right", remedy="be root")
@@ -83,7 +83,7 @@ def test_events_and_sources_come_back(record: Record) -> None:
 
 
 def test_read_goes_on_where_it_was(record: Record) -> None:
-    """A second read takes in what is new; a line that is being written is left for the next."""
+    """A second read adds new lines; an incomplete line is left for the next read."""
     writer = TelemetryWriter(record)
     writer.add(1.0, [gpu(x=1)])
     found = read(record)
@@ -98,7 +98,7 @@ def test_read_goes_on_where_it_was(record: Record) -> None:
 
 
 def test_what_is_no_telemetry(record: Record) -> None:
-    """Lines of anybody else, of a later release, or of nothing, are passed over."""
+    """Foreign, later and empty lines are skipped."""
     path = Path(record.path) / storage.TELEMETRY
     path.write_bytes(
         b'\xff\x00\n[1]\n{"rows":5}\n{"at":"x","rows":{}}\n{"source":{"new":1}}\n{"event":{}}\n'
@@ -110,13 +110,13 @@ def test_what_is_no_telemetry(record: Record) -> None:
 
 
 def test_nothing_there(record: Record) -> None:
-    """A run without telemetry has none."""
+    """A run without a telemetry file has no telemetry."""
     found = read(record)
     assert (found.sources, found.events, found.sample_count) == ({}, [], 0)
 
 
 def test_numbers_that_are_none(record: Record) -> None:
-    """What is not finite is no number of a machine."""
+    """Numbers that are not finite are dropped."""
     TelemetryWriter(record).add(1.0, [gpu(x=math.nan, y=math.inf, z=1)])
     found = read(record)
     assert not found.series("gpu:0", "x")
@@ -124,7 +124,7 @@ def test_numbers_that_are_none(record: Record) -> None:
 
 
 def test_long_runs_are_bounded(record: Record) -> None:
-    """The file stays small, the newest hour is whole, and no extreme and no count is lost."""
+    """The file stays small, the newest hour is complete, and no extreme and no count is lost."""
     writer = TelemetryWriter(record)
     looks = 20_000
     for look in range(looks):
@@ -146,7 +146,7 @@ def test_long_runs_are_bounded(record: Record) -> None:
 
 @pytest.mark.e2e
 def test_a_month_is_bounded(record: Record) -> None:
-    """After 30 days of looks the file is small, and a peak of each day is still told."""
+    """After 30 days of samples the file is small, and each day's peak is kept."""
     writer = TelemetryWriter(record)
     looks, a_day = int(DAYS_30 / PERIOD_S), int(86_400 / PERIOD_S)
     for look in range(looks):
@@ -163,7 +163,7 @@ def test_a_month_is_bounded(record: Record) -> None:
 
 
 def test_torn_lines_are_thinned_too(record: Record) -> None:
-    """A line that was cut off as the disk was full costs itself, wherever it stands."""
+    """A truncated line, from a full disk, loses only itself."""
     writer = TelemetryWriter(record)
     for look in range(4 * DENSE_SAMPLES):
         writer.add(look * PERIOD_S, [gpu(x=look)])
@@ -182,7 +182,7 @@ def test_torn_lines_are_thinned_too(record: Record) -> None:
 @given(st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), max_size=120))
 @settings(max_examples=50, deadline=None)
 def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
-    """However looks are merged, the extremes, the last value and the number of looks stand."""
+    """Merging keeps the extremes, the last value and the number of samples."""
     looks: list[storage.StoredSample] = [
         {"at": float(n), "n": 1, "rows": {"gpu:0": [value, n]}} for n, value in enumerate(values)
     ]
@@ -204,7 +204,7 @@ def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
 
 
 def test_next_writer_goes_on(record: Record) -> None:
-    """One that takes the place of another keeps its columns in their order."""
+    """A second writer keeps the order of the columns."""
     TelemetryWriter(record).add(1.0, [gpu(a=1, b=2)])
     TelemetryWriter(record).add(2.0, [gpu(b=3)])
     found = read(record)
@@ -213,6 +213,6 @@ def test_next_writer_goes_on(record: Record) -> None:
 
 
 def test_rise_of_a_counter() -> None:
-    """A counter that began anew, after a reset of its GPU, counts from nothing."""
+    """A counter that restarts, after a reset of its GPU, counts from zero."""
     values = [5.0, 7.0, 1.0, 2.0]
     assert Series([1, 2, 3, 4], values, values, values).rise == 4.0

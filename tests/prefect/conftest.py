@@ -1,4 +1,4 @@
-"""A place for Prefect that has nothing of the user's, and nothing of the network's."""
+"""An isolated Prefect for tests: no settings of the user, no network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["lab", "place", "standing"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Prefect and what it stands on may warn: only our own packages may not."""
+    """Allow warnings of Prefect and its dependencies; warnings of our packages are errors."""
     config.addinivalue_line("filterwarnings", "default")
     for package in ("gpualert_common", "prefect_gpualert"):
         config.addinivalue_line("filterwarnings", rf"error:::{package}")
@@ -28,13 +28,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def home(lab: Lab) -> Path:
-    """A place of its own for runs in this process, where nothing outlives the test."""
+    """Return a directory for runs in this process; nothing in it outlives the test."""
     return lab.home
 
 
 @pytest.fixture(scope="session")
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One ephemeral server, and a place for the results that it keeps."""
+    """Start one ephemeral server with a directory for its results."""
     settings = {
         PREFECT_LOCAL_STORAGE_PATH: tmp_path_factory.mktemp("results"),
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,  # its end takes a second of each flow

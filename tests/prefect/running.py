@@ -1,4 +1,4 @@
-"""One command in a flow of its own, in each of the ways that users run it."""
+"""One command in its own flow, run in each of the ways that users run it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FACES = pytest.mark.parametrize("way", ["called", "submitted", "awaited"])
 
 
 def run(way: str, command: str, options: dict[str, Any] | None = None, **arguments: Any) -> Any:
-    """Run one command in a flow of its own, in one of the ways that users do."""
+    """Run one command in its own flow, in one of the ways of users."""
     options = options or {}
 
     @flow
@@ -33,5 +33,5 @@ def run(way: str, command: str, options: dict[str, Any] | None = None, **argumen
 
 
 def records(home: Path) -> list[Record]:
-    """Every record in the state directory, oldest first."""
+    """Return every record in the state directory, oldest first."""
     return [Record.open(str(path)) for path in sorted((home / "state" / "runs").iterdir())]

@@ -39,7 +39,7 @@ def faults(names: Iterable[str]) -> pytest.MarkDecorator:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a task, and how long its flow took."""
+    """The state of a task, and the duration of its flow."""
 
     state: StateType
     name: str
@@ -49,7 +49,7 @@ class Done:
 
 
 def train(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
-    """Play the cell's training as a task, twice where the fault allows."""
+    """Run the cell's training as a task, twice where the fault allows it."""
     enter(cell, monkeypatch)
     retries = 0 if cell.fault.once else 1
     seen = []
@@ -80,7 +80,7 @@ def train(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
 
 
 def hooked(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
-    """Fail in a task that is not ours, whose hook alerts."""
+    """Fail in a task without a training, whose hook sends an alert."""
     enter(cell, monkeypatch)
     hook = gpualert_hook(notify, deadline=DEADLINE_S)
 
@@ -99,7 +99,7 @@ def hooked(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
 
 
 def enter(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the cell's environment here."""
+    """Set the cell's environment in this process."""
     for name, value in cell.env.items():
         monkeypatch.setenv(name, value)
     if cell.modules is not None:
@@ -108,7 +108,7 @@ def enter(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @faults(FAULTS)
 def test_task(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """State, attempts and end of the task stand; what was not delivered is, later, once."""
+    """The fault changes neither state nor attempts; the alert is delivered later, once."""
     fault = FAULTS[name]
     with fault.cell(tmp_path / "usual") as cell:
         usual = train(cell, monkeypatch, "none")
@@ -124,7 +124,7 @@ def test_task(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @faults(name for name in FAULTS if not any(part in name for part in ELSEWHERE))
 def test_hook(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """State and end of any task stand; what its hook could not deliver is delivered later, once."""
+    """The fault changes no state of any task; the alert of its hook is delivered later, once."""
     fault = FAULTS[name]
     with fault.cell(tmp_path / "usual") as cell:
         usual = hooked(cell, monkeypatch, "none")
@@ -138,7 +138,7 @@ def test_hook(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def judge(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
-    """Hold what came of the fault against what is usual; the alert as it was listed."""
+    """Compare the result of the fault with the usual one; return the listed alert."""
     row = cell.settled()
     cell.deliver_later()
     told = (done.state, done.name, done.error, done.attempts)
@@ -152,7 +152,7 @@ def judge(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
 
 
 def note(name: str, face: str, usual: Done, done: Done, row: dict[str, Any]) -> None:
-    """Put the cell into the table."""
+    """Add the cell to the table."""
     rows = json.loads(FIGURES.read_text())["cells"] if FIGURES.exists() else {}
     rows[f"{face}: {name}"] = {
         "state": done.name,

@@ -21,18 +21,18 @@ pytestmark = pytest.mark.usefixtures("harness")
 
 
 def mails(folder: Path) -> list[EmailMessage]:
-    """What is in a Maildir."""
+    """Return the messages of a Maildir."""
     found = [path.read_bytes() for path in sorted(folder.glob("new/*"))]
     return [message_from_bytes(content, policy=policy.default) for content in found]
 
 
 def everything_in(folder: str) -> bytes:
-    """The bytes of all files of a record."""
+    """Return the bytes of all files of a record."""
     return b"".join(path.read_bytes() for path in Path(folder).rglob("*") if path.is_file())
 
 
 def keep(name: str, value: Any) -> None:
-    """Have a Secret block of that name."""
+    """Save a Secret block of that name."""
     Secret(value=value).save(name, overwrite=True)
 
 
@@ -41,7 +41,7 @@ def keep(name: str, value: Any) -> None:
 
 @FACES
 def test_final_failure_is_told_once(way: str, home: Path, caplog: Any) -> None:
-    """When the task fails for good its alert has been sent, and the run log says so."""
+    """When the task fails finally, its alert has been sent, and the run log shows it."""
     with pytest.raises(TrainingFailed, match="exit code 3"):
         run(way, "exit 3", notify="mailbox")
     (record,) = records(home)
@@ -52,7 +52,7 @@ def test_final_failure_is_told_once(way: str, home: Path, caplog: Any) -> None:
 
 
 def test_retry_that_succeeds_is_not_told(home: Path) -> None:
-    """The alert of an attempt is held until the next one begins, and then superfluous."""
+    """The alert of an attempt is held, and dropped when the next attempt begins."""
     command = "test -e tried && echo second || { touch tried; exit 3; }"
     assert run("called", command, {"retries": 1}, cwd=home, notify="mailbox") == "second"
     first, second = records(home)
@@ -62,7 +62,7 @@ def test_retry_that_succeeds_is_not_told(home: Path) -> None:
 
 
 def test_retries_that_fail_are_told_once(home: Path) -> None:
-    """Of all attempts only the last one is told."""
+    """Only the last attempt sends an alert."""
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", {"retries": 2}, notify="mailbox")
     told = [states(record) for record in records(home)]
@@ -71,7 +71,7 @@ def test_retries_that_fail_are_told_once(home: Path) -> None:
 
 
 def test_retry_of_the_flow_supersedes(home: Path) -> None:
-    """An attempt whose flow is run again is no final failure either."""
+    """An attempt whose flow is retried is not final either."""
 
     @flow(retries=1)
     def twice() -> Any:
@@ -86,14 +86,14 @@ def test_retry_of_the_flow_supersedes(home: Path) -> None:
 
 @pytest.mark.parametrize(("wanted", "told"), [(None, {}), ("always", {"mailbox": "sent"})])
 def test_success(wanted: str | None, told: dict[str, str], home: Path) -> None:
-    """A success is told only to those who want that, and stays one."""
+    """A success sends an alert only on request, and stays a success."""
     assert run("called", "echo done", notify="mailbox", notify_on=wanted) == "done"
     (record,) = records(home)
     assert states(record) == told
 
 
 def test_nobody(home: Path) -> None:
-    """With "never" nobody is told of a failure."""
+    """With "never" a failure sends no alert."""
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", notify="mailbox", notify_on="never")
     assert states(records(home)[0]) == {}
@@ -110,7 +110,7 @@ def test_configuration_stands_where_nothing_is_given(
 
 
 def test_artifact(home: Path) -> None:
-    """A file that was named is carried."""
+    """The alert carries a file that was named."""
     with pytest.raises(TrainingFailed):
         run(
             "called",
@@ -128,7 +128,7 @@ def test_artifact(home: Path) -> None:
 
 @FACES
 def test_silent_server_is_not_waited_for(way: str, home: Path) -> None:
-    """The task fails as it would, before even the first attempt of its alert is over."""
+    """The task fails as usual, before the first delivery of its alert has ended."""
     with mail_process("silent") as port, pytest.raises(TrainingFailed, match="exit code 3"):
         run(way, "exit 3", notify=mail_target(port), notify_deadline=0.5)
     (record,) = records(home)
@@ -155,14 +155,14 @@ def test_alert_takes_none_of_the_tasks_time(way: str, home: Path) -> None:
 
 @FACES
 def test_timeout_is_told(way: str, home: Path) -> None:
-    """A training that was ended by the task's time-out is told, and the time-out is raised."""
+    """A training that the task's timeout stops sends an alert, and the timeout is raised."""
     with pytest.raises(TimeoutError):
         run(way, "sleep 60; true", {"timeout_seconds": 2}, notify="mailbox")
     assert states(records(home)[0]) == {"mailbox": "sent"}
 
 
 def test_guardian_that_died(home: Path) -> None:
-    """Without a guardian the task sends, secrets included."""
+    """Without a guardian the task sends the alert, with its secrets."""
     secret = (
         "smtp://me:hunter2hunter2@127.0.0.1:1/?to=a@example.org&from=b@example.org&security=none"
     )
@@ -186,7 +186,7 @@ def test_guardian_that_died(home: Path) -> None:
 
 
 def test_secret_block_with_mail(home: Path) -> None:
-    """The password of a mail address in a Secret block reaches the server, and never the disk."""
+    """The password of a mail address in a Secret block reaches the server, but never the disk."""
     folder = home / "mails"
     folder.mkdir()
     with mail_process("good", "--folder", str(folder), "--login", "me:hunter2hunter2") as port:
@@ -224,7 +224,7 @@ def test_secret_block_with_a_url(way: str, home: Path) -> None:
     ],
 )
 def test_wrong_target_starts_nothing(target: str, value: str | None, home: Path) -> None:
-    """A block that is not there, or that is no channel, is named before anything is launched."""
+    """A missing block, or one that is no channel, is an error before the launch."""
     if value is not None:
         keep(target.rpartition("/")[2], value)
     with pytest.raises(Exception, match=target):
@@ -236,7 +236,7 @@ def test_wrong_target_starts_nothing(target: str, value: str | None, home: Path)
 
 
 def test_hook_sends_nothing_again(home: Path) -> None:
-    """Of a task's own alert and two hooks, every channel gets one."""
+    """A task's own alert and two hooks send one alert to each channel."""
     hooks = [gpualert_hook("mailbox"), gpualert_hook(["mailbox", f"mailbox:{home / 'other'}"])]
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", {"on_failure": hooks}, notify="mailbox")
@@ -247,7 +247,7 @@ def test_hook_sends_nothing_again(home: Path) -> None:
 
 
 def test_hook_sends_what_was_held_in_vain(home: Path) -> None:
-    """Where a retry is refused, the alert need not wait for it."""
+    """If a retry is refused, the alert is sent at once."""
     options = {
         "retries": 3,
         "retry_delay_seconds": 600,
@@ -260,7 +260,7 @@ def test_hook_sends_what_was_held_in_vain(home: Path) -> None:
 
 
 def test_hook_of_a_timeout(home: Path) -> None:
-    """A time-out that ended a training is told as the training that it ended."""
+    """The alert of a timeout is that of the training that it stopped."""
     options = {"timeout_seconds": 2, "on_failure": [gpualert_hook("mailbox")]}
     with pytest.raises(TimeoutError):
         run("called", "sleep 60; true", options)
@@ -269,7 +269,7 @@ def test_hook_of_a_timeout(home: Path) -> None:
 
 
 def test_hook_of_a_success(home: Path) -> None:
-    """A hook that wants successes gets them; the task's own channel, which does not, none."""
+    """A hook sends successes that the task's own channel does not want."""
     options = {"on_completion": [gpualert_hook(f"mailbox:{home / 'hook'}")]}
     assert run("called", "echo done", options, notify="mailbox") == "done"
     (record,) = records(home)
@@ -278,7 +278,7 @@ def test_hook_of_a_success(home: Path) -> None:
 
 
 def test_flow_hook_tells_of_its_training(home: Path) -> None:
-    """The alert of a flow that failed by its training is that training's, and no other."""
+    """A flow that fails by its training sends the alert of that training, and no other."""
 
     @flow(on_failure=[gpualert_hook("mailbox")])
     def outer() -> Any:
@@ -292,7 +292,7 @@ def test_flow_hook_tells_of_its_training(home: Path) -> None:
 
 
 def test_flow_hook_tells_of_every_failure(home: Path) -> None:
-    """A flow that fails by itself is told beside the trainings that failed in it, not retries."""
+    """A flow that fails by itself alerts for itself and its trainings, not for retries."""
     hook = gpualert_hook("mailbox")
 
     @flow(on_failure=[hook])

@@ -1,4 +1,4 @@
-"""An automation of a real server that fires on the event of a training, as the README shows it."""
+"""Tests of the README's automation on a real server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prefect_gpualert import gpualert_run
 
 from tests.faults.prefect.deployment import ROOT, Place, deploy, worker
 from tests.faults.prefect.scene import START_S
-from tests.prefect import seen
+from tests.prefect import server_objects
 from tests.prefect.test_publishing import OOM
 from tests.supervised import until
 
@@ -48,13 +48,13 @@ def raising(error: str, message: str) -> str:
 
 
 def is_paused(name: str) -> bool:
-    """Whether the deployment is paused."""
+    """Return whether the deployment is paused."""
     with get_client(sync_client=True) as client:
         return bool(client.read_deployment_by_name(name).paused)
 
 
 def train(name: str, command: str, home: Path) -> str:
-    """Have the worker run the deployment to its end; returns the cause that was told."""
+    """Run the deployment by the worker to its end; return the cause of the event."""
     parameters = {"command": command, "state_dir": str(home)}
     run: Any = run_deployment(name, parameters=parameters, timeout=START_S, as_subflow=False)
     assert isinstance(run, FlowRun)
@@ -62,7 +62,7 @@ def train(name: str, command: str, home: Path) -> str:
     wanted = f"prefect.flow-run.{run.id}"
 
     def told() -> str | None:
-        for event in seen.events():
+        for event in server_objects.events():
             if wanted in [one["prefect.resource.id"] for one in event["related"]]:
                 return str(event["resource"]["gpualert.cause"])
         return None
@@ -71,14 +71,14 @@ def train(name: str, command: str, home: Path) -> str:
 
 
 def test_automation_fires_on_its_cause(place: Place, tmp_path: Path) -> None:
-    """A deployment whose training is out of memory is paused; another failure pauses nothing."""
+    """A training out of memory pauses its deployment; another failure pauses nothing."""
     deploy(Path(__file__), "remote")
     exec(compile(example(), str(README), "exec"), {})
     with worker(place.home, place.url):
         assert train("remote/remote", raising("ImportError", "no"), tmp_path) != "cuda_oom"
         time.sleep(QUIET_S)
-        assert not seen.events(TRIGGERED)
+        assert not server_objects.events(TRIGGERED)
         assert not is_paused("remote/remote")
         assert train("remote/remote", raising("RuntimeError", OOM), tmp_path) == "cuda_oom"
         until(lambda: is_paused("remote/remote"), "the deployment to be paused")
-        assert len(seen.events(TRIGGERED)) == 1
+        assert len(server_objects.events(TRIGGERED)) == 1

@@ -1,4 +1,4 @@
-"""Blocks for channels, by name and in person, in tasks, operations and hooks."""
+"""Tests of channel blocks, by name and as objects, in tasks, operations and hooks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PASSWORD = "hunter2hunter2"
 
 @pytest.fixture
 def server(home: Path) -> Iterator[int]:
-    """A mail server on loopback that wants a password; the mails are in ``mails``."""
+    """A mail server on loopback that requires a password; the mails are in ``mails``."""
     (home / "mails").mkdir()
     login = ("--folder", str(home / "mails"), "--login", f"me:{PASSWORD}")
     with mail_process("good", *login) as port:
@@ -82,7 +82,7 @@ def test_mail(way: str, by_name: bool, server: int, home: Path, caplog: Any) -> 
 
 @pytest.mark.parametrize("by_name", [True, False], ids=["name", "block"])
 def test_chat(by_name: bool, web: WebServer, home: Path, caplog: Any) -> None:
-    """So it is with a chat."""
+    """A chat behaves in the same way."""
     caplog.set_level(logging.DEBUG)
     block = chat(web)
     block.save("team", overwrite=True)
@@ -96,7 +96,7 @@ def test_chat(by_name: bool, web: WebServer, home: Path, caplog: Any) -> None:
 
 
 def test_block_that_is_stored_nowhere(server: int, home: Path) -> None:
-    """A block that was made in the flow and never saved will do."""
+    """A block that the flow created and never saved works, too."""
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", notify=mail(server))
     (record,) = records(home)
@@ -105,7 +105,7 @@ def test_block_that_is_stored_nowhere(server: int, home: Path) -> None:
 
 
 def test_secret_block_in_person(home: Path) -> None:
-    """A Secret block with the URL of a channel may be given as it is, too."""
+    """A Secret block with the URL of a channel is accepted as an object, too."""
     target = f"smtp://127.0.0.1:1/?to=a@example.org&security=none&from=b@{'x' * 8}.org"
     block: Any = Secret(value=SecretStr(target))
     with pytest.raises(TrainingFailed):
@@ -133,9 +133,9 @@ def test_hook(kind: str, server: int, home: Path) -> None:
 
 
 def test_operation(server: int, home: Path) -> None:
-    """An operation keeps the block's name, also when it is stored itself, and asks for it then."""
+    """An operation stores the block's name alone, and loads the block at its run."""
     block = mail(server)
-    with pytest.raises(ValueError, match="has to be saved"):
+    with pytest.raises(ValueError, match="save the block"):
         TrainingOperation(commands=["exit 3"], notify=block)  # type: ignore[arg-type]
     block.save("stored", overwrite=True)
     operation = TrainingOperation(commands=["exit 3"], notify=[block, "mailbox"])  # type: ignore[list-item]
@@ -157,14 +157,14 @@ def test_operation(server: int, home: Path) -> None:
     "target", ["prefect:gpualert-mail/no-such-block", "prefect:gpualert-mail", "prefect:webhook/x"]
 )
 def test_wrong_name_starts_nothing(target: str, home: Path) -> None:
-    """A block that is not there, or that is no channel, is named before anything is launched."""
+    """A missing block, or one that is no channel, is an error before the launch."""
     with pytest.raises(ConfigError, match=target):
         run("called", "echo started", notify=target)
     assert not (home / "state" / "runs").exists()
 
 
 def test_wrong_setting_starts_nothing(home: Path) -> None:
-    """So is a setting that makes no sense, and nothing tells the secrets beside it."""
+    """An invalid setting is an error before the launch, whose message has no secrets."""
     wrong = [mail(1, ca_file=""), mail(1).model_copy(update={"port": 70_000})]
     for notify in (*wrong, [mail(1), 5]):
         with pytest.raises(ConfigError) as caught:
@@ -177,7 +177,7 @@ def test_wrong_setting_starts_nothing(home: Path) -> None:
 
 
 def test_secrets_are_hidden(web: WebServer) -> None:
-    """Neither a block's repr nor what the API tells unasked has them."""
+    """Neither a block's repr nor the API's default answer has the secrets."""
     for block in (mail(25), chat(web)):
         assert PASSWORD not in repr(block)
         assert PASSWORD not in str(block.channel())
@@ -188,7 +188,7 @@ def test_secrets_are_hidden(web: WebServer) -> None:
 
 
 def test_test_of_mail(server: int, home: Path) -> None:
-    """The server is greeted, with the password, and gets no mail."""
+    """The test logs in with the password, and sends no mail."""
     said = mail(server).test()
     assert "127.0.0.1" in str(said)
     with pytest.raises(DeliveryError) as caught:
@@ -204,7 +204,7 @@ def test_test_of_mail(server: int, home: Path) -> None:
 
 
 def test_test_of_chat(web: WebServer) -> None:
-    """Apprise is asked about the URL, and its service is not."""
+    """The test checks the URL by apprise, and does not contact the service."""
     said = chat(web).test()
     assert "apprise knows it" in str(said)
     assert PASSWORD not in str(said)

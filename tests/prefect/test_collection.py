@@ -1,4 +1,4 @@
-"""What Prefect expects of a collection: entry point, cheap import, blocks up to its standards."""
+"""Tests of Prefect's standards for a collection: entry point, cheap import, blocks."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class TestBlockStandards(BlockStandardTestSuite):
 
     @pytest.fixture
     def block(self, request: pytest.FixtureRequest) -> type[Block]:
-        """The one under test; replaced by the parametrization above."""
+        """The block under test; the parametrization above replaces it."""
         raise AssertionError
 
     def test_has_a_valid_image(self, block: type[Block]) -> None:
-        """The logo is one of Prefect's own at a fixed commit; its size is not asked for here."""
+        """The logo is one of Prefect's own at a fixed commit; its size is not checked here."""
         logo = block._logo_url
         assert logo is not None
         assert str(logo).startswith("https://raw.githubusercontent.com/PrefectHQ/prefect/420d0d6a")
@@ -53,7 +53,7 @@ def test_every_block_is_among_them() -> None:
 
 
 def test_entry_point_is_cheap() -> None:
-    """What every server and worker loads is small, and none of Prefect or of the core's rooms."""
+    """The import in servers and workers is small, without Prefect and the core's packages."""
     done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, check=True)
     name, loaded = json.loads(done.stdout)
     assert name == "prefect_gpualert"
@@ -63,7 +63,7 @@ def test_entry_point_is_cheap() -> None:
 
 
 def test_every_name_is_there() -> None:
-    """Each public name can be had, is listed, and nothing else is made up."""
+    """Each public name can be imported and is listed; other names raise AttributeError."""
     assert set(prefect_gpualert.__all__) <= set(dir(prefect_gpualert))
     for name in prefect_gpualert.__all__:
         assert getattr(prefect_gpualert, name)
@@ -72,7 +72,7 @@ def test_every_name_is_there() -> None:
 
 
 def test_blocks_are_registered(tmp_path: Path) -> None:
-    """``prefect block register`` finds all of them, and so then does the server."""
+    """``prefect block register`` finds all blocks and registers them at the server."""
     with deployment.server(tmp_path) as (url, _process):
         environment = deployment.environment(tmp_path, PREFECT_API_URL=url)
 

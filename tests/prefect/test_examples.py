@@ -1,4 +1,4 @@
-"""The examples, each run as its first lines say, with a real server and a process worker."""
+"""Tests of the examples, run as their first lines say, with a real server and worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_S = 180
 
 
 class Shell:
-    """Commands in the environment of a user of that server, with a state directory of one's own."""
+    """Commands in the environment of a user of that server, with a separate state directory."""
 
     def __init__(self, place: Place, state: Path) -> None:
         self.state = state
@@ -29,7 +29,7 @@ class Shell:
         self._environment = deployment.environment(place.home, PREFECT_API_URL=place.url, **more)
 
     def run(self, *command: str) -> str:
-        """Run it to its end, which has to be a good one; returns what it wrote."""
+        """Run a command that must succeed; return its output."""
         done = subprocess.run(
             command,
             env=self._environment,
@@ -44,23 +44,23 @@ class Shell:
         return done.stdout
 
     def records(self) -> list[Record]:
-        """The records of its trainings, oldest first."""
+        """Return the records of its trainings, oldest first."""
         return [Record.open(str(path)) for path in sorted((self.state / "runs").iterdir())]
 
 
 @pytest.fixture
 def shell(place: Place, tmp_path: Path) -> Shell:
-    """One for each test."""
+    """Return a new user for each test."""
     return Shell(place, tmp_path / "state")
 
 
 def test_flow(shell: Shell) -> None:
-    """Two trainings and another task, and an alert of each that fails."""
+    """Two trainings and another task run; each failure sends an alert."""
     shell.run(sys.executable, str(EXAMPLES / "prefect_flow.py"))
 
 
 def test_map(shell: Shell) -> None:
-    """Four trainings, never more than two at a time, one of which runs away and is told."""
+    """Four trainings run, two at a time; the one that diverges sends an alert."""
     shell.run(deployment.PREFECT, "concurrency-limit", "create", "gpu", "2")
     shell.run(sys.executable, str(EXAMPLES / "prefect_map.py"))
     records = shell.records()
@@ -74,7 +74,7 @@ def test_map(shell: Shell) -> None:
 
 
 def test_deployment(shell: Shell, place: Place) -> None:
-    """A worker runs the training of a deployment that somebody else starts."""
+    """A worker runs the training of a deployment."""
     shell.run(sys.executable, str(EXAMPLES / "prefect_deployment.py"))
     variables = f"env={json.dumps({'GPUALERT_STATE_DIR': str(shell.state)})}"
     options = ("--param", "epochs=3", "--job-variable", variables, "--watch")

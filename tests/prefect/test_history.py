@@ -1,4 +1,4 @@
-"""Prefect names flow runs and task runs at random: the history knows a training all the same."""
+"""Tests of the history of trainings whose runs Prefect names at random."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_same_training_in_every_flow_run(home: Path) -> None:
 
 
 def test_names_of_its_author_count(home: Path) -> None:
-    """Where an author names task runs, those of another name are of another training."""
+    """If the author names task runs, each name is another training."""
     for name in ("small", "large", "small"):
         run("called", "echo 1", {"task_run_name": name})
     small, large, again = (compute_run_fingerprint(record.spec) for record in records(home))

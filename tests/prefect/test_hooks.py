@@ -1,4 +1,4 @@
-"""``gpualert_hook`` on tasks and flows that are not ours, and in all the places it is called in."""
+"""Tests of ``gpualert_hook`` on any tasks and flows, in every process that calls it."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ pytestmark = pytest.mark.usefixtures("harness")
 
 @pytest.fixture
 def box(home: Path) -> Path:
-    """The default mailbox."""
+    """Return the messages of the default mailbox."""
     return home / "state" / "mailbox"
 
 
 def fail() -> None:
-    """What a task of the user's does."""
+    """The function of a user's task."""
     raise ValueError("the bucket is empty")
 
 
 def in_a_flow(work: Any, *, awaited: bool = False) -> Any:
-    """Call a task in a flow of its own; the state of the task, which is never raised."""
+    """Call a task in its own flow; return its state without raising its error."""
 
     @flow
     def outer() -> Any:
@@ -58,7 +58,7 @@ def in_a_flow(work: Any, *, awaited: bool = False) -> Any:
 
 
 def verdict_of(record: Record) -> dict[str, Any]:
-    """Its verdict."""
+    """Return the verdict of a record."""
     return record.read_json("verdict.json") or {}
 
 
@@ -67,7 +67,7 @@ def verdict_of(record: Record) -> dict[str, Any]:
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
 def test_any_task(awaited: bool, home: Path, box: Path) -> None:
-    """A task of any kind that failed is told with its exception, from a record of its own."""
+    """The failure of any task sends an alert with its exception, from its own record."""
 
     async def afail() -> None:
         fail()
@@ -88,7 +88,7 @@ def test_any_task(awaited: bool, home: Path, box: Path) -> None:
 
 
 def test_only_the_last_attempt(home: Path, box: Path) -> None:
-    """Prefect calls the hook when no retry is left, and that attempt is the one that is told."""
+    """Prefect calls the hook when no retry is left; the alert is that of the last attempt."""
     work = Task(fail, retries=1, on_failure=[gpualert_hook("mailbox")])
     assert in_a_flow(work).is_failed()
     assert len(mails(box)) == 1
@@ -97,7 +97,7 @@ def test_only_the_last_attempt(home: Path, box: Path) -> None:
 
 
 def test_exit_status_of_a_shell(home: Path) -> None:
-    """The status that another shell task tells of in its error is that of the record."""
+    """The record has the exit status that the error of another shell task names."""
 
     @task(on_failure=[gpualert_hook("mailbox")])
     def shell() -> None:
@@ -108,7 +108,7 @@ def test_exit_status_of_a_shell(home: Path) -> None:
 
 
 def test_timeout(home: Path) -> None:
-    """A time-out is told as one."""
+    """The alert of a timeout says so."""
 
     @task(timeout_seconds=0.5, on_failure=[gpualert_hook("mailbox")])
     def slow() -> None:
@@ -121,7 +121,7 @@ def test_timeout(home: Path) -> None:
 
 
 def test_success(home: Path, box: Path) -> None:
-    """A task that ended well is told where a hook wants that."""
+    """A hook for successes sends an alert of a success."""
     work = Task(lambda: None, name="fetch", on_completion=[gpualert_hook("mailbox")])
     assert in_a_flow(work).is_completed()
     assert verdict_of(records(home)[0])["disposition"] == "completed"
@@ -129,7 +129,7 @@ def test_success(home: Path, box: Path) -> None:
 
 
 def test_two_hooks(home: Path, box: Path) -> None:
-    """Two hooks make one record, and send to each channel once."""
+    """Two hooks create one record, and send one alert to each channel."""
     other = home / "other"
     hooks: Any = [gpualert_hook(["mailbox", f"mailbox:{other}"]), gpualert_hook("mailbox")]
     assert in_a_flow(Task(fail, on_failure=hooks)).is_failed()
@@ -138,7 +138,7 @@ def test_two_hooks(home: Path, box: Path) -> None:
 
 
 def test_artifact(home: Path, box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that was named goes with the alert of any task."""
+    """The alert of any task carries a file that was named."""
     monkeypatch.chdir(home)
     Path("notes.rst").write_text("precious\n")
     work = Task(fail, on_failure=[gpualert_hook("mailbox", artifact="*.rst")])
@@ -151,7 +151,7 @@ def test_artifact(home: Path, box: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_flow(home: Path, box: Path) -> None:
-    """A flow that failed without any task is told."""
+    """The failure of a flow without tasks sends an alert."""
 
     @flow(on_failure=[gpualert_hook("mailbox")])
     def nightly() -> None:
@@ -164,7 +164,7 @@ def test_flow(home: Path, box: Path) -> None:
 
 
 def test_task_and_flow(home: Path, box: Path) -> None:
-    """What a task's hook has told its flow's hook does not tell once more."""
+    """A flow's hook does not repeat the alert of a task's hook."""
     hook = gpualert_hook("mailbox")
     work = Task(fail, on_failure=[hook])
 
@@ -177,7 +177,7 @@ def test_task_and_flow(home: Path, box: Path) -> None:
 
 
 def test_runner_of_another_process(home: Path, box: Path) -> None:
-    """A crash is told by the runner: by its own names, in a process that has only the disk."""
+    """The runner's hook sends the alert of a crash, from the records on disk alone."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
     ending = Ending(time.time() - 5, time.time())
     ending.code = -9
@@ -198,13 +198,13 @@ def test_runner_of_another_process(home: Path, box: Path) -> None:
 
 
 def crash_of(_flow_run: FlowRun) -> State[Any]:
-    """The state that a runner gives a flow whose process was killed."""
+    """Return the state that a runner gives a flow whose process was killed."""
     said = "Flow run process exited with non-zero status code -9."
     return State(type=StateType.CRASHED, name="Crashed", message=said)
 
 
 def test_crash_without_a_training(home: Path, box: Path) -> None:
-    """A flow that crashed by itself is told, with the status that the runner names."""
+    """The crash of a flow sends an alert with the exit status that the runner names."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
     gpualert_hook("mailbox")(None, flow_run, crash_of(flow_run))
     (record,) = records(home)
@@ -213,7 +213,7 @@ def test_crash_without_a_training(home: Path, box: Path) -> None:
 
 
 def test_training_that_goes_on(home: Path, box: Path) -> None:
-    """A crash is told when its training has not ended by the deadline, and names it."""
+    """If the training has not ended by the deadline, the alert of the crash names it."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
     path = home / "state" / "runs" / "20990101-000000-000000-aaaa"
     path.parent.mkdir(parents=True, mode=0o700)
@@ -228,7 +228,7 @@ def test_training_that_goes_on(home: Path, box: Path) -> None:
 
 
 def test_cancelled(home: Path) -> None:
-    """A cancellation is told as one."""
+    """The alert of a cancellation says so."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
     state: State[Any] = State(type=StateType.CANCELLING, name="Cancelling")
     gpualert_hook("mailbox")(None, flow_run, state)
@@ -239,14 +239,14 @@ def test_cancelled(home: Path) -> None:
 
 
 class HostileError(ValueError):
-    """An exception that is told nothing of without harm."""
+    """An exception whose text cannot be read."""
 
     def __str__(self) -> str:
         raise SystemExit(3)
 
 
 def succeed() -> None:
-    """What another does."""
+    """The function of another task."""
 
 
 BROKEN: dict[str, dict[str, Any]] = {
@@ -261,14 +261,14 @@ BROKEN: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("given", BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("work", [fail, succeed])
 def test_broken_hook(work: Any, given: dict[str, Any], home: Path) -> None:
-    """Whatever is wrong with a hook, the task's state is what it is without one."""
+    """No fault of a hook changes the state of its task."""
     hook = gpualert_hook(**given)
     state = in_a_flow(Task(work, on_failure=[hook], on_completion=[hook]))
     assert state.type is (StateType.FAILED if work is fail else StateType.COMPLETED)
 
 
 def test_broken_channel_is_logged(home: Path, box: Path, caplog: Any) -> None:
-    """What cannot be had is an error in the run log, and the other channels get their alert."""
+    """A missing channel is an error in the run log; the other channels get their alert."""
     hook = gpualert_hook(["no-such-channel", "mailbox"])
     in_a_flow(Task(fail, on_failure=[hook]))
     assert "No alert: notify: 'no-such-channel' is neither" in caplog.text
@@ -276,7 +276,7 @@ def test_broken_channel_is_logged(home: Path, box: Path, caplog: Any) -> None:
 
 
 def test_hostile_exception(home: Path) -> None:
-    """An exception that exits when it is looked at changes nothing."""
+    """An exception that raises SystemExit when it is printed changes nothing."""
 
     @task(on_failure=[gpualert_hook("mailbox")])
     def hostile() -> None:
@@ -290,12 +290,12 @@ def test_hostile_exception(home: Path) -> None:
 
 
 def test_odd_state(home: Path) -> None:
-    """What is no state, and of no run, raises nothing."""
+    """Invalid arguments of a hook raise nothing."""
     gpualert_hook("mailbox")(None, None, None)
 
 
 def test_silent_server(home: Path) -> None:
-    """The hook is over at its deadline, and its alert is sent later."""
+    """The hook returns at its deadline, and its alert is sent later."""
     with mail_process("silent") as port:
         hook = gpualert_hook(mail_target(port), deadline=0.5)
         assert in_a_flow(Task(fail, on_failure=[hook])).is_failed()
@@ -304,7 +304,7 @@ def test_silent_server(home: Path) -> None:
 
 
 def test_event_loop_goes_on(home: Path) -> None:
-    """In an event loop the hook is awaited, and other tasks of the flow go on meanwhile."""
+    """In an event loop the hook is awaited, and other tasks continue meanwhile."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
 
     async def outer(port: int) -> int:
@@ -323,6 +323,6 @@ def test_event_loop_goes_on(home: Path) -> None:
 
 
 def test_wrong_deadline() -> None:
-    """A deadline that is none is told where the hook is made."""
+    """An invalid deadline is an error when the hook is created."""
     with pytest.raises(ConfigError, match="deadline"):
         gpualert_hook(deadline="soon")

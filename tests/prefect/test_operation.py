@@ -1,4 +1,4 @@
-"""``TrainingOperation`` and its run, in flows, in tasks and by themselves."""
+"""Tests of ``TrainingOperation`` and its run, in flows, in tasks and outside of both."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WAYS = pytest.mark.parametrize("way", ["run", "arun", "trigger", "atrigger", "ta
 
 
 def result_of(operation: TrainingOperation, way: str) -> list[str]:
-    """What it returns in a flow of its own."""
+    """Return the result of an operation in its own flow."""
 
     @task
     def operate() -> Any:
@@ -73,7 +73,7 @@ def result_of(operation: TrainingOperation, way: str) -> list[str]:
 
 @pytest.fixture
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the block and its run have logged, as it comes."""
+    """Collect the log lines of the block and its run."""
     found: list[str] = []
 
     class Keep(logging.Handler):
@@ -92,7 +92,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @WAYS
 def test_lines_of_stdout(way: str, home: Path) -> None:
-    """Every line of stdout but empty ones; stderr has none of it."""
+    """The result is every line of stdout that is not empty, and none of stderr."""
     commands = ["echo one", "printf '  two  \\n\\n'", "echo not this >&2", "printf 'caf\\351'"]
     lines = ["one", "  two", "caf\N{REPLACEMENT CHARACTER}"]
     assert result_of(TrainingOperation(commands=commands), way) == lines
@@ -100,7 +100,7 @@ def test_lines_of_stdout(way: str, home: Path) -> None:
 
 @WAYS
 def test_failure(way: str, home: Path) -> None:
-    """The error names the cause, says what ShellOperation's says, and has the verdict."""
+    """The error has the cause, the text of ShellOperation's error, and the verdict."""
     with pytest.raises(
         TrainingFailed, match=r"^\w+: .*\(PID \d+ failed with return code 3"
     ) as told:
@@ -111,13 +111,13 @@ def test_failure(way: str, home: Path) -> None:
 
 
 def test_commands_share_a_shell(home: Path) -> None:
-    """A later command sees what an earlier one has set, and goes on after one that failed."""
+    """A later command sees the variables of an earlier one, and runs after its failure."""
     commands = ["X=1", "cd /", "false", "echo $X $PWD"]
     assert TrainingOperation(commands=commands).run() == ["1 /"]
 
 
 def test_fields_of_shell_operation(home: Path) -> None:
-    """env is added to the environment, working_dir holds, shell and extension name a program."""
+    """env is added to the environment; working_dir, shell and extension are used."""
     env = {"GIVEN": "given"}
     operation = TrainingOperation(commands=["echo $GIVEN $PWD"], env=env, working_dir=home)
     assert operation.run() == [f"given {home}"]
@@ -127,14 +127,14 @@ def test_fields_of_shell_operation(home: Path) -> None:
 
 
 def test_working_dir_that_is_not_there(home: Path) -> None:
-    """It is refused when the block is made, and named."""
+    """An invalid field is an error when the block is created."""
     with pytest.raises(ValidationError, match="working_dir"):
         TrainingOperation(commands=["true"], working_dir=home / "missing")
 
 
 @pytest.mark.parametrize("way", ["run", "trigger"])
 def test_arguments_of_a_process(way: str, home: Path) -> None:
-    """What a training's process cannot be given is refused, named, and nothing is launched."""
+    """Arguments of a Popen are an error, and nothing is launched."""
     with pytest.raises(UsageError, match="start_new_session"):
         getattr(TrainingOperation(commands=["true"]), way)(start_new_session=False)
     assert not (home / "state" / "runs").exists()
@@ -159,19 +159,19 @@ def test_log_records(home: Path, messages: list[str]) -> None:
     [(None, "hello"), ("[{label}] ", "[stream output] hello"), ("a\r\n", "a\nhello")],
 )
 def test_log_prefix(prefix: str | None, line: str, home: Path, messages: list[str]) -> None:
-    """As the template says, or the line alone."""
+    """A record has the prefix of the template, or the line alone."""
     TrainingOperation(commands=["echo hello"], log_prefix=prefix).run()
     assert line in messages
 
 
 def test_log_prefix_that_is_no_template(home: Path) -> None:
-    """It is refused when the block is made, not when the first line is there."""
+    """An invalid template is an error when the block is created."""
     with pytest.raises(ValidationError, match="pid"):
         TrainingOperation(commands=["true"], log_prefix="[{rank}] ")
 
 
 def test_no_stream_output(home: Path, messages: list[str]) -> None:
-    """Without it the log has the beginning and the end."""
+    """Without the stream the log has the first and the last message alone."""
     operation = TrainingOperation(commands=["echo hello"], stream_output=False)
     assert operation.run() == ["hello"]
     assert not any("hello" in text for text in messages)
@@ -179,7 +179,7 @@ def test_no_stream_output(home: Path, messages: list[str]) -> None:
 
 
 def test_flood_is_bounded(home: Path, messages: list[str]) -> None:
-    """The result has all lines, the log what a person can follow, its end among it."""
+    """The result has all lines; the log has a bounded view with the end."""
     assert len(TrainingOperation(commands=["seq 100000"]).run()) == 100000
     assert len(messages) < 1000
     assert any(text.endswith("\n100000") for text in messages)
@@ -189,7 +189,7 @@ def test_flood_is_bounded(home: Path, messages: list[str]) -> None:
 
 
 def test_run_while_it_runs(home: Path) -> None:
-    """Process, log, output so far and the whole state are known while it runs, and after it."""
+    """Process, log, output and state are known during the run and after it."""
     with TrainingOperation(commands=["echo begun", "read -t 30 < pipe", "exit 4"]) as operation:
         os.mkfifo(home / "pipe")
         operation.working_dir = home
@@ -210,7 +210,7 @@ def test_run_while_it_runs(home: Path) -> None:
 
 
 def test_follow(home: Path) -> None:
-    """Lines as they come, to the end."""
+    """Following yields every line until the end."""
     with TrainingOperation(commands=["echo one", "echo two"]) as operation:
         assert list(operation.trigger().follow()) == ["one", "two"]
 
@@ -256,7 +256,7 @@ def test_stop(home: Path) -> None:
 
 
 def test_stop_with_a_grace(home: Path) -> None:
-    """A grace is given as everywhere, and one that is none is refused."""
+    """A grace has the usual forms, and an invalid one is an error."""
     with TrainingOperation(commands=["trap '' TERM; echo begun; sleep 60 & wait; wait"]) as block:
         run = block.trigger()
         until(run.fetch_result, "its first line")
@@ -272,7 +272,7 @@ def test_stop_with_a_grace(home: Path) -> None:
 
 @pytest.mark.parametrize("end", ["terminate", "kill"])
 def test_process(end: str, home: Path) -> None:
-    """What reaches for the process of a ShellProcess finds one that behaves like a Popen."""
+    """The process of a run has the methods of a Popen."""
     with TrainingOperation(commands=["trap '' TERM; echo begun; sleep 60"], grace=1) as operation:
         run = operation.trigger()
         until(run.fetch_result, "its first line")
@@ -285,26 +285,26 @@ def test_process(end: str, home: Path) -> None:
 
 
 def outcomes(home: Path) -> list[tuple[str, bool]]:
-    """What became of each training, and whether that is the last word."""
+    """Return the outcome of each training, and whether it is final."""
     found = [record.read_json("outcome.json") or {} for record in records(home)]
     return [(one["state"], one["final"]) for one in found]
 
 
 def test_exception_in_the_block(home: Path) -> None:
-    """What ends the block ends its training, and the record says what it was."""
+    """The end of the block stops its training, and the record has the reason."""
     with TrainingOperation(commands=["echo begun; sleep 60"], grace=1) as operation:
         run = operation.trigger()
         until(run.fetch_result, "its first line")
         with pytest.raises(ValueError, match="mine"), operation:
             raise ValueError("mine")
     (record,) = records(home)
-    assert "ended by ValueError" in str(record.read_json("exit.json"))
+    assert "stopped by ValueError" in str(record.read_json("exit.json"))
     assert outcomes(home) == [("stopped", True)]
 
 
 @pytest.mark.parametrize("waits", ["follow", "process"])
 def test_timeout_in_the_block(waits: str, home: Path) -> None:
-    """A task whose time is over while it does anything with its training has run out of time."""
+    """A timeout of the task counts in every call of its training."""
 
     @task(timeout_seconds=3, retries=1)
     def trains() -> None:
@@ -327,7 +327,7 @@ def test_timeout_in_the_block(waits: str, home: Path) -> None:
 
 
 def test_two_that_are_closed(home: Path) -> None:
-    """Of two trainings that a block's end stops, the same is told."""
+    """Two trainings that a block's end stops have the same verdict."""
 
     @task(retries=1)
     def trains() -> None:
@@ -344,7 +344,7 @@ def test_two_that_are_closed(home: Path) -> None:
 
 
 def test_wait_that_is_given_up(home: Path) -> None:
-    """In a block whoever gives up waiting may wait again; elsewhere the training ends."""
+    """In a block a cancelled wait can be repeated; elsewhere it stops the training."""
     commands = ["echo begun", "until [ -e go ]; do sleep 0.05; done"]
     operation = TrainingOperation(commands=commands, working_dir=home, grace=1)
 
@@ -372,7 +372,7 @@ def test_wait_that_is_given_up(home: Path) -> None:
 
 @pytest.mark.parametrize("way", ["with", "async with", "close"])
 def test_closing_ends_what_runs(way: str, home: Path) -> None:
-    """Two trainings, one with a child of its own: with the block's end nothing of them is left."""
+    """The end of the block stops two trainings, also the child of one of them."""
     deaf = "trap '' TERM; (trap '' TERM; sleep 60) & echo $!; wait"
     operation = TrainingOperation(commands=[deaf], grace=1)
 
@@ -399,14 +399,14 @@ def test_closing_ends_what_runs(way: str, home: Path) -> None:
 
 @WAYS
 def test_nothing_is_left_behind(way: str, home: Path) -> None:
-    """What the commands leave in the background ends with the block, also after a success."""
+    """The end of the block stops background processes, also after a success."""
     operation = TrainingOperation(commands=["sleep 60 & echo $!; disown"], grace=1)
     (pid,) = result_of(operation, way)
     until(lambda: not is_alive(int(pid)), "the process in the background to be gone")
 
 
 def test_flow_is_interrupted(home: Path) -> None:
-    """A flow that is interrupted ends its training before itself."""
+    """An interrupted flow stops its training before it ends."""
 
     @flow
     def trains() -> None:
@@ -436,7 +436,7 @@ def test_end_that_nobody_waited_for(home: Path) -> None:
 
 
 def test_superseded_attempt_lets_go(home: Path) -> None:
-    """An attempt whose training a later one has adopted neither stops it nor speaks for it."""
+    """An attempt whose training was adopted neither stops it nor reports its outcome."""
     spec = RunSpec(
         ["bash", "-c", "until [ -e go ]; do sleep 0.05; done"],
         cwd=str(home),
@@ -466,7 +466,7 @@ def test_superseded_attempt_lets_go(home: Path) -> None:
 
 @pytest.mark.parametrize("what", ["task", "operation"])
 def test_interrupted_launch(what: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is thrown in just after the launch ends the training before it gets out."""
+    """An error just after the launch stops the training before it is raised."""
 
     def begin(*_arguments: object) -> None:
         raise KeyboardInterrupt
@@ -502,7 +502,7 @@ def test_sync_flow_in_an_event_loop(home: Path) -> None:
 
 
 def test_sync_flow_in_an_async_task(home: Path) -> None:
-    """So does one that an async task calls, and its training is the flow's own."""
+    """A sync flow that an async task calls gets results, too; its training belongs to the flow."""
 
     @flow
     def inner() -> list[str]:
@@ -522,7 +522,7 @@ def test_sync_flow_in_an_async_task(home: Path) -> None:
 
 
 def test_thread_of_an_async_flow(home: Path) -> None:
-    """In a thread without a loop of its own nothing is to be awaited."""
+    """In a thread without an event loop the calls are synchronous."""
 
     @flow
     async def outer() -> Any:
@@ -532,7 +532,7 @@ def test_thread_of_an_async_flow(home: Path) -> None:
 
 
 def test_async_flow_stays_free(home: Path) -> None:
-    """The loop's other tasks go on while a training runs."""
+    """Other tasks of the event loop continue while a training runs."""
 
     @flow
     async def outer() -> int:
@@ -548,7 +548,7 @@ def test_async_flow_stays_free(home: Path) -> None:
 
 
 def test_cancelled_coroutine(home: Path) -> None:
-    """A coroutine that is cancelled ends its training first."""
+    """A cancelled coroutine stops its training first."""
 
     async def cancel() -> None:
         running = asyncio.ensure_future(TrainingOperation(commands=["sleep 60"], grace=1).arun())
@@ -592,7 +592,7 @@ def test_retry_of_a_flow_claims_nothing_twice(home: Path) -> None:
 
 
 def test_saved_and_loaded(home: Path) -> None:
-    """A block that is kept by Prefect is what it was, and runs."""
+    """A saved block is loaded unchanged, and runs."""
     TrainingOperation(commands=["echo kept"], grace="5s", notify=["mailbox"]).save("kept")
     loaded: Any = TrainingOperation.load("kept")
     assert (loaded.grace, loaded.notify, loaded.commands) == ("5s", ["mailbox"], ["echo kept"])
@@ -612,7 +612,7 @@ def test_saved_and_loaded(home: Path) -> None:
     ],
 )
 def test_secret_is_not_stored(target: Any, said: str, home: Path) -> None:
-    """A block with what is, or may be, a channel's secret in it is not saved in any way."""
+    """A block that contains, or may contain, a channel's secret cannot be saved."""
     operation = TrainingOperation(commands=["true"], notify=["mailbox", target])
     with pytest.raises(ValueError, match=re.escape(said)):
         operation.save("leaky")
@@ -627,16 +627,16 @@ def test_secret_is_not_stored(target: Any, said: str, home: Path) -> None:
 
 
 class Holder(Block):
-    """A user's own block that has an operation."""
+    """A user's block that contains an operation."""
 
     operation: TrainingOperation
 
 
 def test_block_that_came_later(home: Path) -> None:
-    """A channel's block that is given to an operation later is stored by its name, too."""
+    """A channel block that is assigned later is stored by its name, too."""
     mail: Any = MailChannel(host="mail.test", to=["you@mail.test"], password=SecretStr("hunter2"))
     operation: Any = TrainingOperation(commands=["true"])
-    with pytest.raises(ValueError, match="has to be saved"):
+    with pytest.raises(ValueError, match="save the block"):
         operation.notify = mail
     mail.save("later-mail")
     operation.notify = mail
@@ -646,7 +646,7 @@ def test_block_that_came_later(home: Path) -> None:
 
 
 def test_references_are_stored(home: Path) -> None:
-    """What only says where a secret is may be saved."""
+    """A reference to a secret can be saved."""
     targets: list[Any] = [
         "mailbox",
         "env:CHAT",
@@ -661,7 +661,7 @@ def test_references_are_stored(home: Path) -> None:
     ("field", "value"), [("grace", "soon"), ("notify_on", "sometimes"), ("timeout", -1)]
 )
 def test_setting_that_is_wrong(field: str, value: Any, home: Path) -> None:
-    """It is named, and nothing is launched."""
+    """An invalid option is an error, and nothing is launched."""
     operation = TrainingOperation(commands=["touch begun"], **{field: value})
     with pytest.raises(Exception, match=field):
         operation.run()

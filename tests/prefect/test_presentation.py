@@ -1,4 +1,4 @@
-"""The table and the links that Prefect's UI shows, and its page as it renders it."""
+"""Tests of the table, the links and the page that Prefect's UI shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKEN = "hf_" + "aB3" * 11 + "x"
 
 
 def test_rows_are_redacted_and_bounded() -> None:
-    """Secrets are masked before anything is cut; there are never more rows than people read."""
+    """Secrets are masked before a text is cut, and the number of rows is bounded."""
     where, excerpt = LogLocation("stderr.log", 3, 17), f"token={TOKEN} " + "y" * 9000
     claim = Claim(f"{'x' * 490} {TOKEN}", "log", where, excerpt, rank=2)
     rows = presentation.rows(verdict_with(shows=(claim,) * 999), Redactor())
@@ -43,7 +43,7 @@ def test_claim_without_a_place() -> None:
 
 
 def test_cells_are_escaped() -> None:
-    """The UI takes cells for Markdown; an excerpt is shown as code."""
+    """Cells are escaped as Markdown; an excerpt is shown as code."""
     row: presentation.Row = {"claim": "*a* <b>", "line": 3, "excerpt": "c`d", "rank": None}
     (shown,) = presentation.table([row])
     assert shown == {"claim": r"\*a\* &lt;b&gt;", "line": 3, "excerpt": "``c`d``", "rank": None}

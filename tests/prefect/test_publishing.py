@@ -1,4 +1,4 @@
-"""What a training leaves in Prefect for people and automations to see."""
+"""Tests of the artifacts and events of a training in Prefect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prefect import flow, task
 from prefect.context import FlowRunContext
 from prefect_gpualert import TrainingOperation, gpualert_run, publishing
 
-from tests.prefect import seen
+from tests.prefect import server_objects
 from tests.prefect.running import FACES, records
 from tests.supervised import until
 
@@ -37,7 +37,7 @@ def raising(error: str, message: str) -> str:
 
 
 class Ended(NamedTuple):
-    """How a task run ended, and which it was."""
+    """The state and the id of a task run."""
 
     name: str
     task_run_id: UUID
@@ -45,13 +45,13 @@ class Ended(NamedTuple):
 
 
 def ended(state: Any) -> Ended:
-    """What tests need of the state of a task run."""
+    """Return the parts of a task run's state that tests compare."""
     details = state.state_details
     return Ended(state.name, details.task_run_id, details.flow_run_id)
 
 
 def nightly(way: str, command: str, **arguments: Any) -> Ended:
-    """One training in a flow of that name, in one of the ways that users run it."""
+    """Run one training in a flow of that name, in one of the ways of users."""
 
     @flow(name="nightly")
     def called() -> Ended:
@@ -73,16 +73,16 @@ def nightly(way: str, command: str, **arguments: Any) -> Ended:
 
 @FACES
 def test_failed_training(way: str, home: Path) -> None:
-    """A page with the verdict, a table with the evidence, and links, all of the task run."""
+    """The task run has a page with the verdict, a table with the evidence, and links."""
     done = nightly(way, raising("RuntimeError", OOM))
-    found = seen.artifacts(done.task_run_id)
+    found = server_objects.artifacts(done.task_run_id)
     assert sorted(found) == [
         f"gpualert-{what}-nightly-gpualert-run" for what in ("evidence", "log", "record", "verdict")
     ]
     for artifact in found.values():
         assert artifact.flow_run_id == done.flow_run_id
         assert "failed: cuda_oom after" in str(artifact.description)
-    page = seen.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
     assert page.startswith("## CUDA out of memory: 91.6 GiB asked on a 79.2 GiB card\n")
     assert "exit status 1" in page
     assert "(`stderr.log:" in page
@@ -90,28 +90,30 @@ def test_failed_training(way: str, home: Path) -> None:
     (record,) = records(home)
     for path in (record.log_path("stdout.log"), record.log_path("stderr.log"), record.path):
         assert f"`{path}`" in page
-    rows = seen.rows_of(found["gpualert-evidence-nightly-gpualert-run"])
+    rows = server_objects.rows_of(found["gpualert-evidence-nightly-gpualert-run"])
     assert any(
         row["file"] == "stderr.log" and row["line"] and OOM in row["excerpt"] for row in rows
     )
-    links = seen.text_of(found["gpualert-log-nightly-gpualert-run"])
+    links = server_objects.text_of(found["gpualert-log-nightly-gpualert-run"])
     assert f"(file://{record.log_path('stderr.log')})" in links
-    assert f"(file://{record.path})" in seen.text_of(found["gpualert-record-nightly-gpualert-run"])
+    assert f"(file://{record.path})" in server_objects.text_of(
+        found["gpualert-record-nightly-gpualert-run"]
+    )
 
 
 def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
-    """Nobody needs advice on a training that went well."""
-    found = seen.artifacts(nightly("called", "echo fine").task_run_id)
-    page = seen.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    """The page of a training that went well has no advice."""
+    found = server_objects.artifacts(nightly("called", "echo fine").task_run_id)
+    page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
     assert page.startswith("## Completed with exit status 0; no failure found\n")
     assert "### Do" not in page
     assert "At fault" not in page
 
 
 def test_event(home: Path) -> None:
-    """An event about the task run has the verdict in its labels, and all of it beside them."""
+    """The event of the task run has the verdict in its labels and in its payload."""
     done = nightly("called", raising("RuntimeError", OOM))
-    event = seen.event_of(done.task_run_id)
+    event = server_objects.event_of(done.task_run_id)
     labels = {
         name.removeprefix("gpualert."): value
         for name, value in event["resource"].items()
@@ -147,17 +149,17 @@ def test_attempts_are_told_apart(home: Path) -> None:
     resource = f"prefect.task-run.{id_}"
 
     def told() -> list[str]:
-        found = [one["resource"] for one in seen.events()]
+        found = [one["resource"] for one in server_objects.events()]
         return [one["gpualert.final"] for one in found if one["prefect.resource.id"] == resource]
 
     until(lambda: len(told()) == 2, "both events")
     assert sorted(told()) == ["false", "true"]
-    said = str(seen.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description)
+    said = str(server_objects.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description)
     assert "attempt 2" in said
 
 
 def test_stopped_training(home: Path) -> None:
-    """One that ran out of its task's time is shown, too."""
+    """A training that its task's timeout stopped is published, too."""
 
     @flow(name="short")
     def short() -> Ended:
@@ -166,12 +168,12 @@ def test_stopped_training(home: Path) -> None:
 
     done = short()
     assert done.name == "TimedOut"
-    found = seen.artifacts(done.task_run_id)
+    found = server_objects.artifacts(done.task_run_id)
     assert "ran out of time" in str(found["gpualert-verdict-short-gpualert-run"].description)
 
 
 def test_mapped_trainings_share_a_key(home: Path) -> None:
-    """Their artifacts are versions of one, told apart by their descriptions."""
+    """Artifacts of mapped runs are versions of one; their descriptions differ."""
 
     @flow(name="sweep")
     def sweep() -> list[Ended]:
@@ -180,17 +182,20 @@ def test_mapped_trainings_share_a_key(home: Path) -> None:
         futures.wait()
         return [ended(future.state) for future in futures]
 
-    shown = [seen.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()]
+    shown = [
+        server_objects.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()
+    ]
     told = [str(one.description).partition(":")[0].partition(" after")[0] for one in shown]
     assert told == ["seed-exit 3 failed", "seed-true completed"]
 
 
 def test_secrets_are_masked(home: Path) -> None:
-    """No artifact and no event has what the log has."""
+    """No artifact and no event contains a secret of the log."""
     command = raising("RuntimeError", f"401 for token {TOKEN}")
     done = nightly("called", command, env={"HF_TOKEN": TOKEN})
     id_ = done.task_run_id
-    told = f"{[vars(one) for one in seen.artifacts(id_).values()]} {seen.event_of(id_)}"
+    artifacts = [vars(one) for one in server_objects.artifacts(id_).values()]
+    told = f"{artifacts} {server_objects.event_of(id_)}"
     assert "[redacted" in told
     assert TOKEN[:20] not in told
 
@@ -199,7 +204,7 @@ def test_secrets_are_masked(home: Path) -> None:
 
 
 def test_in_a_flow_without_a_task(home: Path) -> None:
-    """Then the flow run has the artifacts, and the event is about it."""
+    """A training without a task has its artifacts and its event at the flow run."""
 
     @flow(name="Über flow: 7")
     def bare() -> UUID:
@@ -209,21 +214,21 @@ def test_in_a_flow_without_a_task(home: Path) -> None:
         assert context.flow_run is not None
         return context.flow_run.id
 
-    found = seen.artifacts(bare())
+    found = server_objects.artifacts(bare())
     assert "gpualert-verdict-uber-flow-7" in found
     assert all(artifact.task_run_id is None for artifact in found.values())
 
 
 def test_in_a_task_without_a_flow(home: Path) -> None:
-    """Then only the task run has them."""
+    """A training with a task has them at the task run alone."""
     done = ended(gpualert_run("true", return_state=True))
-    found = seen.artifacts(done.task_run_id)
+    found = server_objects.artifacts(done.task_run_id)
     assert "gpualert-verdict-gpualert-run" in found
     assert all(artifact.flow_run_id is None for artifact in found.values())
 
 
 def test_in_a_task_of_ones_own(home: Path) -> None:
-    """The task that calls the function has them, under its name."""
+    """A task that calls the function has the artifacts under its own name."""
 
     @task(name="训练")
     def mine() -> None:
@@ -233,7 +238,7 @@ def test_in_a_task_of_ones_own(home: Path) -> None:
     def outer() -> Ended:
         return ended(mine(return_state=True))
 
-    keys = list(seen.artifacts(outer().task_run_id))
+    keys = list(server_objects.artifacts(outer().task_run_id))
     assert len(keys) == 4
     assert all(key.startswith("gpualert-") and key[-8:].isalnum() for key in keys)
 
@@ -248,7 +253,7 @@ def test_nothing_outside_of_runs(home: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("way", ["task", "operation"])
 def test_unpublished(way: str, home: Path) -> None:
-    """With ``publish=False`` nobody sees anything of it in Prefect but its task."""
+    """With ``publish=False`` a training has no artifacts and no events."""
 
     @flow(name="quiet")
     def outer() -> UUID:
@@ -261,7 +266,7 @@ def test_unpublished(way: str, home: Path) -> None:
         assert context.flow_run is not None
         return context.flow_run.id
 
-    assert not seen.artifacts(outer())
+    assert not server_objects.artifacts(outer())
 
 
 # -- while it runs ---------------------------------------------------------------------------
@@ -275,13 +280,13 @@ for step in range(1, 9):
 
 
 def stepping(word: str) -> str:
-    """A command that counts for two seconds."""
+    """Return a command that counts for two seconds."""
     return shlex.join([sys.executable, "-c", STEPPING, word])
 
 
 @FACES
 def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One artifact, updated while the training runs, and whole when it has ended well."""
+    """One artifact is updated during the training, and has 100 percent after a success."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
     shown: list[float] = []
     from prefect_gpualert.api_posts import Poster
@@ -294,7 +299,7 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(Poster, "_set_progress", noting)
     done = nightly(way, stepping("step"))
-    artifact = seen.artifacts(done.task_run_id)["gpualert-progress-nightly-gpualert-run"]
+    artifact = server_objects.artifacts(done.task_run_id)["gpualert-progress-nightly-gpualert-run"]
     assert artifact.data == 100
     assert "completed" in str(artifact.description)
     assert shown == sorted(shown)
@@ -303,24 +308,24 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_progress_where_none_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is made up."""
+    """A log without progress has no artifact of it."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    found = seen.artifacts(nightly("called", stepping("thing")).task_run_id)
+    found = server_objects.artifacts(nightly("called", stepping("thing")).task_run_id)
     assert not [key for key in found if "progress" in key]
 
 
 def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has to end the flow does not wait for the API."""
+    """The end of the flow interrupts the wait for the API."""
     from prefect_gpualert.api_posts import Poster
 
-    monkeypatch.setattr(Poster, "show_end", lambda *_args: time.sleep(30))
+    monkeypatch.setattr(Poster, "post_end", lambda *_args: time.sleep(30))
 
     @flow
     def outer() -> float:
         gpualert_run.fn("true")  # waits, for as long as it may
         (record,) = records(home)
         publication = publishing.begin(record, lambda _text, _level: None)
-        publication.end()
+        publication.publish_end()
 
         def check() -> None:
             raise KeyboardInterrupt
@@ -337,15 +342,15 @@ def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPa
 def test_what_is_missing_is_told_once(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever comes up in the threads, one warning says so, without secrets."""
+    """An error in the threads is logged once as a warning, without secrets."""
     from prefect_gpualert.api_posts import Poster
 
     def broken(self: Poster, *_args: object) -> None:
         raise SystemExit(f"no more of {TOKEN}")
 
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    monkeypatch.setattr(Poster, "show_end", broken)
-    monkeypatch.setattr(Poster, "show_progress", broken)
+    monkeypatch.setattr(Poster, "post_end", broken)
+    monkeypatch.setattr(Poster, "post_progress", broken)
     assert nightly("called", stepping("step")).name == "Completed"
     told = [one for one in caplog.records if NOT_ALL in one.getMessage()]
     assert [one.levelno for one in told] == [logging.WARNING]

@@ -1,4 +1,4 @@
-"""Every fault of Prefect's API: the task is what it is without it, and nobody waits for long."""
+"""Tests of faults of Prefect's API: no task changes its state or waits long."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FAILS = shlex.join([sys.executable, "-c", "raise RuntimeError('the loss is gone'
 
 @contextlib.contextmanager
 def away() -> Iterator[int]:
-    """Nobody listens."""
+    """No server listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield int(taken.getsockname()[1])
@@ -42,7 +42,7 @@ def away() -> Iterator[int]:
 
 @contextlib.contextmanager
 def silent() -> Iterator[int]:
-    """Takes every connection, and never says a word."""
+    """The server accepts every connection and never answers."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         yield int(listener.getsockname()[1])
 
@@ -65,7 +65,7 @@ def answering(status: Callable[[bytes], int], **headers: str) -> Callable[[], An
         do_GET = do_POST = do_PATCH = answer  # noqa: N815 - so they are called
 
         def log_message(self, *_args: object) -> None:
-            """Nothing on the terminal."""
+            """Print nothing."""
 
     @contextlib.contextmanager
     def api() -> Iterator[int]:
@@ -93,7 +93,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
 
 @task
 def train(port: int | None, command: str) -> Any:
-    """A training; what is published of it goes to that port."""
+    """Run a training whose posts go to that port."""
     if port is None:
         return gpualert_run.fn(command)
     with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{port}/api"}):
@@ -101,7 +101,7 @@ def train(port: int | None, command: str) -> Any:
 
 
 def play(port: int | None, command: str, way: str = "called", **options: Any) -> tuple[Ended, Any]:
-    """How the task ended, and what it returned or raised."""
+    """Return the state of the task, and its result or error."""
     job = train.with_options(**options)
 
     @flow
@@ -123,13 +123,13 @@ def play(port: int | None, command: str, way: str = "called", **options: Any) ->
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[int]:
-    """The levels of what was told of things that are missing."""
+    """Return the levels of the log lines about missing posts."""
     return [one.levelno for one in caplog.records if NOT_ALL in one.getMessage()]
 
 
 @pytest.fixture(autouse=True)
 def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Faults are waited for."""
+    """The deadline is short, and the faults are reached."""
     monkeypatch.setattr(publishing, "DEADLINE_S", DEADLINE_S)
 
 
@@ -142,7 +142,7 @@ def test_task_is_what_it_is(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """State, result and end of the task stand; a single warning says that something is missing."""
+    """State and result of the task are unchanged; one warning reports missing posts."""
     monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)  # the server that works may be slow
     began = time.monotonic()
     usual = play(None, command)
@@ -160,7 +160,7 @@ def test_task_is_what_it_is(
 
 @pytest.mark.parametrize("way", ["submitted", "awaited"])
 def test_in_other_threads(way: str, home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The same where the task runs in a thread, and where its flow is in an event loop."""
+    """The same holds in threads and in event loops."""
     with silent() as port:
         done, value = play(port, "echo done", way)
     assert (done.name, value) == ("Completed", "'done'")
@@ -170,7 +170,7 @@ def test_in_other_threads(way: str, home: Path, caplog: pytest.LogCaptureFixture
 def test_time_of_the_task_is_not_used_up(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A training that ended in time has not run out of it by waiting for the API."""
+    """The wait for the API does not count towards the timeout of the task."""
     monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)
     with silent() as port:
         done, value = play(port, "echo done", timeout_seconds=4)
@@ -179,7 +179,7 @@ def test_time_of_the_task_is_not_used_up(
 
 
 def test_time_out_stays_one(home: Path) -> None:
-    """A task whose time is over is TimedOut, whatever the API does."""
+    """A task beyond its timeout is TimedOut in spite of a fault of the API."""
     with silent() as port:
         began = time.monotonic()
         done, _value = play(port, "sleep 60", timeout_seconds=2)
@@ -189,7 +189,7 @@ def test_time_out_stays_one(home: Path) -> None:
 
 
 def test_progress_holds_nobody(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An API that hangs while a training runs has one thread of ours, and no time of the task."""
+    """An API that hangs during a training blocks one thread, and does not delay the task."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.1)
     command = "for step in 1 2 3 4 5 6 7 8; do echo step $step/9; sleep 0.2; done"
     with silent() as port:
@@ -205,7 +205,7 @@ def test_progress_holds_nobody(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_without_a_thread(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A process that can have no more threads goes without, and says so."""
+    """A process that can start no thread publishes nothing, and logs it."""
 
     class NoThread:
         def __init__(self, **_options: object) -> None:

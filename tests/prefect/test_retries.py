@@ -1,4 +1,4 @@
-"""``retry_by_cause`` and what it asks: the error's own opinion, its way through pickles."""
+"""Tests of ``retry_by_cause``, ``retryable``, and the pickling of the error."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PLAIN = conclude(
 
 
 def failed(cause: str, confidence: float = 0.95) -> TrainingFailed:
-    """The failure of a training of this cause."""
+    """Return the failure of a training with this cause."""
     verdict = dataclasses.replace(PLAIN, cause=cause, confidence=confidence)
     return TrainingFailed(f"{cause}: it failed\nlog: l", cause=cause, exit_code=1, verdict=verdict)
 
@@ -50,7 +50,7 @@ def failed(cause: str, confidence: float = 0.95) -> TrainingFailed:
 
 @pytest.mark.usefixtures("harness")
 class TestInFlows:
-    """Whether Prefect tries again."""
+    """Return whether Prefect retries."""
 
     @FACES
     def test_hopeless_is_not_tried_again(self, way: str, home: Path, caplog: Any) -> None:
@@ -80,14 +80,14 @@ class TestInFlows:
         ],
     )
     def test_wishes(self, command: str, causes: dict[str, Any], attempts: int, home: Path) -> None:
-        """What is asked for a cause is done, and the others have the careful default."""
+        """A rule for a cause is followed; other causes have the default."""
         options = {"retries": 1, "retry_condition_fn": retry_by_cause(**causes)}
         with pytest.raises(TrainingFailed):
             run("called", command, options)
         assert len(records(home)) == attempts
 
     def test_task_of_ones_own(self, home: Path) -> None:
-        """A task that runs an operation may have it, too."""
+        """It works for a task that runs an operation, too."""
 
         @task(retries=1, retry_condition_fn=retry_by_cause)
         def mine() -> Any:
@@ -102,7 +102,7 @@ class TestInFlows:
         assert len(records(home)) == 1
 
     def test_no_training(self, home: Path) -> None:
-        """What is no failed training is tried again as often as its task says."""
+        """The task's own retries apply to failures without a training."""
         tried = []
 
         @task(retries=2, retry_condition_fn=retry_by_cause)
@@ -119,7 +119,7 @@ class TestInFlows:
         assert len(tried) == 3
 
     def test_alert_of_a_refused_retry_goes_at_once(self, home: Path) -> None:
-        """What will not be tried again is told for good, however long the retry's delay."""
+        """A refused retry makes the alert final at once, in spite of a long retry delay."""
         options = {
             "retries": 3,
             "retry_delay_seconds": 600,
@@ -131,7 +131,7 @@ class TestInFlows:
         assert states(record) == {"mailbox": "sent"}
 
     def test_retry_of_the_flow_stays(self, home: Path) -> None:
-        """A refused retry of the task is none of its flow's, so the alert waits for that."""
+        """If the flow has retries, the alert waits for them after a refused retry of the task."""
 
         @flow(retries=1)
         def twice() -> Any:
@@ -152,13 +152,13 @@ class TestInFlows:
     def test_time_for_the_next_attempt(
         self, options: dict[str, Any], within_s: float, home: Path
     ) -> None:
-        """A training waits for the next engine, and longer where that has to wait for a slot."""
+        """A training waits for the next engine, and longer if that must wait for a slot."""
         run("called", "true", options)
         (record,) = records(home)
         assert record.spec["custody"]["adopt_within_s"] == within_s
 
     def test_out_of_other_processes(self, home: Path) -> None:
-        """A process pool of Prefect's takes the condition along, and gives the error back."""
+        """The condition and the error pass through a process pool of Prefect."""
 
         @flow(task_runner=ProcessPoolTaskRunner(max_workers=1))  # type: ignore[arg-type]
         def outer() -> Any:
@@ -176,7 +176,7 @@ class TestInFlows:
 
     @pytest.mark.parametrize("serializer", ["pickle", "compressed/pickle", "json"])
     def test_stored(self, serializer: str, home: Path) -> None:
-        """A failure that Prefect has stored is the same when it is read again."""
+        """A stored failure is equal when it is loaded again."""
         options: dict[str, Any] = {"persist_result": True, "result_serializer": serializer}
 
         @flow
@@ -204,17 +204,17 @@ class TestInFlows:
 )
 @pytest.mark.parametrize("condition", [retry_by_cause, retry_by_cause(network="stop")])
 def test_doubt_is_no_refusal(state: Any, condition: Any) -> None:
-    """Whatever it is asked about, it never raises, and refuses only what it knows."""
+    """It never raises, and refuses known causes only."""
     assert condition(None, None, state) is True
 
 
 def test_wrong_wish_is_named() -> None:
-    """What makes no sense is told where it is written, before anything is launched."""
+    """An invalid rule is an error when the condition is created."""
     with pytest.raises(UsageError, match="did you mean cuda_oom"):
         retry_by_cause(cuda_oon="stop")
     with pytest.raises(UsageError, match="neither stop, retry, default"):
         retry_by_cause(network="sotp")
-    with pytest.raises(UsageError, match="by their names"):
+    with pytest.raises(UsageError, match="name the causes"):
         retry_by_cause({"network": "stop"})  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="retry_delay_seconds"):
         retry_by_cause(network="10m")
@@ -224,12 +224,12 @@ def test_wrong_wish_is_named() -> None:
 
 
 def raise_it(error: TrainingFailed) -> None:
-    """In another process."""
+    """Raise the failure in another process."""
     raise error
 
 
 def test_survives_pickling() -> None:
-    """By pickle, cloudpickle and out of a pool of processes it keeps its words and attributes."""
+    """The error keeps its message and attributes through pickle, cloudpickle and process pools."""
     error = failed("missing_module")
     with (
         ProcessPoolExecutor(1, get_context("spawn")) as pool,
@@ -247,7 +247,7 @@ def test_survives_pickling() -> None:
 
 
 def test_retryable() -> None:
-    """Only what is sure to happen again is not worth a retry."""
+    """Only a failure that is certain to recur is not retryable."""
     assert not failed("missing_module").retryable
     assert failed("missing_module", 0.5).retryable
     assert failed("network").retryable

@@ -1,4 +1,4 @@
-"""Trainings that ended with 0 while their log says otherwise: a success that people get to see."""
+"""Tests of trainings that exit with 0 although their log reports a failure."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ ASYNC: dict[str, Callable[[], Awaitable[Any]]] = {
 
 @pytest.mark.parametrize("way", SYNC)
 def test_value_is_plain(way: str, home: Path, caplog: Any) -> None:
-    """However it is called, the caller gets what the command wrote, and the run log a warning."""
+    """The caller gets the output in every way of calling, and the run log has a warning."""
 
     @flow
     def outer() -> None:
@@ -84,7 +84,7 @@ def test_value_is_plain(way: str, home: Path, caplog: Any) -> None:
 
 @pytest.mark.parametrize("way", ASYNC)
 def test_value_is_plain_when_awaited(way: str, home: Path) -> None:
-    """So it is in async flows."""
+    """The same holds in async flows."""
 
     @flow
     async def outer() -> None:
@@ -95,7 +95,7 @@ def test_value_is_plain_when_awaited(way: str, home: Path) -> None:
 
 
 def test_value_is_plain_from_another_process(home: Path) -> None:
-    """So it is out of a pool of processes."""
+    """The same holds in process pools."""
 
     @flow(task_runner=ProcessPoolTaskRunner(max_workers=1))  # type: ignore[arg-type]
     def outer() -> None:
@@ -106,7 +106,7 @@ def test_value_is_plain_from_another_process(home: Path) -> None:
 
 
 def test_list_is_plain(home: Path) -> None:
-    """All lines of it are a list, as ever."""
+    """``return_all`` returns a list, as usual."""
 
     @flow
     def outer() -> Any:
@@ -116,7 +116,7 @@ def test_list_is_plain(home: Path) -> None:
 
 
 def test_state_says_so(home: Path) -> None:
-    """The state is Completed for whoever asks, here and at the API, and has another name."""
+    """The state has the type Completed and the name Suspect, also at the API."""
 
     @flow
     def outer() -> State[Any]:

@@ -23,7 +23,7 @@ MOST_S = 240.0
 
 
 def test_sweep(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them complete in bounded time, and all can be seen."""
+    """All trainings complete in bounded time, and all are published."""
     waited_s: list[float] = []
     wait = publishing.Publication.wait
 

@@ -1,4 +1,4 @@
-"""``gpualert_run``, in sync and async flows, in real flows on an ephemeral server."""
+"""Tests of ``gpualert_run`` in sync and async flows on an ephemeral server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("harness")
 
 @FACES
 def test_last_line_of_stdout_is_returned(way: str, home: Path) -> None:
-    """The last line of stdout, without the white space at its end; stderr has none of it."""
+    """The result is the last line of stdout without trailing white space, never of stderr."""
     assert run(way, "echo one; echo 'two  '; echo not this >&2") == "two"
 
 
@@ -83,7 +83,7 @@ def test_long_command(home: Path) -> None:
 
 
 def test_stdin_is_empty(home: Path) -> None:
-    """Who reads stdin is told at once that there is nothing."""
+    """A command that reads stdin gets its end at once."""
     assert run("called", "cat; readlink /proc/self/fd/0") == "/dev/null"
 
 
@@ -95,7 +95,7 @@ def test_output_is_logged_at_stream_level(home: Path, caplog: pytest.LogCaptureF
 
 
 def test_equal_tasks_are_runs_of_their_own(home: Path) -> None:
-    """Mapped over equal commands, each of them is run, at the same time."""
+    """Mapped equal commands all run, at the same time."""
 
     @flow
     def equal() -> list[str | list[str]]:
@@ -106,7 +106,7 @@ def test_equal_tasks_are_runs_of_their_own(home: Path) -> None:
 
 
 def test_in_a_task_of_ones_own_and_outside(home: Path) -> None:
-    """Its function may be called by any task, and where there is none."""
+    """Its function can be called in any task, and outside of tasks."""
 
     @task
     def mine() -> Any:
@@ -122,7 +122,7 @@ def test_in_a_task_of_ones_own_and_outside(home: Path) -> None:
 
 
 def test_removed_log_ends_nothing(home: Path) -> None:
-    """A training whose log is removed goes on, and what it wrote is returned all the same."""
+    """A training whose log is removed continues, and its output is returned."""
     remove = "rm $GPUALERT_STATE_DIR/runs/$GPUALERT_RUN_ID/*.log"
     assert run("called", f"echo before; {remove}; sleep 1; echo after") == "after"
 
@@ -185,7 +185,7 @@ def test_retry_condition_sees_the_cause(home: Path) -> None:
 
 @FACES
 def test_timeout_of_the_task(way: str, home: Path) -> None:
-    """timeout_seconds ends the training, in a thread as well, and the record says why."""
+    """timeout_seconds stops the training, also in a thread, and the record says why."""
     began = time.monotonic()
     with pytest.raises(TimeoutError):
         run(way, "sleep 60; true", {"timeout_seconds": 2})
@@ -198,7 +198,7 @@ def test_timeout_of_the_task(way: str, home: Path) -> None:
 
 @FACES
 def test_timeout_that_is_tried_again(way: str, home: Path) -> None:
-    """A time-out that a retry follows is not the last word, and nobody is told of it."""
+    """A timeout that a retry follows is not final, and sends no alert."""
     script = "[ -e again ] && echo done || { touch again; sleep 60; true; }"
     options = {"timeout_seconds": 3, "retries": 1}
     assert run(way, script, options, cwd=home, notify="mailbox") == "done"
@@ -211,7 +211,7 @@ def test_timeout_that_is_tried_again(way: str, home: Path) -> None:
 
 
 def test_timeout_of_the_flow(home: Path) -> None:
-    """A flow's time-out is one to its trainings, too."""
+    """A flow's timeout applies to its trainings, too."""
 
     @flow(timeout_seconds=3)
     def trains() -> None:
@@ -232,7 +232,7 @@ def test_timeout_of_the_run(home: Path) -> None:
 
 
 def test_stopped_by_a_person(home: Path) -> None:
-    """A training that somebody stops is no success, also when it saves and exits with 0."""
+    """A stopped training is no success, also if it saves a checkpoint and exits with 0."""
     command = f"{sys.executable} -m gpualert_common stop $GPUALERT_RUN_ID; sleep 60 & wait; exit 0"
     with pytest.raises(TrainingFailed) as caught:
         run("called", f"trap 'exit 0' TERM; {command}", grace=5)
@@ -241,14 +241,14 @@ def test_stopped_by_a_person(home: Path) -> None:
 
 
 def test_wrong_argument_starts_nothing(home: Path) -> None:
-    """What can be seen to be wrong before the launch is told before the launch."""
+    """Invalid arguments are an error before the launch."""
     with pytest.raises(Exception, match="no-such-directory"):
         run("called", "true", cwd=home / "no-such-directory")
     assert not list((home / "state").glob("runs/*/output.idx"))
 
 
 def test_flow_that_does_not_wait(home: Path) -> None:
-    """A flow that ends by itself before its submitted training lets it finish, as upstream does."""
+    """A flow that ends before its submitted training lets it finish, as upstream does."""
 
     @flow
     def hasty() -> str:
@@ -266,7 +266,7 @@ def test_flow_that_does_not_wait(home: Path) -> None:
 
 
 def test_import_is_cheap() -> None:
-    """What every Prefect server and worker imports loads neither Prefect nor anything heavy."""
+    """The import in servers and workers loads neither Prefect nor other heavy modules."""
     code = (
         "import sys, prefect_gpualert;"
         "heavy = {'prefect', 'gpualert_common.api', 'dataclasses'} & set(sys.modules);"

@@ -1,9 +1,9 @@
-"""``python -m tests.scenarios``: what is said of many variants of every scenario, as tables.
+"""``python -m tests.scenarios``: the verdicts on many variants of every scenario, as tables.
 
-A row for each family, a column for each that was told, and the same of causes where they differ;
-then once more where sources were missing at random.  ``less`` is told where the signs are weak:
-less than is true, and nothing wrong.  What is told wrong between the job and its machine is counted
-apart.
+Each table has a row for each family and a column for each family in a verdict.  A second table
+shows causes where they differ.  Both are repeated with sources missing at random.  ``less`` means a
+weaker verdict for weak evidence: incomplete, but not wrong.  Verdicts that confuse job and machine
+are counted separately.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.scenarios.every import MODULES
 
 @dataclass
 class Told:
-    """What was told of the variants of one case: (true, told) of families and of causes."""
+    """Verdicts on the variants of one case: (true, found) for families and for causes."""
 
     families: Counter[tuple[str, str]] = field(default_factory=Counter)
     causes: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class Told:
 
 
 def told_of(index: int, variants: int, *, missing: bool) -> Told:
-    """What is told of the variants of the case of that number."""
+    """Return the verdicts on the variants of the case with that number."""
     case, found = CASES[index], Told()
     with tempfile.TemporaryDirectory() as home:
         for number in range(variants):
@@ -60,7 +60,7 @@ def told_of(index: int, variants: int, *, missing: bool) -> Told:
 
 
 def table(pairs: Counter[tuple[str, str]], corner: str) -> str:
-    """Rows of what is true, columns of what was told."""
+    """Return a table: rows are true values, columns are values in verdicts."""
     rows = sorted({true for true, _ in pairs})
     columns = sorted({told for _, told in pairs})
     width = max(len(row) for row in (*rows, corner)) + 2
@@ -72,7 +72,7 @@ def table(pairs: Counter[tuple[str, str]], corner: str) -> str:
 
 
 def told(run: Callable[..., Iterable[Told]], variants: int, *, missing: bool) -> Told:
-    """Print what is told of all cases; return it."""
+    """Print the verdicts on all cases and return them."""
     each = [-(-variants // sum(other.of == case.of for other in CASES)) for case in CASES]
     found = list(run(partial(told_of, missing=missing), range(len(CASES)), each))
     whole = sum(found, Told())
@@ -90,7 +90,7 @@ def told(run: Callable[..., Iterable[Told]], variants: int, *, missing: bool) ->
 
 
 def main() -> int:
-    """Print the tables; exit with 1 where job and machine were taken for one another."""
+    """Print the tables; return 1 if a verdict confuses job and machine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variants", type=int, default=200, help="of each family")
     parser.add_argument("--list", action="store_true", help="only say which scenarios there are")

@@ -1,4 +1,4 @@
-"""Every scenario of every family and its near misses, each with what is true of it."""
+"""Catalogue of the scenarios of every family and their near misses, each with its true cause."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ BY_ITS_RULE = "by its rule"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Runs of one kind: ``of`` is the family that they belong to, or nearly miss.
+    """Runs of one kind: ``of`` is the family to which they belong, or nearly belong.
 
-    ``cause`` is the true one, unless a scene says otherwise of itself, and ``family`` what has to
-    be told of it.  ``weaker`` are causes that may be told where the signs of it are weak: less is
-    said than is true, and nothing wrong.
+    ``cause`` is the true one, unless a scene has its own, and ``family`` is the expected family.
+    ``weaker`` are causes that are acceptable for weak evidence: incomplete, but not wrong.
     """
 
     make: Make
@@ -34,15 +33,16 @@ class Case:
 
     @property
     def name(self) -> str:
-        """That of the function which makes it."""
+        """The name of the function that makes it."""
         return self.make.__name__
 
     def family_of(self, scene: Scene) -> str | None:
-        """The family that has to be told of one of its variants."""
+        """Return the expected family of one of its variants."""
         return self.family if scene.cause == self.cause else family_of(scene.cause)
 
     def variant(self, number: int, *, missing: bool = False) -> Scene:
-        """One of its variants, always the same one; with *missing* not everything could be seen."""
+        """Return one of its variants, always the same one; with *missing*, some sources are
+        missing."""
         seed = zlib.crc32(self.name.encode()) + number
         chance = Random(seed)
         scene = self.make(chance)
@@ -58,19 +58,19 @@ CASES: list[Case] = []
 def scenario(
     of: str, cause: str, family: str | None = BY_ITS_RULE, weaker: tuple[str, ...] = ()
 ) -> Callable[[Make], Make]:
-    """Runs of that family, of which this is the cause."""
+    """Register runs of that family with this cause."""
     return _adds(of, cause, family, weaker, is_near_miss=False)
 
 
 def near_miss(
     of: str, cause: str, family: str | None = BY_ITS_RULE, weaker: tuple[str, ...] = ()
 ) -> Callable[[Make], Make]:
-    """Runs that look like that family, and whose true cause is this."""
+    """Register runs that resemble that family and have this true cause."""
     return _adds(of, cause, family, weaker, is_near_miss=True)
 
 
 def by_family() -> Iterator[tuple[str, list[Case], list[Case]]]:
-    """Each family with its scenarios and its near misses."""
+    """Return the scenarios and near misses of each family."""
     for family in sorted({case.of for case in CASES}):
         of_it = [case for case in CASES if case.of == family]
         missed = [case for case in of_it if case.is_near_miss]
@@ -82,18 +82,18 @@ _rules = cache(load_rules)
 
 @cache
 def family_of(cause: str) -> str | None:
-    """The family that the rule of a cause names."""
+    """Return the family in the rule of a cause."""
     return _rules().by_cause[cause].family
 
 
 @cache
 def side_of(cause: str) -> str:
-    """Whose fault a cause is: "job", "infrastructure" and so on."""
+    """Return the attribution of a cause: "job", "infrastructure" and so on."""
     return _rules().by_cause[cause].attribution.value
 
 
 def is_crossed(true: str, told: str) -> bool:
-    """True where the job and its machine are taken for one another."""
+    """Return whether job and machine are confused."""
     return {true, told} == {"job", "infrastructure"}
 
 

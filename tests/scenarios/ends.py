@@ -1,4 +1,4 @@
-"""Runs ended by a scheduler, at a limit or by a person, and those that ended by themselves."""
+"""Runs ended by a scheduler, at a limit or by a person, and runs that ended by themselves."""
 
 from __future__ import annotations
 

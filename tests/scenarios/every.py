@@ -1,4 +1,4 @@
-"""All modules with scenarios: importing them puts those into the catalogue."""
+"""All modules with scenarios; importing them fills the catalogue."""
 
 from __future__ import annotations
 

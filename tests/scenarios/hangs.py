@@ -1,4 +1,4 @@
-"""Runs that stood still until somebody ended them, and those that were at work."""
+"""Runs that hang until they are ended, and runs that were working."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""GPUs that failed, were slowed down or lagged behind, and runs that only look so."""
+"""Runs on GPUs that fail, throttle or lag, and runs that only resemble them."""
 
 from __future__ import annotations
 
 from random import Random
 
-from gpualert_common.diagnose.phenomena.hardware._xids import XIDS, Owner
+from gpualert_common.diagnose.phenomena.hardware._xids import XIDS, XidOwner
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.logs import falling, hugging_face, of_rank, some_steps, traceback
@@ -22,12 +22,12 @@ NCCL = (
     "collective operation timeout: WorkNCCL(SeqNum=81, OpType=ALLREDUCE, NumelIn=1024, "
     "NumelOut=1024, Timeout(ms)=600000) ran for 600041 milliseconds before timing out.\n"
 )
-FATAL = [number for number, xid in XIDS.items() if xid.owner is Owner.HARDWARE]
-OF_THE_PROGRAM = [number for number, xid in XIDS.items() if xid.owner is Owner.APPLICATION]
+FATAL = [number for number, xid in XIDS.items() if xid.owner is XidOwner.HARDWARE]
+OF_THE_PROGRAM = [number for number, xid in XIDS.items() if xid.owner is XidOwner.APPLICATION]
 
 
 def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:
-    """An Xid as the kernel's log or NVML tells it."""
+    """Return an Xid as the kernel's log or NVML reports it."""
     if by == "nvml":
         return SourceEvent("xid", f"gpu:{index}", f"Xid {number}", {"xid": number, "gpu": index})
     place = pci(index)
@@ -36,7 +36,7 @@ def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:
 
 
 def told(number: int, index: int, at: float) -> list[tuple[str, float, SourceEvent]]:
-    """The same as both sources tell it."""
+    """Return the same Xid from both sources."""
     return [(by, at, xid(number, index, by)) for by in ("kernel_log", "nvml")]
 
 

@@ -1,7 +1,6 @@
-"""Runs that only what ran before can judge, and those that merely look like them.
+"""Runs that only a comparison with earlier runs can classify, and runs that resemble them.
 
-What ran before is the same command on the same machine, three to five times, a little different
-each time.
+The earlier runs have the same command and machine, three to five times with small variations.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ def printed(
     total: int | None = None,
     every: int = 0,
 ) -> str:
-    """What Megatron-LM prints every ten steps, each of which takes so many times as long as usual;
-    it saves ``every`` so many steps."""
+    """Return Megatron-LM's output every ten steps, each ``times`` as long as usual; it saves every
+    ``every`` steps."""
     loss = falling(chance)
     lines = []
     for step in range(first, steps + 1, 10):
@@ -47,13 +46,13 @@ def printed(
 
 
 def without_total(chance: Random, steps: int) -> str:
-    """What a loop of one's own prints."""
+    """Return the output of a custom loop."""
     loss = falling(chance)
     return "".join(f"step {step}: loss {loss(step / STEPS):.4f}\n" for step in range(1, steps + 1))
 
 
 def tokens(chance: Random, rate: float) -> str:
-    """What torchtitan prints."""
+    """Return the output of torchtitan."""
     loss = falling(chance)
     return "".join(
         f"[rank0]:[titan] 2026-11-20 10:{step // 60:02d}:{step % 60:02d},100 - root - INFO - "
@@ -64,24 +63,24 @@ def tokens(chance: Random, rate: float) -> str:
 
 
 def cards(chance: Random, load: tuple[float, float] = (84.0, 96.0), count: int = 1) -> list[Card]:
-    """So many GPUs, and how much they work."""
+    """Return this number of GPUs with their utilization."""
     return [Card(load=flat(chance.uniform(*load))) for _ in range(count)]
 
 
 def often(
     chance: Random, one: Callable[[Random], Scene], times: tuple[int, int] = (3, 5)
 ) -> list[Scene]:
-    """The runs before, each of them made by ``one``."""
+    """Return earlier runs, each made by ``one``."""
     return [one(chance) for _ in range(chance.randint(*times))]
 
 
 def usual(chance: Random, count: int = 1) -> Scene:
-    """A run as it is most of the time."""
+    """Return a typical run."""
     return Scene(log=printed(chance), cards=cards(chance, count=count), seconds=SECONDS)
 
 
 def slow(chance: Random, load: tuple[float, float], **more: object) -> Scene:
-    """One that took far longer, after several that did not."""
+    """Return a run that took far longer than several earlier ones."""
     fields: dict[str, object] = {
         "log": printed(chance, slower=chance.uniform(1.8, 5.0)),
         "cards": cards(chance, load),

@@ -1,7 +1,7 @@
-"""A run as its record tells it: log, ending, and what was seen meanwhile; and the verdict on it.
+"""A run as its record describes it: log, ending, and telemetry; and the verdict on it.
 
-Everything stands on the disk as a supervisor and an observer would have left it, and is judged as
-``gpualert recover`` judges any record.  So hours of a training take no time.
+The files on disk are those that a supervisor and a sampler leave.  ``gpualert recover`` classifies
+them as for any record.  So hours of a training take no time.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ STRANGER = 900
 LOG = "output.log"
 
 Curve = Callable[[float], float]
-"""A number by the part of the run that has passed, from 0 to 1."""
+"""A number by the elapsed part of the run, from 0 to 1."""
 
 
 def flat(value: float) -> Curve:
-    """Always the same."""
+    """Return a constant curve."""
     return lambda _part: value
 
 
 def steps(*parts: tuple[float, float]) -> Curve:
-    """The value of the last of these (part, value) that has begun."""
+    """Return a curve with the value of the last of these (part, value) that has begun."""
     return lambda part: [value for begin, value in parts if part >= begin][-1]
 
 
 def rising(rate: float, after: float = 0.0) -> Curve:
-    """From nothing, so much in all of the run, once that part of it has passed."""
+    """Return a counter that grows by this amount from that part of the run on."""
     return lambda part: max(0.0, part - after) * rate
 
 
@@ -52,7 +52,7 @@ _MOST_OF_IT, _BUSY, _BOOST, _ONE_CORE = flat(0.6), flat(92.0), flat(1755.0), fla
 
 @dataclass
 class Card:
-    """A GPU as NVML shows it; ``used`` is False for one that the run leaves alone."""
+    """A GPU as NVML reports it; ``used`` is False for one that the run does not use."""
 
     used: bool = True
     total_bytes: int = 80 * GIB
@@ -64,7 +64,7 @@ class Card:
     others_bytes: int = 0
 
     def look(self, index: int, part: float, noise: random.Random) -> Iterable[Sample]:
-        """What is seen of it when that part of the run has passed."""
+        """Return its sample at that part of the run."""
         held = int(self.memory(part) * self.total_bytes)
         yield Sample(
             f"gpu:{index}",
@@ -91,10 +91,10 @@ class Card:
 class Scene:
     """One run; ``events`` are (source, part of the run, event), times are seconds.
 
-    ``silent_s`` is how long before its end it printed for the last time; ``cores`` what its
-    processes used; ``checkpoints`` the facts of that source.  ``cause`` is the true one, where it
-    depends on what chance chose.  ``earlier`` are runs of the same command that were remembered
-    before; ``given`` are further facts of the source environment, ``custody`` those of an engine.
+    ``silent_s`` is the time between its last output and its end; ``cores`` the processor usage;
+    ``checkpoints`` the facts of that source.  ``cause`` is the true one, if it depends on a random
+    choice.  ``earlier`` are earlier runs of the same command in the history; ``given`` are further
+    facts of the source environment, ``custody`` those of an engine.
     """
 
     cards: Sequence[Card] = ()
@@ -122,7 +122,7 @@ class Scene:
     seed: int = 0
 
     def record(self, home: Path) -> Record:
-        """Write it down."""
+        """Write the record."""
         now = time.time()
         began = now - self.seconds
         run_id = record_locations.new_run_id()
@@ -146,7 +146,7 @@ class Scene:
         return record
 
     def verdict(self, home: Path) -> dict[str, Any]:
-        """What is said of it, once what ran before was judged and remembered."""
+        """Return the verdict, after the earlier runs were classified and indexed."""
         if self.earlier:
             home = Path(tempfile.mkdtemp(dir=home), "runs")
             home.mkdir()
@@ -205,7 +205,7 @@ class Scene:
 
 
 def pci(index: int) -> str:
-    """Where on the bus the kernel sees a GPU."""
+    """Return the PCI address of a GPU."""
     return f"0000:{index + 1:02x}:00"
 
 

@@ -1,4 +1,4 @@
-"""Runs that died before they trained, and those that had trained, whatever their logs leave out."""
+"""Runs that died before training, and runs that had trained, whatever their logs omit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every family has scenarios, and as many near misses: each is told as what it is."""
+"""Every family has scenarios and as many near misses; each gets the right verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAMILIES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.name))
 def test_scenario(case: Case, tmp_path: Path) -> None:
-    """However magnitudes, times and GPUs vary, cause and family are the same."""
+    """For all magnitudes, times and GPUs, cause and family are the same."""
     wrong: list[dict[str, Any]] = []
     for number in range(VARIANTS):
         scene = case.variant(number)
@@ -37,7 +37,7 @@ def test_scenario(case: Case, tmp_path: Path) -> None:
 @pytest.mark.e2e
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.name))
 def test_sources_missing(case: Case, tmp_path: Path) -> None:
-    """Whatever could not be seen is named, and never makes the job of the machine's fault."""
+    """Missing sources are named and never turn a fault of the machine into one of the job."""
     for number in range(VARIANTS):
         scene = case.variant(number, missing=True)
         verdict = scene.verdict(tmp_path)
@@ -49,7 +49,7 @@ def test_sources_missing(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_enough_of_each(family: str) -> None:
-    """Each family has at least five scenarios, and as many near misses."""
+    """Each family has at least five scenarios and as many near misses."""
     assert MODULES
     (found,) = [(own, near) for name, own, near in by_family() if name == family]
     assert min(map(len, found)) >= LEAST
@@ -57,5 +57,5 @@ def test_enough_of_each(family: str) -> None:
 
 
 def test_causes_of_a_start() -> None:
-    """The family of runs that died before they trained knows the causes of its rules."""
+    """The family of runs that died before training knows the causes of its rules."""
     assert {rule.id for rule in load_rules() if rule.family == "A1"} == startup.CAUSES

@@ -1,4 +1,4 @@
-"""A real child of each family, under the real supervisor, with what the family is decided by."""
+"""A real child of each family under the real supervisor, with the decisive evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUDA_OOM = (
 
 
 def program(lab: Lab, body: str) -> tuple[str, ...]:
-    """A training that says which process it is; ``step(n, loss)`` is what it prints of one."""
+    """Return a training that prints its process number; ``step(n, loss)`` prints one step."""
     return python(
         "import os, sys, time\n"
         f"open({str(lab.home / 'pid')!r}, 'w').write(str(os.getpid()))\n"
@@ -34,7 +34,7 @@ def program(lab: Lab, body: str) -> tuple[str, ...]:
 
 
 def test_died_before_it_trained(lab: Lab) -> None:
-    """A1: no step, and no GPU ever held memory of it."""
+    """A1: no step, and no GPU held memory of the run."""
     body = "time.sleep(2)\nimport a_module_that_nobody_has\n"
     verdict = run(lab, Scenario((gpu(0), gpu(1))), *program(lab, body))
     assert (verdict["cause"], verdict["family"]) == ("missing_module", "A1")
@@ -45,7 +45,7 @@ def test_died_before_it_trained(lab: Lab) -> None:
 
 @pytest.mark.parametrize("agrees", [True, False])
 def test_out_of_gpu_memory(lab: Lab, agrees: bool) -> None:
-    """B1: the card's memory agrees with the log, or the verdict says that it does not."""
+    """B1: the GPU's memory agrees with the log, or the verdict reports the contradiction."""
     fullest = 78 * GIB if agrees else 20 * GIB
     memory = line((0, GIB), (2, fullest))
     machine = Scenario((replace(used(lab, 0), memory_used=memory),))
@@ -57,7 +57,7 @@ def test_out_of_gpu_memory(lab: Lab, agrees: bool) -> None:
 
 
 def test_launches_that_block(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D2: the variable is seen in the environment of the process."""
+    """D2: the variable is in the environment of the process."""
     monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
     body = "for n in range(1, 75): step(n, 9 / n); time.sleep(0.1)\n"
     verdict = run(lab, Scenario((used(lab, 0),)), *program(lab, body))
@@ -79,8 +79,8 @@ def _checkpoint(lab: Lab, name: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("seconds", [0, 2])
 def test_began_anew(lab: Lab, seconds: int) -> None:
-    """E2: the checkpoint that the command names was there, and the first step is the first; also
-    of a run that was over before anybody looked."""
+    """E2: the checkpoint that the command names existed, and the first step is step 1; also for a
+    run that ended before the first sample."""
     _checkpoint(lab, "last.pt", b"state")
     body = f"for n in range(1, 60): step(n, 9 / n)\ntime.sleep({seconds})\n"
     verdict = run(lab, None, *program(lab, body), "--resume", "out/last.pt")
@@ -88,7 +88,7 @@ def test_began_anew(lab: Lab, seconds: int) -> None:
 
 
 def test_first_run_of_many(lab: Lab) -> None:
-    """A script that would resume, if there were anything, is no case of it."""
+    """A script that would resume, but has no checkpoint yet, is no case of E2."""
     body = (
         "for n in range(1, 60): step(n, 9 / n)\n"
         "os.makedirs('out'); open('out/last.pt', 'wb').write(b'state')\ntime.sleep(2)\n"
@@ -98,7 +98,7 @@ def test_first_run_of_many(lab: Lab) -> None:
 
 
 def test_went_on(lab: Lab) -> None:
-    """Nor is one that went on."""
+    """A run that resumed is no case of E2."""
     _checkpoint(lab, "last.pt", b"state")
     body = "for n in range(500, 600): step(n, 90 / n)\ntime.sleep(2)\n"
     verdict = run(lab, None, *program(lab, body), "--resume", "out/last.pt")
@@ -107,7 +107,7 @@ def test_went_on(lab: Lab) -> None:
 
 
 def test_cannot_load_what_it_goes_on_from(lab: Lab) -> None:
-    """E2: half a checkpoint is met in resuming."""
+    """E2: the run tries to resume from a truncated checkpoint."""
     _checkpoint(lab, "last.pt", b"\x80\x04\x95")
     body = (
         "import pickle\n"
@@ -120,7 +120,7 @@ def test_cannot_load_what_it_goes_on_from(lab: Lab) -> None:
 
 
 def test_cut_short(lab: Lab) -> None:
-    """E3: a bar says that hardly any of its steps were made."""
+    """E3: a progress bar shows that few of the steps were made."""
     body = (
         "for n in range(1, 30):\n"
         "    print({'loss': 9 / n, 'grad_norm': 1.0, 'learning_rate': 1e-4, 'epoch': n / 500})\n"
@@ -131,7 +131,7 @@ def test_cut_short(lab: Lab) -> None:
 
 
 def test_time_limit(lab: Lab) -> None:
-    """F3: our limit ends a run at work."""
+    """F3: our limit ends a working run."""
     body = "for n in range(1, 4000): step(n, 9 / n); time.sleep(0.1)\n"
     variables = {**os.environ, **lab.environment(), "GPUALERT_OBSERVE": "true"}
     done = lab.gpualert("run", "--timeout", "3s", "--", *program(lab, body), env=variables)
@@ -142,7 +142,7 @@ def test_time_limit(lab: Lab) -> None:
 
 
 def test_stopped_by_somebody(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F2: somebody stops the supervisor, and so the run."""
+    """F2: a person stops the supervisor, and so the run."""
     monkeypatch.setenv("GPUALERT_OBSERVE", "true")
     supervised = lab.launch(*program(lab, "while True: step(1, 1.0); time.sleep(0.1)\n"))
     supervised.says(b"step 1")
@@ -181,7 +181,7 @@ def _says_what_is_missing(verdict: dict[str, Any], *names: str) -> None:
 
 
 def test_with_and_without_a_library(lab: Lab) -> None:
-    """With NVML or without it: the same status and cause, and what was not seen is named."""
+    """With and without NVML, status and cause are the same, and missing evidence is named."""
     seen = run(lab, Scenario((used(lab, 0),)), *python(FAILS))
     lab.state = lab.home / "other"
     unseen = run(lab, None, *python(FAILS))
@@ -197,8 +197,8 @@ MASKED = "mount --bind /dev/null /dev/kmsg && mount -t tmpfs none /sys/fs/cgroup
     "script", [FAILS, "import os, time; time.sleep(2); os.kill(os.getpid(), 9)"]
 )
 def test_nothing_can_be_read(lab: Lab, script: str) -> None:
-    """Without NVML, the kernel's log and cgroups, as in many a container: the same status, and a
-    verdict that claims nothing of what it could not see."""
+    """Without NVML, kernel log and cgroups, as in many containers: the same status, and a verdict
+    without unsupported claims."""
     variables = {**os.environ, **lab.environment(), "GPUALERT_OBSERVE": "true"}
     seen = lab.gpualert("run", "--", *python(script), env=variables)
     (first,) = lab.records()

@@ -1,4 +1,4 @@
-"""Real runs of one command, one after the other: what the earlier ones say of the last."""
+"""Real runs of one command in sequence: the comparison of the last one with the earlier ones."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ for step in range({STEPS}):
 
 
 def verdicts(lab: Lab) -> list[dict[str, Any]]:
-    """Those of all runs, oldest first."""
+    """Return the verdicts of all runs, oldest first."""
     found = [Record.open(str(path)).read_json("verdict.json") for path in lab.records()]
     return [verdict for verdict in found if verdict is not None]
 
 
 @pytest.mark.e2e
 def test_slower_than_before(lab: Lab) -> None:
-    """The same training, whose steps take five times as long as in four runs before, is told as
-    healthy and slow, with figures; and what made it slow as what nobody knows."""
+    """A training with steps five times as long as in four earlier runs is healthy and slow, with
+    figures; the reason is unknown."""
     pause = lab.home / "pause"
     pause.write_text("0.06")
     command = (*PROGRAM, "run", "--quiet", "--", *python(TRAINS))
@@ -60,7 +60,7 @@ def test_slower_than_before(lab: Lab) -> None:
 
 @pytest.mark.e2e
 def test_gpu_hours(lab: Lab) -> None:
-    """GPU-hours of the verdict are those that the runs are listed with; what failed wasted all."""
+    """The verdict and the list of runs have the same GPU-hours; a failed run wasted all of them."""
     used = (Process(lab.home / "pid", 60 << 30),)
     machine = Scenario(tuple(replace(gpu(index), processes=used) for index in range(2)))
     variables = {**os.environ, **environment(machine, lab.home / "machine")}
@@ -82,7 +82,7 @@ def test_gpu_hours(lab: Lab) -> None:
 
 
 def test_nothing_to_verify(lab: Lab) -> None:
-    """A command that is over at once and uses no GPU is not told that nobody knows its health."""
+    """A short command without GPUs gets no remark about unknown health."""
     lab.run("echo", "hi")
     (verdict,) = verdicts(lab)
     assert verdict["warnings"] == []
@@ -90,19 +90,19 @@ def test_nothing_to_verify(lab: Lab) -> None:
 
 
 def ruin_version(file: Path) -> None:
-    """As a newer release would leave it."""
+    """Damage the file: a schema of a newer release."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 99")
 
 
 def ruin_bytes(file: Path) -> None:
-    """As a bad disk would."""
+    """Damage the file: invalid bytes."""
     file.write_bytes(os.urandom(5000))
 
 
 @pytest.mark.parametrize("ruin", [ruin_version, ruin_bytes])
 def test_broken_history(tmp_path: Path, ruin: Any) -> None:
-    """A history that cannot be read costs the comparison alone, and is named with the reason."""
+    """An unreadable history affects only the comparison, and the verdict names the reason."""
     scene = slow(Random(1), (84.0, 96.0))
     home = tmp_path / "runs"
     home.mkdir()
@@ -120,7 +120,7 @@ def test_broken_history(tmp_path: Path, ruin: Any) -> None:
 
 
 def test_own_attempts_do_not_count(tmp_path: Path) -> None:
-    """What attempts at the same task did before is no measure for the next one."""
+    """Earlier attempts at the same task do not count."""
     scene = slow(Random(1), (84.0, 96.0))
     home = tmp_path / "runs"
     home.mkdir()
@@ -135,7 +135,7 @@ def test_own_attempts_do_not_count(tmp_path: Path) -> None:
 
 
 def test_engine_that_names_runs_at_random() -> None:
-    """Runs are of one training where an engine says so, whatever it calls each of them."""
+    """The engine decides which runs belong to one training, whatever the names of the runs."""
     runs = [
         {
             "command": ["bash", "-c", "python train.py"],

@@ -1,4 +1,4 @@
-"""Real kills: by the kernel at a real limit, and by somebody; for root, who may read its log."""
+"""Real kills: by the kernel at a real limit, and by a person; needs root for the kernel's log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EATS = "python3 -c 'held = [bytearray(1 << 24) for _ in range(200)]'"
 
 
 def run(lab: Lab, script: str) -> dict[str, Any]:
-    """The verdict on a script that is looked at."""
+    """Return the verdict on a script that is sampled."""
     variables = {**os.environ, **lab.environment(), "GPUALERT_OBSERVE": "true"}
     lab.gpualert("run", "--", *shell(script), env=variables)
     (path,) = lab.records()
@@ -32,7 +32,7 @@ def run(lab: Lab, script: str) -> dict[str, Any]:
 @pytest.mark.parametrize("after_s", [0, 3])
 @pytest.mark.parametrize("who", ["leader", "child"])
 def test_limit_of_a_cgroup(who: str, after_s: int, lab: Lab) -> None:
-    """The process and the limit are named, however soon it was, and whatever the script says."""
+    """The process and the limit are named, also for a short run, whatever the script prints."""
     with limited_group(LIMIT_BYTES) as group:
         enters = f"echo $$ > {group}/cgroup.procs; sleep {after_s};"
         ends = f"exec {EATS}" if who == "leader" else f"{EATS}; echo it goes on; exit 1"
@@ -47,7 +47,7 @@ def test_limit_of_a_cgroup(who: str, after_s: int, lab: Lab) -> None:
 
 
 def test_somebody_else(lab: Lab) -> None:
-    """A SIGKILL by somebody is not called a kill for memory, and the kernel's word is given."""
+    """A SIGKILL by a person is not an out-of-memory kill, and the kernel log is cited."""
     verdict = run(lab, "sleep 2; kill -9 $$")
     assert verdict["cause"] == "killed_unknown"
     assert verdict["details"]["killed_by"] == "somebody"
@@ -55,7 +55,7 @@ def test_somebody_else(lab: Lab) -> None:
 
 
 def test_kill_of_a_stranger(lab: Lab) -> None:
-    """Nor is one at the same moment as a kill for memory of a stranger."""
+    """Nor is a SIGKILL at the time of an out-of-memory kill of another process."""
     with limited_group(LIMIT_BYTES) as group:
         stranger = f"sleep 1.5; echo $$ > {group}/cgroup.procs; exec {EATS}"
         lab.start(("bash", "-c", stranger))

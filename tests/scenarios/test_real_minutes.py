@@ -1,4 +1,4 @@
-"""Real children of the families that take minutes to decide, all at once beside real observers."""
+"""Real children of the families that take minutes to decide, in parallel, with real samplers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.nightly
 GIB = 1 << 30
 SECONDS = 170
 SM_ACTIVITY = 2
-"""GPM's number for it."""
+"""The number of the metric in GPM."""
 THROTTLED_HW_THERMAL_NS = 270
-"""NVML's number of the field."""
+"""The number of the field in NVML."""
 TRAINS = f"""
 import os, time
 open({{pid!r}}, "w").write(str(os.getpid()))
@@ -55,7 +55,7 @@ def _hot() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
-    """What is told of each of the runs, which go on beside one another."""
+    """Return the verdicts on all runs, which are in progress in parallel."""
     place = tmp_path_factory.mktemp("minutes")
     told: dict[str, dict[str, Any]] = {}
     labs = {name: Lab(place / name) for name in ("hang", "idle", "slow", "hot", "well")}
@@ -98,19 +98,19 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dic
     ],
 )
 def test_family(name: str, cause: str, family: str, verdicts: dict[str, dict[str, Any]]) -> None:
-    """Each is told as what it is."""
+    """Each run gets the right family."""
     verdict = verdicts[name]
     assert (verdict["cause"], verdict["family"]) == (cause, family)
 
 
 def test_hot(verdicts: dict[str, dict[str, Any]]) -> None:
-    """B3: minutes of heat are told; that they made a run slow takes longer to say."""
+    """B3: minutes of heat are reported; the claim that they slowed the run takes longer."""
     assert "throttling" in [one["kind"] for one in verdicts["hot"]["warnings"]]
     assert "throttling" not in [one["kind"] for one in verdicts["well"]["warnings"]]
 
 
 def test_records_are_whole(verdicts: dict[str, dict[str, Any]]) -> None:
-    """All sources that were there saw the run to its end."""
+    """All available sources sampled the run to its end."""
     for verdict in verdicts.values():
         path = Path(verdict["log_path"]).parent
         assert Record.open(str(path)).read_json("exit.json") is not None

@@ -1,4 +1,4 @@
-"""Real children beside a real observer, where a stand-in library plays the GPUs."""
+"""Real children with a real sampler, where a stand-in library simulates the GPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["lab"]
 
 HELD = 60 << 30
 FAULT = 79
-"""Fallen off the bus."""
+"""GPU fallen off the bus."""
 OF_THE_PROGRAM = 31
 """A page fault, which a program causes."""
 
@@ -25,7 +25,7 @@ CUDA_ERROR = "torch.AcceleratorError: CUDA error: an illegal memory access was e
 
 
 def trains(lab: Lab, seconds: float, message: str, code: int) -> tuple[str, ...]:
-    """A training that says which process it is, works for a while and ends."""
+    """Program that prints its process number, works for a while and ends."""
     return python(
         "import os, sys, time\n"
         f"open({str(lab.home / 'pid')!r}, 'w').write(str(os.getpid()))\n"
@@ -41,7 +41,7 @@ def trains(lab: Lab, seconds: float, message: str, code: int) -> tuple[str, ...]
 
 
 def run(lab: Lab, scenario: Scenario | None, *command: str) -> dict[str, Any]:
-    """The verdict on a run on that machine."""
+    """Return the verdict on the run on that machine."""
     variables = {**os.environ, **lab.environment(), "GPUALERT_OBSERVE": "true"}
     if scenario is not None:
         variables |= environment(scenario, lab.home / "machine")
@@ -53,13 +53,13 @@ def run(lab: Lab, scenario: Scenario | None, *command: str) -> dict[str, Any]:
 
 
 def used(lab: Lab, index: int, **more: Any) -> Any:
-    """A GPU that the training uses."""
+    """Return a GPU that the training uses."""
     process = Process(lab.home / "pid", HELD)
     return replace(gpu(index), processes=(process,), memory_used=HELD, utilization_gpu=97, **more)
 
 
 def test_fault_of_its_gpu(lab: Lab) -> None:
-    """An Xid of the hardware on the GPU of the run is the cause of its CUDA error."""
+    """A hardware Xid on the GPU of the run is the cause of its CUDA error."""
     faulty = used(lab, 0, events=(Happening(4.0, FAULT),))
     verdict = run(lab, Scenario((faulty, gpu(1))), *trains(lab, 9, CUDA_ERROR, 1))
     assert (verdict["cause"], verdict["attribution"]) == ("gpu_hardware", "infrastructure")
@@ -69,7 +69,7 @@ def test_fault_of_its_gpu(lab: Lab) -> None:
 
 @pytest.mark.parametrize("kind", ["of the program", "of a stranger", "none"])
 def test_no_fault_of_its_gpu(kind: str, lab: Lab) -> None:
-    """An Xid that a program causes, one of somebody else's GPU, or none: it is the job's."""
+    """Without an Xid, or with one of the program or of another GPU, the job is the cause."""
     mine = Happening(4.0, OF_THE_PROGRAM)
     others = replace(gpu(1), events=(Happening(4.0, FAULT),) if kind == "of a stranger" else ())
     first = used(lab, 0, events=(mine,) if kind == "of the program" else ())
@@ -80,14 +80,14 @@ def test_no_fault_of_its_gpu(kind: str, lab: Lab) -> None:
 
 @pytest.mark.e2e
 def test_lost_gpu(lab: Lab) -> None:
-    """A GPU that is gone is the cause, also where no Xid says so."""
+    """A lost GPU is the cause, also without an Xid."""
     machine = Scenario((used(lab, 0, lost_at_s=8.0), used(lab, 1)))
     verdict = run(lab, machine, *trains(lab, 20, CUDA_ERROR, 1))
     assert verdict["cause"] == "gpu_hardware"
 
 
 def test_without_a_library(lab: Lab) -> None:
-    """The same run where there is no NVML: the log's word, and what was not seen."""
+    """Without NVML the verdict relies on the log and names the missing evidence."""
     verdict = run(lab, None, *trains(lab, 3, CUDA_ERROR, 1))
     assert verdict["cause"] == "cuda_runtime"
     assert "B2" not in [one["family"] for one in verdict["ruled_out"]]
@@ -96,7 +96,7 @@ def test_without_a_library(lab: Lab) -> None:
 
 
 def test_good_run_on_a_bad_day(lab: Lab) -> None:
-    """A fault that the run survived is a warning, and no failure."""
+    """A fault that the run survived is a warning, not a failure."""
     faulty = used(lab, 0, events=(Happening(4.0, FAULT),))
     verdict = run(lab, Scenario((faulty,)), *trains(lab, 9, "done", 0))
     assert verdict["cause"] == "none"
@@ -104,7 +104,7 @@ def test_good_run_on_a_bad_day(lab: Lab) -> None:
 
 
 def test_everything_is_missing(lab: Lab, tmp_path: Path) -> None:
-    """A broken library costs the verdict nothing but what it would have seen."""
+    """A broken library removes only its own evidence from the verdict."""
     broken = tmp_path / "lib"
     broken.mkdir()
     (broken / "libnvidia-ml.so.1").write_bytes(b"\x7fELF, not really")

@@ -1,4 +1,4 @@
-"""What is said of a run beside the earlier ones of its training: the words, and their limits."""
+"""Tests of the comparison with earlier runs: the text, and its limits."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ BUSY = (84.0, 96.0)
 
 
 def verdict(scene: Scene, home: Path) -> dict[str, Any]:
-    """What is said of the last of these runs."""
+    """Return the verdict on the last of these runs."""
     return scene.verdict(home)
 
 
 def warned(found: dict[str, Any], kind: str) -> str:
-    """The text of the only warning of that kind."""
+    """Return the text of the only warning of that kind."""
     (text,) = [one["text"] for one in found["warnings"] if one["kind"] == kind]
     return str(text)
 
 
 def slower_by(chance: Random, times: float, **more: object) -> Scene:
-    """A run whose steps took so many times as long as those of four before, and no GPU waited."""
+    """Return a run whose steps took this factor longer than in four earlier runs, without a waiting
+    GPU."""
     before = [usual(chance) for _run in range(4)]
     return slow(chance, BUSY, log=printed(chance, slower=times), earlier=before, **more)
 
 
 def test_figures(tmp_path: Path) -> None:
-    """How long a step took, and how long it took before, and in how many runs."""
+    """The text has the step time, the earlier step time, and the number of earlier runs."""
     found = verdict(slower_by(Random(1), 3.0), tmp_path)
     assert "a step took 1.2" in found["headline"]
     assert "in 4 earlier runs 0.4" in found["headline"]
@@ -55,7 +56,7 @@ def test_figures(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_different(different: dict[str, Any], told: str, tmp_path: Path) -> None:
-    """A slow run that nothing explains is told with what no earlier one had."""
+    """A slow run without an explanation lists its differences from all earlier runs."""
     scene = slower_by(Random(1), 3.0)
     for one in (*scene.earlier, scene):
         one.given = {"cpus_allowed": 32, "versions": {"torch": "2.12.1"}}
@@ -68,7 +69,7 @@ def test_what_is_different(different: dict[str, Any], told: str, tmp_path: Path)
 
 
 def test_nothing_is_different(tmp_path: Path) -> None:
-    """Where nothing is known to be different, nothing is said of it."""
+    """Without a known difference the text has none."""
     found = verdict(slower_by(Random(1), 3.0), tmp_path)
     assert found["details"]["health"] == "healthy_slow"
     assert "different" not in found["details"]
@@ -76,7 +77,7 @@ def test_nothing_is_different(tmp_path: Path) -> None:
 
 
 def test_no_value_of_an_unknown_variable_is_kept(tmp_path: Path) -> None:
-    """Of an environment only known names with plain values are kept."""
+    """Only known variables with plain values are kept from an environment."""
     scene = slower_by(Random(1), 3.0)
     scene.variables = {
         "NCCL_DEBUG": "INFO",
@@ -88,7 +89,7 @@ def test_no_value_of_an_unknown_variable_is_kept(tmp_path: Path) -> None:
 
 
 def test_slow_host(tmp_path: Path) -> None:
-    """A host whose runs were all slower is named, although half of the runs before were its own."""
+    """A host whose runs were all slower is named, even if half of the earlier runs were its own."""
     chance = Random(1)
 
     def at(host: str, times: float) -> Scene:
@@ -104,7 +105,7 @@ def test_slow_host(tmp_path: Path) -> None:
 
 
 def test_other_gpus(tmp_path: Path) -> None:
-    """Runs on another model are told of, and decide nothing."""
+    """Runs on another GPU model are mentioned and do not count."""
     found = verdict(slower_by(Random(1), 2.0, gpu_model=OTHER), tmp_path)
     assert found["details"]["health"] == "healthy"
     text = warned(found, "slower")
@@ -113,7 +114,7 @@ def test_other_gpus(tmp_path: Path) -> None:
 
 
 def test_throughput(tmp_path: Path) -> None:
-    """Where the program tells its throughput that is compared."""
+    """If the program reports its throughput, that is compared."""
     chance = Random(1)
     before = [
         Scene(log=tokens(chance, 9000.0), cards=cards(chance), seconds=600.0) for _run in range(3)
@@ -123,14 +124,14 @@ def test_throughput(tmp_path: Path) -> None:
 
 
 def test_longer_in_the_same_steps(tmp_path: Path) -> None:
-    """Steps as fast as ever in a run that took twice as long: the time went elsewhere."""
+    """If steps are as fast as before in a run twice as long, the time was spent elsewhere."""
     scene = slower_by(Random(1), 1.0, seconds=1500.0)
     text = warned(verdict(scene, tmp_path), "slower")
     assert text == "it took 25 min, in 4 earlier runs 10 min, in the same steps"
 
 
 def test_short_run_is_never_slow(tmp_path: Path) -> None:
-    """Nobody waits for three seconds."""
+    """A difference of three seconds does not count."""
     found = verdict(slower_by(Random(1), 3.0, seconds=3.0, silent_s=0.1), tmp_path)
     assert "slower" not in [one["kind"] for one in found["warnings"]]
 
@@ -139,7 +140,7 @@ def test_short_run_is_never_slow(tmp_path: Path) -> None:
     ("count", "said"), [(0, "no earlier runs"), (1, "1 earlier run "), (2, "2 ")]
 )
 def test_too_few_runs(count: int, said: str) -> None:
-    """Of too few runs it is told how many there are, and how many it takes."""
+    """With too few runs the text has their number and the required number."""
     well = {"disposition": "completed", "cause": "none"}
     runs = tuple(PastRun(str(number), "x", 1.0, **well) for number in range(count))  # type: ignore[arg-type]
     source = status_of_history(EarlierRuns((*runs, PastRun("failed", "x", 1.0))))
@@ -150,7 +151,7 @@ def test_too_few_runs(count: int, said: str) -> None:
 
 @pytest.mark.parametrize(("every", "saves"), [(1, 100), (7, 100), (3, 900)])
 def test_number_of_checkpoints(every: int, saves: int) -> None:
-    """Of more checkpoints than are kept the number is known by the steps between them."""
+    """If old checkpoints are removed, their number follows from the steps between them."""
     steps = [number * every for number in range(1, saves + 1)]
     kept = steps if saves < 256 else [*steps[:128], *steps[-128:]]
     told = tuple(Checkpoint(CheckpointAction.SAVED, "x", 1, step, step) for step in kept)
@@ -161,13 +162,13 @@ def test_number_of_checkpoints(every: int, saves: int) -> None:
     ("log", "why"),
     [
         ("all done\n", "nothing in its log"),
-        ("".join(f"step {n}/90\n" for n in range(90)), "of no loss"),
+        ("".join(f"step {n}/90\n" for n in range(90)), "no loss"),
         ("".join(f"step {n} loss {9 - n}\n" for n in range(5)), "too few losses"),
         ("".join(f"step {n}: loss {1 + n % 3}\n" for n in range(90)), "did not fall"),
     ],
 )
 def test_unverifiable(log: str, why: str, tmp_path: Path) -> None:
-    """Where no loss fell it is not known whether a run trained, and it is told why."""
+    """Without a falling loss it is unknown whether a run trained, and the text gives the reason."""
     found = verdict(Scene(log=log, cards=cards(Random(1)), seconds=600.0), tmp_path)
     assert (found["cause"], found["details"].get("health")) == ("none", "unverifiable")
     assert why in warned(found, "unverifiable")
@@ -178,7 +179,7 @@ def test_unverifiable(log: str, why: str, tmp_path: Path) -> None:
     ("seconds", "gpus", "asked"), [(60.0, 0, False), (60.0, 1, True), (600.0, 0, True)]
 )
 def test_when_nobody_asks(seconds: float, gpus: int, asked: bool, tmp_path: Path) -> None:
-    """A short command that uses no GPU is not asked whether it trained."""
+    """A short command without GPUs gets no remark about its training."""
     scene = Scene(log="done\n", cards=cards(Random(1), count=gpus), seconds=seconds, silent_s=0.1)
     kinds = [one["kind"] for one in verdict(scene, tmp_path)["warnings"]]
     assert ("unverifiable" in kinds) == asked
@@ -186,7 +187,7 @@ def test_when_nobody_asks(seconds: float, gpus: int, asked: bool, tmp_path: Path
 
 @pytest.mark.parametrize(("share", "gpus"), [(0.0, None), (0.5, 2)])
 def test_gpus_without_processes(share: float, gpus: int | None, tmp_path: Path) -> None:
-    """Where NVML shows no process, the GPUs of a run are those on which any memory is held."""
+    """If NVML reports no process, the GPUs of a run are those with memory in use."""
     idle = [Card(used=False, memory=flat(share)) for _card in range(2)]
     found = verdict(Scene(log="done\n", cards=idle, seconds=60.0, silent_s=0.1), tmp_path)
     assert found["measured"].get("gpus") == gpus

@@ -1,4 +1,4 @@
-"""Runs that ended well and were slow for a reason that one run shows, and those that seem slow."""
+"""Successful runs that are slow for a reason that one run shows, and runs that only seem slow."""
 
 from __future__ import annotations
 

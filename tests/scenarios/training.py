@@ -1,4 +1,4 @@
-"""Runs that ended with 0: trained, diverged, begun anew, cut short, or silent about it."""
+"""Runs that ended with 0: trained, diverged, restarted, truncated, or without any report of it."""
 
 from __future__ import annotations
 

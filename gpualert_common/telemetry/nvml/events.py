@@ -150,7 +150,7 @@ class EventListener:
     def _make_event(self, key: _Key, at: float, count: int) -> SourceEvent:
         gpu = self._gpus.get(key.device)
         what, text = _EVENT_TYPES.get(key.kind, (f"nvml_event_{key.kind:#x}", "event on GPU {gpu}"))
-        fields: dict[str, Any] = {"count": count}
+        fields: dict[str, int | str] = {"count": count}
         if key.kind == _XID:
             fields["xid"] = key.data
         if gpu is not None:

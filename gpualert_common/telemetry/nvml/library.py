@@ -29,7 +29,7 @@ _OPEN_ERRORS = {
     13: ("the NVIDIA driver is too old for nvidia-ml-py", "install a newer driver"),
     17: (
         "the operating system blocks access to the GPUs",
-        "look for device rules of a cgroup, or a security module, that name /dev/nvidia*",
+        "check the device rules of the cgroup, and security modules, for /dev/nvidia*",
     ),
     18: (
         "NVML and the loaded NVIDIA driver are of different versions",

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypedDict
 
 from gpualert_common.command_options import parse_options
 from gpualert_common.errors import RecordError
@@ -43,6 +43,21 @@ _CHECKPOINT_NAME = re.compile(
 )
 
 
+class FoundCheckpoint(TypedDict):
+    """A checkpoint from before the launch; ``written_at`` is in seconds since the epoch."""
+
+    path: str
+    step: int | None
+    written_at: float
+
+
+class Facts(TypedDict):
+    """Facts of the source, see :class:`Checkpoints`."""
+
+    named: dict[str, bool]
+    before: list[FoundCheckpoint]
+
+
 class Checkpoints(Source):
     """Facts only.  ``named`` holds each path that an option names for resuming, and whether it
     existed before the launch.  ``before`` holds the newest checkpoints in the output folders,
@@ -70,7 +85,7 @@ class Checkpoints(Source):
 SOURCE: type[Source] = Checkpoints
 
 
-def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> dict[str, Any]:
+def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> Facts:
     """Return the facts for files written *before* that time; paths have the form of the command."""
     options = list(parse_options(command))
     read = [value for name, value in options if _INPUT_OPTION.fullmatch(name) and _is_path(value)]
@@ -110,7 +125,7 @@ def _is_older(path: str, before: float) -> bool:
         return False
 
 
-def _scan_checkpoints(folder: str, cwd: str, before: float) -> Iterator[dict[str, Any]]:
+def _scan_checkpoints(folder: str, cwd: str, before: float) -> Iterator[FoundCheckpoint]:
     try:
         for entry in _scan_entries(os.path.join(cwd, folder)):
             match = _CHECKPOINT_NAME.fullmatch(entry.name)

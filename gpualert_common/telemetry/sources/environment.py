@@ -97,7 +97,7 @@ class Environment(Source):
 SOURCE: type[Source] = Environment
 
 
-def _select_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+def _select_variables(variables: Mapping[str, str]) -> dict[str, int | dict[str, str]]:
     known = {name: value for name, value in variables.items() if _is_relevant(name)}
     public = {name: value for name, value in known.items() if not is_secret(name, value)}
     selected = {name: public[name][:_MOST_VALUE_CHARS] for name in sorted(public)[:_MOST_VARIABLES]}
@@ -113,10 +113,10 @@ def is_secret(name: str, value: str) -> bool:
     return bool(_SECRET_NAME.search(name.upper()) or _SECRET_VALUE.search(value))
 
 
-def _read_machine(pid: int) -> dict[str, Any]:
+def _read_machine(pid: int) -> dict[str, int | str | None]:
     memory = parse_numbers(read("/proc/meminfo"))
     host = os.uname()
-    selected: dict[str, Any] = {
+    machine: dict[str, int | str | None] = {
         "hostname": host.nodename,
         "kernel": host.release,
         "machine": host.machine,
@@ -125,7 +125,7 @@ def _read_machine(pid: int) -> dict[str, Any]:
         "swap_bytes": memory.get("SwapTotal", 0) * 1024,
     }
     try:
-        selected["cpus_allowed"] = len(os.sched_getaffinity(pid))
+        machine["cpus_allowed"] = len(os.sched_getaffinity(pid))
     except OSError:
         pass  # the process has just ended
-    return selected
+    return machine

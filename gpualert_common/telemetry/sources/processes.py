@@ -133,16 +133,16 @@ class Processes(Source):
         }
         used_s = sum(one.cpu_s + one.reaped_cpu_s for one in members.values())
         values["cpu_seconds_total"] = round_counter_s(self._sums["cpu"].update(used_s))
-        seen = list(usages.values())
-        if any("fds" in usage for usage in seen):
-            values["fds"] = sum(usage.get("fds", 0) for usage in seen)
+        known = list(usages.values())
+        if any("fds" in usage for usage in known):
+            values["fds"] = sum(usage.get("fds", 0) for usage in known)
             shares = [
-                100 * usage.get("fds", 0) / (usage.get("fds_limit") or 1 << 30) for usage in seen
+                100 * usage.get("fds", 0) / (usage.get("fds_limit") or 1 << 30) for usage in known
             ]
             values["fds_used_percent"] = round(max(shares), 2)
         for name in ("read_bytes_total", "written_bytes_total"):
-            if name in self._sums or any(name in usage for usage in seen):
-                present = sum(usage.get(name, 0) for usage in seen)
+            if name in self._sums or any(name in usage for usage in known):
+                present = sum(usage.get(name, 0) for usage in known)
                 values[name] = int(self._sums[name].update(present))
         return Sample("host:tree", values)
 

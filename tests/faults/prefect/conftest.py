@@ -1,4 +1,4 @@
-"""The server that the faults are played at."""
+"""The server for the faults."""
 
 from tests.faults.prefect.deployment import place, standing
 

@@ -40,7 +40,7 @@ QUIET = {
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """The variables of every process of a test: nothing of the user's Prefect, no network."""
+    """Return the environment of every process of a test, without the user's Prefect and network."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -71,7 +71,7 @@ def end(process: subprocess.Popen[bytes], *, group: bool = True) -> None:
 
 @contextmanager
 def server(home: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A server with a database of its own; yields the address of its API and its process."""
+    """Start a server with its own database; yield the address of its API and its process."""
     home.mkdir(parents=True, exist_ok=True)
     port = free_port()
     with (home / "server.log").open("wb") as log:
@@ -102,7 +102,7 @@ def server(home: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 
 @contextmanager
 def worker(home: Path, url: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process worker that polls every second, in a session of its own."""
+    """Start a process worker that polls every second, in its own session."""
     fast = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_API_URL": url}
     with (home / f"worker-{uuid.uuid4().hex[:6]}.log").open("wb") as log:
         process = subprocess.Popen(
@@ -121,7 +121,7 @@ def worker(home: Path, url: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @dataclass(slots=True)
 class Place:
-    """A server with a pool and the flows of the fault matrix deployed, and its observer."""
+    """A server with a pool and the deployed flows of the fault matrix, and its observer."""
 
     home: Path
     url: str
@@ -130,7 +130,7 @@ class Place:
 
 @pytest.fixture(scope="session")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One server for all who ask for a :func:`place`."""
+    """Start one server for all tests with a :func:`place`."""
     home = tmp_path_factory.mktemp("prefect")
     observer = Observer(TRAINER)
     with server(home) as (url, _process):
@@ -149,7 +149,7 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def place(standing: Place) -> Iterator[Place]:
-    """That server as the one of this module, and of no other: some have one of their own."""
+    """Use that server in this module alone; some modules have their own."""
     with _at(standing):
         yield standing
 

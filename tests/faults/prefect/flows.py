@@ -1,4 +1,4 @@
-"""The flows of the fault matrix: one training, by any of the faces, with a journal on the disk."""
+"""The flows of the fault matrix: one training by any of the faces, with a journal on disk."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ ASYNC_FACES = ("gpualert_run.awaited", "shell_run_command")
 
 @task
 def operate(commands: list[str], env: dict[str, str]) -> list[str]:
-    """A ShellOperation as its documentation shows it."""
+    """Run a ShellOperation as its documentation shows it."""
     result: list[str] = ShellOperation(commands=commands, env=env).run()
     return result
 
 
 @task
 def train(commands: list[str], env: dict[str, str], **ours: Any) -> list[str]:
-    """The same with a TrainingOperation."""
+    """Run a TrainingOperation in the same way."""
     result: list[str] = TrainingOperation(commands=commands, env=env, **ours).run()
     return result
 
 
 @task
 def follow(commands: list[str], env: dict[str, str], **ours: Any) -> list[str]:
-    """The same, followed line by line."""
+    """Run a TrainingOperation and follow it line by line."""
     with TrainingOperation(commands=commands, env=env, **ours) as operation:
         run = operation.trigger()
         for _line in run.follow():
@@ -49,7 +49,7 @@ def follow(commands: list[str], env: dict[str, str], **ours: Any) -> list[str]:
 
 
 def journal(directory: str, **entry: object) -> None:
-    """Append what became of the flow where no API is needed to read it."""
+    """Append an entry about the flow to a file, which tests read without an API."""
     with Path(directory, "journal").open("a") as file:
         file.write(json.dumps(entry) + "\n")
 
@@ -58,12 +58,12 @@ TRAINS: dict[str, Any] = {"TrainingOperation.run": train, "TrainingRun.follow": 
 
 
 def last_of(result: Any) -> str:
-    """The last line, whatever the face returns."""
+    """Return the last line of the face's result."""
     return str(result[-1] if isinstance(result, list) else result)
 
 
 def command(how: str, seconds: float) -> str:
-    """A compound command, so that the shell stays the parent of the training."""
+    """Return a compound command, so that the shell stays the parent of the training."""
     return f"set -e\n{shlex.join([sys.executable, str(TRAINER), how, str(seconds)])}"
 
 
@@ -78,7 +78,7 @@ def training(
     retries: int = 0,
     ours: dict[str, Any] | None = None,
 ) -> str:
-    """One training by a face that is called from sync code, perhaps by ``.submit``."""
+    """Run one training by a face that is called in sync code or submitted."""
     name = face.removesuffix(".submit")
     options: dict[str, Any] = {"timeout_seconds": timeout_s, "retries": retries}
     env = {MARK: mark, ENOUGH: f"{directory}/enough"}
@@ -114,7 +114,7 @@ async def atraining(
     retries: int = 0,
     ours: dict[str, Any] | None = None,
 ) -> str:
-    """One training by a face that is awaited."""
+    """Run one training by a face that is awaited."""
     options: dict[str, Any] = {"timeout_seconds": timeout_s, "retries": retries}
     env = {MARK: mark, ENOUGH: f"{directory}/enough"}
     arguments: dict[str, Any] = {"command": command(how, seconds), "env": env}
@@ -137,7 +137,7 @@ tell: Any = [gpualert_hook("mailbox")]
 
 @flow(on_failure=tell, on_crashed=tell, on_cancellation=tell)
 def hooked(mark: str, directory: str, seconds: float = 60.0) -> None:
-    """A training whose end the flow's hooks tell, wherever Prefect calls them."""
+    """Run a training in a flow whose hooks send alerts."""
     journal(directory, engine=os.getpid())
     gpualert_run(command("plain", seconds), env={MARK: mark}, grace=3, notify="none")
 

@@ -1,4 +1,4 @@
-"""The fault matrix: one fault done to every face at once, and what is left of each training."""
+"""The fault matrix: one fault for every face at once, and the remains of each training."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of one face in one row; times are seconds after the fault, None: not in time."""
+    """The outcome of one face in one row; times are seconds after the fault, None: not in time."""
 
     fault: str
     face: str
@@ -64,12 +64,12 @@ class Outcome:
     state: str = ""
     """The flow run's, as the API has it."""
     task: str = ""
-    """What the task gave its flow: "returned", the name of what it raised, or nothing."""
+    """The task's result for its flow: "returned", the name of its error, or nothing."""
     record: dict[str, Any] = field(default_factory=dict)
 
 
 def send(number: int) -> Callable[[Sequence[Scene], object], None]:
-    """Send a signal to the process that runs the flow, and to nobody else."""
+    """Send a signal to the process that runs the flow alone."""
 
     def do(scenes: Sequence[Scene], _process: object) -> None:
         for scene in scenes:
@@ -83,25 +83,25 @@ def nothing(_scenes: Sequence[Scene], _process: object) -> None:
 
 
 def kill_process(_scenes: Sequence[Scene], process: subprocess.Popen[bytes] | None) -> None:
-    """SIGKILL to the worker or the server, and to nobody else."""
+    """Send SIGKILL to the worker or the server alone."""
     assert process is not None
     end(process, group=False)
 
 
 def kill_group(_scenes: Sequence[Scene], process: subprocess.Popen[bytes] | None) -> None:
-    """SIGKILL to the server and its helpers."""
+    """Send SIGKILL to the server and its helpers."""
     assert process is not None
     end(process)
 
 
 def cancel(scenes: Sequence[Scene], _process: object) -> None:
-    """What the button in the UI does."""
+    """Cancel the flow run, as the button in the UI does."""
     for scene in scenes:
         scene.cancel()
 
 
 def kill_guardian(scenes: Sequence[Scene], _process: object) -> None:
-    """SIGKILL to what supervises the training, which only ours has."""
+    """Send SIGKILL to the guardian of the training, which only ours has."""
     for scene in scenes:
         os.kill(scene.records()[-1].spec["supervisor_pid"], signal.SIGKILL)
 
@@ -132,7 +132,7 @@ FAULTS = (
 
 
 def play(fault: Fault, place: Place, faces: Sequence[str]) -> dict[str, Outcome]:
-    """Do the fault to a training of each face, all at once, and return the outcomes by face."""
+    """Cause the fault in a training of each face at once, and return the outcomes by face."""
     scenes = [Scene.new(place, face) for face in faces]
     parameters: dict[str, Any] = {
         "how": fault.how,
@@ -193,7 +193,7 @@ def _watch(
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """The outcomes as a text table: a row per fault, a column per face."""
+    """Return the outcomes as a text table: a row per fault, a column per face."""
     faces = list(dict.fromkeys(outcome.face for outcome in outcomes))
     cells = {(outcome.fault, outcome.face): cell(outcome) for outcome in outcomes}
     faults = dict.fromkeys(outcome.fault for outcome in outcomes)
@@ -204,7 +204,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 
 
 def cell(outcome: Outcome) -> str:
-    """One outcome in a few words."""
+    """Return one outcome in a few words."""
     if outcome.left:
         gone = f"{outcome.left} LEFT"
     else:
@@ -214,7 +214,7 @@ def cell(outcome: Outcome) -> str:
 
 
 def store_outcomes(path: Path, outcomes: Sequence[Outcome]) -> None:
-    """Write the outcomes as JSON; rows of an earlier run that were not played now stay."""
+    """Write the outcomes as JSON; other rows of an earlier run are kept."""
     played = {outcome.fault for outcome in outcomes}
     before = json.loads(path.read_text())["outcomes"] if path.exists() else []
     found = [outcome for outcome in before if outcome["fault"] not in played]

@@ -1,4 +1,4 @@
-"""One training by one face: how it is begun and watched, and what came of it."""
+"""One training by one face: its start, its observation and its outcome."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ START_S = 300.0
 
 GRACE_S = 3.0
 MOST_S = 10.0
-"""How long after a fault ours may need: the grace, the last call, and this machine's load."""
+"""The longest time after a fault: the grace, the last signal, and this machine's load."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Scene:
 
     @classmethod
     def new(cls, place: Place, face: str) -> Scene:
-        """A scene with nothing in it yet."""
+        """Return a scene without a training."""
         mark = f"m{uuid.uuid4().hex[:12]}"
         directory = place.home / mark
         directory.mkdir()
@@ -71,12 +71,12 @@ class Scene:
             )
 
     def deploy(self, **more: Any) -> None:
-        """Have a worker run its flow."""
+        """Run its flow by a worker."""
         flow = "atraining" if self.face in ASYNC_FACES else "training"
         self.deploy_flow(flow, **self._parameters(more))
 
     def deploy_flow(self, flow: str, **parameters: Any) -> None:
-        """Have a worker run that flow as that of this scene."""
+        """Run another flow as that of this scene by a worker."""
         run = run_deployment(
             f"{flow}/{flow}",
             parameters=parameters,
@@ -88,24 +88,24 @@ class Scene:
         self.flow_run_id = run.id
 
     def begins(self) -> None:
-        """Return when its training is there."""
+        """Return when its training runs."""
         seen = self.place.observer.seen
         until(lambda: seen.get(self.mark), f"the training of {self.face} to start", START_S)
 
     def signal_engine(self, number: int) -> None:
-        """Send a signal to the process that runs the flow, and to nobody else."""
+        """Send a signal to the process that runs the flow alone."""
         os.kill(self.engines()[-1], number)
 
     def cancel(self) -> None:
-        """What the button in the UI does."""
+        """Cancel the flow run, as the button in the UI does."""
         self._set(Cancelling())
 
     def run_again(self) -> None:
-        """Have the same flow run be run once more, as an automation or a person would."""
+        """Run the same flow run again, as an automation or a person does."""
         self._set(Scheduled())
 
     def clear(self) -> None:
-        """Kill whatever it has left: its flow, its engines, its training."""
+        """Kill all its processes: its flow, its engines, its training."""
         if self.process is not None:
             end(self.process)
         for pid in {*self.engines(), *left_of(self.mark)}:
@@ -116,13 +116,13 @@ class Scene:
         until(lambda: not left_of(self.mark), "the processes of the scene to be gone")
 
     def let_end(self) -> None:
-        """Have its trainings come to their end at once."""
+        """Let its trainings end at once."""
         (self.directory / "enough").touch()
 
     # -- what came of it -------------------------------------------------------------------
 
     def journal(self) -> list[dict[str, Any]]:
-        """What the flow wrote down, from its first engine to its last."""
+        """Return the entries of the flow, from its first engine to its last."""
         try:
             lines = (self.directory / "journal").read_text().splitlines()
         except FileNotFoundError:
@@ -130,34 +130,34 @@ class Scene:
         return [json.loads(line) for line in lines]
 
     def engines(self) -> list[int]:
-        """The processes that ran the flow, oldest first."""
+        """Return the processes that ran the flow, oldest first."""
         return [entry["engine"] for entry in self.journal() if "engine" in entry]
 
     def engine_lives(self) -> bool:
-        """Whether the last of them is there."""
+        """Return whether the last engine is alive."""
         if self.process is not None:
             return self.process.poll() is None
         return is_alive(self.engines()[-1])
 
     def ended(self) -> dict[str, Any] | None:
-        """What the last engine wrote at its end, if it came to that."""
+        """Return the last entry of the last engine, None before its end."""
         entries = self.journal()
         return entries[-1] if entries and "engine" not in entries[-1] else None
 
     def state(self) -> str:
-        """The name of the flow run's state, as the API has it."""
+        """Return the name of the flow run's state at the API."""
         with get_client(sync_client=True) as client:
             named = FlowRunFilter(name=FlowRunFilterName(any_=[self.mark]))
             (flow_run,) = client.read_flow_runs(flow_run_filter=named)
         return str(flow_run.state_name)
 
     def records(self) -> list[Record]:
-        """The records of its runs, oldest first."""
+        """Return the records of its runs, oldest first."""
         runs = sorted((self.directory / "state" / "runs").glob("*"))
         return [Record.open(str(path)) for path in runs]
 
     def told(self) -> dict[str, Any]:
-        """What the record of the last run says."""
+        """Return the main facts of the last record."""
         records = self.records()
         if not records:
             return {}

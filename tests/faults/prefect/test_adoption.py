@@ -1,4 +1,4 @@
-"""What the next run of a flow run does about the training that its dead engine left behind."""
+"""Tests of the next attempt of a flow run after the death of its engine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def scenes(place: Place) -> Iterator[list[Scene]]:
 
 
 def begin(scenes: list[Scene], **parameters: object) -> None:
-    """Have the worker run them, and return when every training is there."""
+    """Run the scenes by the worker, and return when every training runs."""
     for scene in scenes:
         scene.deploy(**parameters)
     for scene in scenes:
@@ -43,7 +43,7 @@ def begin(scenes: list[Scene], **parameters: object) -> None:
 
 
 def kill_engines(scenes: list[Scene]) -> None:
-    """SIGKILL to every engine; returns when the API knows that the flows have crashed."""
+    """Send SIGKILL to every engine, and wait until the API has the crashes."""
     for scene in scenes:
         scene.signal_engine(signal.SIGKILL)
     until(
@@ -72,7 +72,7 @@ def run_again(scenes: list[Scene], met: Callable[[Scene], object] = lambda _scen
 
 
 def result_of(scene: Scene) -> str:
-    """What the last run of the flow returned."""
+    """Return the result of the last run of the flow."""
     ended = scene.ended()
     assert ended is not None
     assert "returned" in ended, ended
@@ -118,7 +118,7 @@ def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> Non
 
 
 def test_without_leave_it_waits_and_trains_anew(scenes: list[Scene], place: Place) -> None:
-    """A training that nobody may adopt is ended; the next run waits for that, then trains."""
+    """A training without adoption is stopped; the next run waits for its end, then trains."""
     begin(scenes, how="deaf", seconds=WHILE_S, ours={"grace": 10.0})
     kill_engines(scenes)
     run_again(scenes, lambda scene: len(place.observer.seen[scene.mark]) == 2)

@@ -1,4 +1,4 @@
-"""A flow that is told to end while its task waits for an alert."""
+"""Test of a flow that is stopped while its task waits for an alert."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def terminate(scene: Scene) -> None:
 
 @pytest.mark.parametrize("face", OURS)
 def test_flow_ends_at_once(face: str, place: Place) -> None:
-    """Nobody waits for the alert any more, which stays in the outbox; its training succeeded."""
+    """The task no longer waits for the alert, which stays in the outbox; the training succeeded."""
     scene = Scene.new(place, face)
     try:
         with mail_process("silent") as port:

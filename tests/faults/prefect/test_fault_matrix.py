@@ -43,7 +43,7 @@ def row(
 
 @pytest.mark.parametrize("face", OURS)
 def test_ours(row: tuple[Fault, dict[str, Outcome]], face: str) -> None:
-    """Nothing is left, there never were two, and neither task nor record claims a success."""
+    """No process is left, two trainings never ran at once, and nothing claims a success."""
     fault, found = row
     outcome = found[face]
     assert outcome.left == 0

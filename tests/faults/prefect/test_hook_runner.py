@@ -1,4 +1,4 @@
-"""Hooks of flows whose engine is gone: Prefect's runner calls them, and only the disk helps."""
+"""Tests of hooks that Prefect's runner calls after the death of the engine."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module", autouse=True)
 def running_worker(place: Place) -> Iterator[None]:
-    """One worker for all of them, which can run the flow that has hooks."""
+    """Start one worker for all tests, which can run the flow with hooks."""
     deploy(FLOWS, "hooked")
     with worker(place.home, place.url):
         yield
 
 
 def kill(scene: Scene) -> None:
-    """SIGKILL to the engine."""
+    """Send SIGKILL to the engine."""
     scene.signal_engine(signal.SIGKILL)
 
 
 def terminate(scene: Scene) -> None:
-    """SIGTERM to the engine."""
+    """Send SIGTERM to the engine."""
     scene.signal_engine(signal.SIGTERM)
 
 
@@ -42,7 +42,7 @@ def terminate(scene: Scene) -> None:
     ids=["killed", "terminated", "cancelled"],
 )
 def test_flow_that_was_ended(do: Callable[[Scene], None], state: str, place: Place) -> None:
-    """Its training is ended and told, once, by the hook."""
+    """The training is stopped, and the hook sends one alert."""
     runs = place.home / "xdg-state" / "gpualert" / "runs"
     before = set(runs.glob("*"))
     scene = Scene.new(place, "gpualert_run")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.diagnose.evidence import Evidence
-from gpualert_common.diagnose.phenomena.hardware._xids import UNKNOWN, XIDS, Owner, Xid
+from gpualert_common.diagnose.phenomena.hardware._xids import UNKNOWN, XIDS, Xid, XidOwner
 from gpualert_common.telemetry.series import TelemetryEvent
 
 
@@ -12,7 +12,7 @@ def xid_of(event: TelemetryEvent) -> Xid:
     return XIDS.get(event.fields.get("xid", 0), UNKNOWN)
 
 
-def owner_of(event: TelemetryEvent) -> Owner:
+def owner_of(event: TelemetryEvent) -> XidOwner:
     """Return whose fault an Xid is."""
     return xid_of(event).owner
 

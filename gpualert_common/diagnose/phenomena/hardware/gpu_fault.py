@@ -26,7 +26,7 @@ from gpualert_common.diagnose.phenomena.hardware._gpu_events import (
     owner_of,
     xid_of,
 )
-from gpualert_common.diagnose.phenomena.hardware._xids import Owner
+from gpualert_common.diagnose.phenomena.hardware._xids import XidOwner
 from gpualert_common.model import Claim
 from gpualert_common.telemetry.series import TelemetryEvent
 
@@ -42,7 +42,7 @@ _OF_A_GPU = frozenset(("cuda_runtime", "collective"))
 """Of them, those that only a GPU or its links to other GPUs can cause."""
 _AT_ONCE = frozenset(("runtime_error", "traceback", "assertion"))
 """Errors of the next call to a failed GPU; later ones have other reasons."""
-_FAULTS = {Owner.HARDWARE, Owner.DRIVER, Owner.CONTAINED}
+_FAULTS = {XidOwner.HARDWARE, XidOwner.DRIVER, XidOwner.CONTAINED}
 _RISING = {
     "ecc_uncorrected_total": "uncorrectable memory errors",
     "remapped_rows_uncorrected_total": "rows remapped for uncorrectable errors",
@@ -66,8 +66,8 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     risen = list(_risen(evidence))
     if faults or lost or risen:
         yield _fault(evidence, faults, lost, risen)
-    elif any(owner_of(one) is Owner.APPLICATION for one in xids):
-        one = next(one for one in xids if owner_of(one) is Owner.APPLICATION)
+    elif any(owner_of(one) is XidOwner.APPLICATION for one in xids):
+        one = next(one for one in xids if owner_of(one) is XidOwner.APPLICATION)
         yield Finding(
             FAMILY,
             Weight.RULED_OUT,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event, index_of
 from gpualert_common.diagnose.phenomena.hardware._gpu_events import concerns, xid_of
-from gpualert_common.diagnose.phenomena.hardware._xids import Owner
+from gpualert_common.diagnose.phenomena.hardware._xids import XidOwner
 from gpualert_common.telemetry.series import TelemetryEvent
 
 DO = (
@@ -20,7 +20,7 @@ DO = (
 )
 FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("gpu_hardware", "collective", "cuda_runtime"))
-_OWNERS = (Owner.HARDWARE, Owner.DRIVER)
+_OWNERS = (XidOwner.HARDWARE, XidOwner.DRIVER)
 _MOST_SHOWN = 3
 
 

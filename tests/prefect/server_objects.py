@@ -1,4 +1,4 @@
-"""What people and automations get to see of a task run: its artifacts and events, from the API."""
+"""The artifacts and events of a task run, read from the API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERDICT_EVENT = "gpualert.verdict"
 
 
 def artifacts(run_id: UUID | None) -> dict[str, Artifact]:
-    """The artifacts of a task run, or else of a flow run, by their keys; the newest of each."""
+    """Return the newest artifacts of a task run or a flow run by their keys."""
     assert run_id is not None
     of_task = ArtifactFilter(task_run_id=ArtifactFilterTaskRunId(any_=[run_id]))
     of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
@@ -37,20 +37,20 @@ def artifacts(run_id: UUID | None) -> dict[str, Artifact]:
 
 
 def text_of(artifact: Artifact) -> str:
-    """The Markdown of an artifact."""
+    """Return the Markdown of an artifact."""
     assert isinstance(artifact.data, str), artifact
     return artifact.data
 
 
 def rows_of(artifact: Artifact) -> list[dict[str, Any]]:
-    """The table of an artifact."""
+    """Return the table of an artifact."""
     rows = json.loads(text_of(artifact))
     assert isinstance(rows, list)
     return rows
 
 
 def events(name: str = VERDICT_EVENT) -> list[dict[str, Any]]:
-    """Every event of that name, the newest first."""
+    """Return every event of that name, newest first."""
     wanted = EventFilter(event=EventNameFilter(name=[name]))
     with get_client(sync_client=True) as client:
         found = client.request(
@@ -63,7 +63,7 @@ def events(name: str = VERDICT_EVENT) -> list[dict[str, Any]]:
 
 
 def event_of(task_run_id: UUID | None) -> dict[str, Any]:
-    """The verdict of a task run, once Prefect has stored it."""
+    """Wait until Prefect has stored the event of a task run, and return it."""
 
     def stored() -> dict[str, Any] | None:
         wanted = f"prefect.task-run.{task_run_id}"

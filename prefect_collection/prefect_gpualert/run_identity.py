@@ -1,4 +1,4 @@
-"""The task run and the flow run that a training belongs to, as Prefect's pages name them."""
+"""The task run and the flow run that a training belongs to, with their names in Prefect."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ _MOST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """``slug`` is the same for every run of a task in a flow: the ends of keys of artifacts."""
+class RunIdentity:
+    """A task run or a flow run.
+
+    ``slug`` is the same for every run of a task in a flow; keys of artifacts end in it.
+    """
 
     flow_run_id: UUID | None
     task_run_id: UUID | None
@@ -23,14 +26,14 @@ class Owner:
 
     @property
     def resource_id(self) -> str:
-        """What events name it."""
+        """The id of the resource in Prefect's events."""
         if self.task_run_id is not None:
             return f"prefect.task-run.{self.task_run_id}"
         return f"prefect.flow-run.{self.flow_run_id}"
 
 
-def current_owner() -> Owner | None:
-    """Who runs here; None outside of any run."""
+def current_identity() -> RunIdentity | None:
+    """Return the identity of the current run; None outside of any run."""
     task, flow = current()
     flow_run = None if flow is None else flow.flow_run
     names = []
@@ -40,23 +43,23 @@ def current_owner() -> Owner | None:
         names.append(task.task.name)
         run = task.task_run
         flow_run_id = run.flow_run_id or (None if flow_run is None else flow_run.id)
-        return Owner(flow_run_id, run.id, run.name, _slug(names))
+        return RunIdentity(flow_run_id, run.id, run.name, _slug(names))
     if flow_run is not None:
-        return Owner(flow_run.id, None, flow_run.name, _slug(names))
+        return RunIdentity(flow_run.id, None, flow_run.name, _slug(names))
     return None
 
 
-def training() -> str | None:
-    """What every run of this training is called: Prefect names task runs and flow runs at random.
+def training_name() -> str | None:
+    """Return a name that is the same for every run of this training.
 
-    A task run whose author says how it is named has that name, too.
+    Prefect names runs at random.  If the author sets ``task_run_name``, that name is included.
     """
     task, _flow = current()
-    owner = current_owner()
-    if owner is None:
+    identity = current_identity()
+    if identity is None:
         return None
     is_named = task is not None and task.task.task_run_name
-    return f"{owner.slug} {owner.name}" if is_named else owner.slug
+    return f"{identity.slug} {identity.name}" if is_named else identity.slug
 
 
 def _slug(names: list[str]) -> str:
@@ -64,7 +67,7 @@ def _slug(names: list[str]) -> str:
 
 
 def _words(name: str) -> str:
-    """Of *name* what a key may hold; a digest where that is nothing."""
+    """Return the characters of *name* that a key may hold; a digest if there are none."""
     ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     words = "".join(char if char.isalnum() else " " for char in ascii_only).split()
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""``retry_by_cause``: whether a training is tried again, as far as its verdict tells."""
+"""``retry_by_cause``: a retry condition that depends on the verdict."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
     from gpualert_common.model import Verdict
 
 Condition = Callable[["Task[Any, Any]", "TaskRun", "State[Any]"], bool]
-"""What Prefect takes for ``retry_condition_fn``; anything but a plain function it never calls."""
+"""The type of ``retry_condition_fn``.  Prefect calls plain functions only."""
 
-_ASKED = 3
-"""Prefect gives task, run and state."""
+_ARGUMENTS = 3
+"""Prefect passes task, run and state."""
 
 
 @overload
 def retry_by_cause(task: Task[Any, Any], run: TaskRun, state: State[Any], /) -> bool: ...
 @overload
 def retry_by_cause(*, sure: float = SURE, **causes: str) -> Condition: ...
-def retry_by_cause(*asked: Any, sure: float = SURE, **causes: str) -> bool | Condition:
-    """A ``retry_condition_fn`` that stops retries which would burn GPU time for nothing.
+def retry_by_cause(*arguments: Any, sure: float = SURE, **causes: str) -> bool | Condition:
+    """Return whether to retry a task, or a ``retry_condition_fn`` with other rules.
 
-    ``retry_condition_fn=retry_by_cause`` stops where the verdict is sure and the cause
-    deterministic beyond doubt; anything else is tried again as often as the task says, what is no
-    failed training too.  ``retry_by_cause(network="stop", cuda_oom="retry")`` makes one that knows
-    better for some causes; "default" is the task's retries.  ``sure`` is the confidence from which
-    on a verdict may stop retries.
+    ``retry_condition_fn=retry_by_cause`` refuses a retry if the verdict is sure and its cause is
+    deterministic.  The task's own retries apply to all other failures, also to errors of other
+    kinds.  ``retry_by_cause(network="stop", cuda_oom="retry")`` returns a condition with other
+    rules for these causes; "default" stands for the task's retries.  ``sure`` is the least
+    confidence of a verdict that stops retries.
 
-    The condition never raises, and the run log says how it has decided.  Raises UsageError for a
-    cause that does not exist, or a value that says nothing.
+    The condition never raises, and the run log shows its decision.  Raises UsageError for an
+    unknown cause or an unknown value.
     """
-    if len(asked) == _ASKED:
-        return _may_retry(RetryRules.of(), *asked)
-    if asked:
-        raise UsageError("causes are given by their names, as in retry_by_cause(network='stop')")
+    if len(arguments) == _ARGUMENTS:
+        return _may_retry(RetryRules.of(), *arguments)
+    if arguments:
+        raise UsageError("name the causes, as in retry_by_cause(network='stop')")
     rules = RetryRules.of(causes, sure=sure)
     for cause, wish in rules.choices.items():
         if wish.delay_s is not None:
-            raise UsageError(f"{cause}: Prefect takes no delay here, but as retry_delay_seconds")
+            raise UsageError(f"{cause}: set the delay by retry_delay_seconds, as Prefect requires")
 
     def condition(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> bool:
         return _may_retry(rules, task, run, state)
@@ -62,9 +62,9 @@ retry_by_cause.rules = RetryRules.of()  # type: ignore[attr-defined]
 
 
 def refuses(condition: object, verdict: Verdict | None) -> bool:
-    """True when a task's ``retry_condition_fn`` will refuse an attempt after such a failure.
+    """Return True if a task's ``retry_condition_fn`` will refuse an attempt after *verdict*.
 
-    One that is not ours is not asked: it may have effects.
+    A condition of the user's own is not called, since it may have side effects.
     """
     rules = getattr(condition, "rules", None)
     return isinstance(rules, RetryRules) and rules.advise(verdict).action is Action.STOP
@@ -75,11 +75,11 @@ def _may_retry(rules: RetryRules, task: Task[Any, Any], run: TaskRun, state: Sta
         if not isinstance(state.data, TrainingFailure):
             return True
         advice = rules.advise(state.data.verdict)
-    except Exception:  # noqa: BLE001 - to Prefect it would be a refusal
+    except Exception:  # noqa: BLE001 - Prefect takes an error for a refusal
         return True
     stops = advice.action is Action.STOP
-    said = "No further attempt" if stops else "The task's retries stand"
-    with contextlib.suppress(Exception, SystemExit):  # as in a training's own log lines
+    decision = "No further attempt" if stops else "The task's retries stand"
+    with contextlib.suppress(Exception, SystemExit):  # a broken log changes no decision
         level = logging.WARNING if stops else logging.INFO
-        task_run_logger(run, task).log(level, "%s: %s", said, " ".join(advice.reason.split()))
+        task_run_logger(run, task).log(level, "%s: %s", decision, " ".join(advice.reason.split()))
     return not stops

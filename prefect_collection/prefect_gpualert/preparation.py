@@ -1,4 +1,4 @@
-"""From what a task or a block was asked for to a training that can be launched."""
+"""A training that can be launched, made from the arguments of a task or the fields of a block."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from prefect import get_run_logger
-from prefect.exceptions import MissingContextError
-from prefect.logging import get_logger
-
 from gpualert_common.api import make_spec
 from gpualert_common.settings import Setting, load_settings
 from prefect_gpualert import alerts
 from prefect_gpualert.attempts import current_attempt
 from prefect_gpualert.contexts import current
-from prefect_gpualert.training import Logger, Show, Training
+from prefect_gpualert.run_log import Logger
+from prefect_gpualert.training import ShowLine, Training
 
 
 def settings_of(given: dict[str, Any]) -> dict[str, Setting]:
@@ -26,7 +23,7 @@ def settings_of(given: dict[str, Any]) -> dict[str, Setting]:
     given["notify"] = alerts.tables(given.get("notify"))
     settings = load_settings(given, given_as="argument")
     if settings["streams"].value == "auto":
-        settings["streams"].value = "apart"  # what is returned is of stdout, as upstream's
+        settings["streams"].value = "apart"  # the result is stdout alone, as upstream's
     alerts.resolve(settings)
     return settings
 
@@ -39,11 +36,11 @@ def training_of(
     cwd: str | None,
     adopt_within_s: float | None,
     logger: Logger,
-    show: Show,
+    show: ShowLine,
     publish: bool = True,
     end_survivors: bool = False,
 ) -> Training:
-    """The training of the current task, or of a flow without one.  ``env`` is added to ours."""
+    """Return the training of the current task or flow.  ``env`` is added to the environment."""
     spec = make_spec(
         command,
         settings,
@@ -54,14 +51,6 @@ def training_of(
     spec.end_survivors |= end_survivors
     attempt = current_attempt(command, env, cwd, adopt_within_s)
     return Training(spec, attempt, logger, show, publish=publish)
-
-
-def run_logger() -> Logger:
-    """The logger of the current task or flow, or Prefect's own outside of both."""
-    try:
-        return get_run_logger()
-    except MissingContextError:
-        return get_logger("gpualert")
 
 
 def _name() -> str | None:

@@ -1,11 +1,10 @@
-"""How far a training has come, told from lines of its log."""
+"""Tests of the part of a training that is done, read from lines of its log."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from prefect_gpualert.progress import Progress, epoch_of_total, newest_lines, step_of_total
+
+from gpualert_common.progress.completion import Completion, counts_in
 
 STEPS = {
     "tqdm": (" 45%|####5     | 450/1000 [00:10<00:13, 41.2it/s]", (450, 1000)),
@@ -41,39 +40,38 @@ EPOCHS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_steps_are_told(name: str) -> None:
-    """What frameworks and people print of their steps is understood."""
-    line, told = STEPS[name]
-    assert step_of_total(line) == told
+def test_steps_of_a_line(name: str) -> None:
+    """The counts of steps that frameworks and people print are read."""
+    line, count = STEPS[name]
+    assert counts_in(line.encode()).steps == count
 
 
 @pytest.mark.parametrize("name", NO_STEPS)
 def test_other_counts_are_no_steps(name: str) -> None:
-    """What counts something else than the training tells nothing of it."""
-    assert step_of_total(NO_STEPS[name]) is None
+    """A count of anything but training steps is ignored."""
+    assert counts_in(NO_STEPS[name].encode()).steps is None
 
 
 @pytest.mark.parametrize("name", EPOCHS)
-def test_epochs_are_told(name: str) -> None:
-    """An epoch that is named has begun; of a bar of epochs that many are done."""
-    line, told = EPOCHS[name]
-    assert epoch_of_total(line) == told
+def test_epochs_of_a_line(name: str) -> None:
+    """An epoch that a line names has begun; a bar of epochs counts those that are done."""
+    line, count = EPOCHS[name]
+    assert counts_in(line.encode()).epochs == count
 
 
 def test_steps_are_a_share_of_their_epoch() -> None:
-    """Within epochs the steps begin anew, and the whole never goes back."""
-    progress = Progress()
-    assert progress.percent is None
-    seen: list[float | None] = []
-    for line in ("Epoch 1/4", "10/20 [==>..]", "20/20 [=====]", "Epoch 2/4", "10/20 [==>..]"):
-        progress.take([line])
-        seen.append(progress.percent)
-    assert seen == [0.0, 12.5, 25.0, 25.0, 37.5]
-    assert str(progress) == "1 of 4 epochs, 10 of 20 steps"
+    """Each epoch counts its steps from 0, and the percentage never decreases."""
+    completion = Completion()
+    assert completion.percent is None
+    shown: list[float | None] = []
+    for line in (b"Epoch 1/4", b"10/20 [==>..]", b"20/20 [=====]", b"Epoch 2/4", b"10/20 [==>..]"):
+        completion = completion.update(line)
+        shown.append(completion.percent)
+    assert shown == [0.0, 12.5, 25.0, 25.0, 37.5]
+    assert str(completion) == "1 of 4 epochs, 10 of 20 steps"
 
 
-def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
-    """The newest lines, and each drawing of a bar, of a log of any size."""
-    log = tmp_path / "stderr.log"
-    log.write_bytes(b"step 1/9\n" + b"x" * (1 << 20) + b"\nstep 2/9\r10%|# | 3/9 [a\r\xff")
-    assert newest_lines(str(log))[1:] == ["step 2/9", "10%|# | 3/9 [a", "\ufffd"]
+def test_every_drawing_of_a_bar_counts() -> None:
+    """Lines end with a line feed or a carriage return, and may be cut or broken."""
+    log = b"x" * 1000 + b"\nstep 2/9\r 33%|###  | 3/9 [00:01<00:02, 1.5it/s]\r\xff"
+    assert str(Completion().update(log)) == "3 of 9 steps"
