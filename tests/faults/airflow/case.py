@@ -136,7 +136,7 @@ class Case:
     def _records(self) -> Iterator[Record]:
         key = ["airflow", self.dag, self.run, self.task_id, str(self.index)]
         for place in self.lab.states():
-            for record in record_locations.records(str(place)):
+            for record in record_locations.open_records(str(place)):
                 own = os.path.dirname(record.path) == str(place / record_locations.RUNS)
                 if own and (record.spec.get("custody") or {}).get("key") == key:
                     yield record
