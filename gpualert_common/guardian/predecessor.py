@@ -27,14 +27,14 @@ class PredecessorReader:
         """Return the run as its record describes it now.  Raises RecordError."""
         spec = record.read_json(SPEC)
         if spec is None:  # its guardian died, or has yet to begin
-            return Predecessor("starting" if record.held else "lost")
+            return Predecessor("starting" if record.is_held else "lost")
         agreed = spec.get("custody") or {}
         is_far = recovery.is_far(record)
         state = record.state
         ending = record.ending  # after the state: an end that comes between is then known, too
         events = list(record.events())
         if is_far and state == "lost":
-            state = record.told_state  # its lock cannot be seen from here
+            state = record.recorded_state  # its lock cannot be seen from here
         numbers = [event["number"] for event in events if event.get("event") == "adopted"]
         return Predecessor(
             state,
@@ -78,6 +78,8 @@ def _has_remains(record: Record, state: str) -> bool:
     if state == "ended":
         survivors = (record.read_json(EXIT) or {}).get("survivors")
         return (
-            bool(survivors) and record.told_state == "stopping" and recovery.has_processes(record)
+            bool(survivors)
+            and record.recorded_state == "stopping"
+            and recovery.has_processes(record)
         )
     return state == "lost" and recovery.has_processes(record)

@@ -28,7 +28,7 @@ def resolve_secrets(
         if value == WITHHELD:
             settings[key] = given[key] if key in given else _configured(channel["name"], key)
         elif is_reference(value):
-            settings[key] = _look_up(str(value), f"{key} of channel {channel['name']}")
+            settings[key] = _resolve_reference(str(value), f"{key} of channel {channel['name']}")
         else:
             continue
         if isinstance(settings[key], str):
@@ -48,10 +48,12 @@ def _configured(channel: str, key: str) -> Any:
             "env:NAME or file:PATH, or as a channel in the configuration, and send again with: "
             "gpualert outbox retry RUN --notify CHANNEL"
         )
-    return _look_up(value, f"{key} of channel {channel}") if is_reference(value) else value
+    return (
+        _resolve_reference(value, f"{key} of channel {channel}") if is_reference(value) else value
+    )
 
 
-def _look_up(reference: str, what: str) -> str:
+def _resolve_reference(reference: str, what: str) -> str:
     if reference.startswith("env:"):
         name = reference.removeprefix("env:")
         value = os.environ.get(name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from airflow.providers.standard.hooks.subprocess import SubprocessResult
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
     from gpualert_common.spec import RunSpec
 
 MOST_ARGUMENT_BYTES = 128 << 10
@@ -86,7 +86,7 @@ class GPUAlertOperator(BashOperator):
         *,
         bash_command: str | ArgNotSet | None = None,
         command: Sequence[str] | None = None,
-        retry_by_cause: bool | Mapping[str, Wish | timedelta] = True,
+        retry_by_cause: bool | Mapping[str, RetryChoice | timedelta] = True,
         scrub_env: bool = False,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
