@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class RunResult:
     """A run that has ended.
 
-    ``exit_code`` is the child's status (-n: killed by signal n), 124 after our time limit, 126 or
-    127 when it could not be executed, None when the status was lost.  ``verdict`` is the cause of
-    that end, None when the classifier failed or the disk was too slow for it.  ``log_path`` is the
-    log, or stderr's where the streams are apart.  ``record`` stays readable.
+    ``exit_code`` is the child's status (-n: killed by signal n), 124 after the time limit, 126 or
+    127 if it could not be executed, None if the status was lost.  ``verdict`` is None if the
+    classifier failed or the disk was too slow.  ``log_path`` is the log, or that of stderr if the
+    streams are apart.  ``record`` stays readable.
     """
 
     __slots__ = ("exit_code", "record", "verdict")
@@ -70,14 +70,14 @@ def run(
     """Run ``command`` under supervision and return when it has ended.
 
     The options are those of docs/configuration.md; one that is None comes from the configuration.
-    Durations are seconds, a timedelta, or text such as "10m".  ``notify`` names channels, as
-    ``--notify`` does, or holds tables with their settings.  stdin is /dev/null; stdout and stderr
-    go to the log and nowhere else.  The call returns when the alerts are sent, or
+    Durations are seconds, a timedelta, or text such as "10m".  ``notify`` lists channels: names, as
+    for ``--notify``, or tables with settings.  stdin is /dev/null; stdout and stderr go to the log
+    only.  The call returns when the alerts are sent, or
     ``notify_deadline`` after the end of the run; no error of an alert is raised.
 
     Raises UsageError, ConfigError, RuleError (from ``rules``) or NoDurableLogError before launch,
-    when nothing was started.  After launch it raises only exceptions of the caller
-    (KeyboardInterrupt, a time-out that an engine throws), once the child has been stopped.
+    and then nothing was started.  After launch it raises only exceptions of the caller
+    (KeyboardInterrupt, a time-out of an engine), after the child has been stopped.
     """
     given = given_options(locals())
     if isinstance(command, str | bytes):

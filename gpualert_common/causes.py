@@ -63,22 +63,22 @@ FAMILIES: tuple[str, ...] = (
 )
 
 GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
-"""Causes that only say how the program reported its end; anything more telling goes first."""
+"""Causes that name only the form of an error; every more specific cause has precedence."""
 
 COMMUNICATION = frozenset({"collective", "rendezvous", "idle_hang"})
-"""Causes that those report who wait for others; a root only when nothing else is."""
+"""Causes reported by ranks that wait for others; a root only if no other cause is."""
 
 BEHIND = {"shared_memory": "too_many_files", "filesystem_io": "disk_full"}
-"""Causes that another one, seen beside them, explains."""
+"""For each cause, another cause that explains it if both are observed."""
 
 SCHEDULED = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
-"""Causes that come from outside and are announced before the end."""
+"""Causes outside the job that are announced before the end."""
 
 LASTING = frozenset({"nan_loss"})
-"""Causes that are a state: training that goes on in it has not recovered."""
+"""Causes that are a lasting state: a training that continues has not recovered from it."""
 
 MISMATCHES = frozenset({"shape_mismatch", "dtype_mismatch", "device_mismatch"})
-"""Causes that are a checkpoint's where one is being loaded."""
+"""Causes that become ``checkpoint`` while a checkpoint is loaded."""
 
 RESOURCES = frozenset(
     {
@@ -86,7 +86,7 @@ RESOURCES = frozenset(
         "gpu_hardware",
     }
 )
-"""Causes that lie outside the program: what it raises on top of them is no root."""
+"""Causes outside the program: an exception that follows from one is not a root cause."""
 
 SIGNALLED = frozenset({"killed_unknown", "segfault", "cancelled"})
-"""Causes that name the signal, not what led to it."""
+"""Causes that name the signal, but not the reason for it."""

@@ -34,8 +34,8 @@ from gpualert_common.telemetry.series import Telemetry
 class RunClassifier:
     """Classifier of one run: reads its logs piece by piece, and concludes once, at the end.
 
-    All other evidence is in the ``record`` of the run; an old log alone has none.  The launch
-    record names the user's own rules.  A broken rule file is left out, with a warning in the
+    All other evidence is in the ``record`` of the run; a log without a run has none.  The launch
+    record names the user's own rules.  An invalid rule file is skipped, with a warning in the
     verdict.
     """
 

@@ -1,15 +1,15 @@
 """Errors, one class per party that has to act.
 
-A message says what was tried, on what, what came back, and the next thing to do.
+A message names the operation, its object, the result, and the next step.
 """
 
 
 class GPUAlertError(Exception):
-    """Root of every error that gpualert raises on purpose."""
+    """Base class of the errors that gpualert raises."""
 
 
 class UsageError(GPUAlertError):
-    """The caller asked for something that cannot be done as asked (argument, path, run id)."""
+    """A request of the caller is invalid (argument, path, run id)."""
 
 
 class ConfigError(UsageError):
@@ -26,9 +26,9 @@ class RuleError(GPUAlertError):
 
 
 class NoDurableLogError(GPUAlertError):
-    """No place for the log could be had, so nothing was launched.  For the host's operator.
+    """No directory for the log is usable, so nothing was launched.  For the host's operator.
 
-    ``tried`` holds (place, what came back) in the order of the attempts.
+    ``tried`` holds (directory, problem) in the order of the attempts.
     """
 
     def __init__(self, tried: list[tuple[str, str]]) -> None:
@@ -41,26 +41,26 @@ class NoDurableLogError(GPUAlertError):
 
 
 class RecordError(GPUAlertError):
-    """A run record cannot be read or trusted: absent, damaged, foreign, or of a newer schema."""
+    """A run record is missing, damaged, of another user, or of a newer schema."""
 
 
 class DamagedFileError(RecordError):
-    """A file of a record holds what no release of ours wrote."""
+    """A file of a record has content that no release of gpualert writes."""
 
 
 class GuardianError(GPUAlertError):
-    """No guardian could be started, or the run before this one stands in the way."""
+    """No guardian could be started, or the earlier run prevents it."""
 
 
 class SupersededError(GPUAlertError):
-    """A later attempt at the same task took the run over; what becomes of it is its to say."""
+    """A later attempt at the same task took over the run, and decides about it."""
 
 
 class DeliveryError(GPUAlertError):
     """An alert was not delivered.  ``transient``: the same attempt may succeed later.
 
-    For whoever runs the channel: the message says which server or program, what was asked of it,
-    and what came back.
+    For the operator of the channel: the message names the server or program, the request and the
+    answer.
     """
 
     def __init__(self, message: str, transient: bool) -> None:
@@ -68,12 +68,12 @@ class DeliveryError(GPUAlertError):
         self.transient = transient
 
     def __reduce__(self) -> tuple[type, tuple[str, bool]]:
-        """It is raised in one process and told in another."""
+        """Support pickling: the error is raised in one process and reported in another."""
         return type(self), (str(self), self.transient)
 
 
 class MissingSecretError(DeliveryError):
-    """A channel's secret cannot be had here; whoever has it may send the alert all the same."""
+    """A channel's secret is missing in this process; another process may send the alert."""
 
     def __init__(self, message: str, transient: bool = True) -> None:
         super().__init__(message, transient)

@@ -152,7 +152,7 @@ def record_run(
     """
     run_id = run_id or record_locations.new_run_id()
     tried = []
-    for place in record_locations.places(state_dir):
+    for place in record_locations.list_state_dirs(state_dir):
         path = os.path.join(place, record_locations.RUNS, run_id)
         try:
             if os.path.lexists(path):

@@ -13,14 +13,14 @@ RUNS = "runs"
 
 
 def new_run_id() -> str:
-    """A name that sorts by time (UTC) and that no other run has."""
+    """Return a unique name that sorts by time (UTC)."""
     seconds, nanoseconds = divmod(time.time_ns(), 10**9)
     day = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
     return f"{day}-{nanoseconds // 1000:06d}-{os.urandom(2).hex()}"
 
 
-def places(state_dir: str | None = None) -> list[str]:
-    """The state directories to try, best first: configured, per user, temporary."""
+def list_state_dirs(state_dir: str | None = None) -> list[str]:
+    """Return the state directories to try, best first: configured, per user, temporary."""
     found = [_absolute(os.path.expanduser(state_dir))] if state_dir else []
     base = os.environ.get("XDG_STATE_HOME")
     if base and os.path.isabs(base):
@@ -40,13 +40,13 @@ def _absolute(path: str) -> str:
     try:
         return os.path.abspath(path)
     except FileNotFoundError:
-        return path  # the working directory was deleted: nothing is there, and the next is tried
+        return path  # the working directory was deleted: the next state directory is tried
 
 
-def paths(state_dir: str | None = None) -> list[str]:
-    """Paths of all records in every place, oldest first; nothing is opened."""
+def list_record_paths(state_dir: str | None = None) -> list[str]:
+    """Return the paths of all records in all state directories, oldest first; opens none."""
     found: set[str] = set()
-    for place in places(state_dir):
+    for place in list_state_dirs(state_dir):
         directory = os.path.join(place, RUNS)
         try:
             names = (name for name in os.listdir(directory) if not name.startswith("."))
@@ -56,9 +56,9 @@ def paths(state_dir: str | None = None) -> list[str]:
     return sorted(found, key=os.path.basename)
 
 
-def records(state_dir: str | None = None) -> Iterator[Record]:
-    """Every record that is ours, oldest first, one at a time: each is closed before the next."""
-    for path in paths(state_dir):
+def open_records(state_dir: str | None = None) -> Iterator[Record]:
+    """Yield each record that may be trusted, oldest first, and close it before the next one."""
+    for path in list_record_paths(state_dir):
         try:
             record = Record.open(path)
         except RecordError:
@@ -67,14 +67,14 @@ def records(state_dir: str | None = None) -> Iterator[Record]:
         record.close()
 
 
-def find(run: str, state_dir: str | None = None) -> Record:
-    """The record that ``run`` names: a path, a run id, the start of one, or ``last``.
+def find_record(run: str, state_dir: str | None = None) -> Record:
+    """Return the record that ``run`` names: a path, a run id, the start of one, or ``last``.
 
-    Raises UsageError when none or several fit, RecordError when it cannot be trusted.
+    Raises UsageError when none or several match, RecordError when it cannot be trusted.
     """
     if os.sep in run:
         return Record.open(run)
-    known = paths(state_dir)
+    known = list_record_paths(state_dir)
     if run == "last":
         chosen = _newest(known)
     else:
@@ -84,7 +84,7 @@ def find(run: str, state_dir: str | None = None) -> Record:
     if len(chosen) == 1:
         return Record.open(chosen[0])
     if not chosen:
-        where = ", ".join(os.path.join(place, RUNS) for place in places(state_dir))
+        where = ", ".join(os.path.join(place, RUNS) for place in list_state_dirs(state_dir))
         what = "no run yet" if run == "last" else f"no run {run!r}"
         raise UsageError(f"{what} in {where}; `gpualert runs` lists them")
     names = ", ".join(os.path.basename(path) for path in chosen[:5])
@@ -92,7 +92,7 @@ def find(run: str, state_dir: str | None = None) -> Record:
 
 
 def _newest(known: list[str]) -> list[str]:
-    """The newest that is ours; others' in a shared place do not count."""
+    """Return the newest path whose record may be trusted, as a list; empty without one."""
     for path in reversed(known):
         try:
             Record.open(path).close()

@@ -1,8 +1,8 @@
 """Retry advice that follows from a verdict.
 
-The careful default stops retries only where the verdict is sure and the cause is deterministic
-beyond doubt; everywhere else what the author of a task asked for stands, so that swapping a class
-or an import takes nothing away.
+The careful default stops retries only if the verdict is sure and the cause is deterministic beyond
+doubt.  In all other cases the retries that the author of a task configured are made, so that a task
+behaves as before when its operator or its import is replaced.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from gpualert_common.causes import CAUSES
 from gpualert_common.errors import UsageError
+from gpualert_common.model import Verdict
 from gpualert_common.settings import parse_duration
-
-if TYPE_CHECKING:
-    from gpualert_common.model import Verdict
 
 DETERMINISTIC = frozenset(
     {
@@ -27,14 +24,14 @@ DETERMINISTIC = frozenset(
         *("shape_mismatch", "dtype_mismatch", "device_mismatch"),
     }
 )
-"""Causes that the same command meets again."""
+"""Causes that occur again when the same command runs again."""
 
 SURE = 0.9
-"""Confidence from which on a verdict may take a retry away."""
+"""Least confidence of a verdict that stops retries."""
 
 
 class Action(StrEnum):
-    """What to do about the next attempt."""
+    """Whether there is a next attempt."""
 
     STOP = "stop"
     RETRY = "retry"
@@ -43,10 +40,10 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a verdict says about the next attempt.
+    """Advice about the next attempt.
 
-    ``delay_s`` is given with ``RETRY`` only, None where the task's own delay shall stand.
-    ``reason`` is one line for people.
+    ``delay_s`` is set with ``RETRY`` only; None means the delay that the task has.  ``reason`` is
+    one human-readable line.
     """
 
     action: Action
@@ -54,51 +51,56 @@ class Advice:
     delay_s: float | None = None
 
 
-Wish = str | float
-"""For one cause: "stop", "retry", "default", or the delay of a retry (seconds, or "10m")."""
+RetryChoice = str | float
+"""Choice for one cause: "stop", "retry", "default", or the delay of a retry (seconds or "10m")."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """What the author wants per cause; the careful default for all others."""
+    """The author's choices for causes; the careful default for all others."""
 
-    wishes: Mapping[str, Advice]
+    choices: Mapping[str, Advice]
     sure: float = SURE
 
     @classmethod
-    def of(cls, wishes: Mapping[str, Wish] | None = None, *, sure: float = SURE) -> RetryRules:
-        """The rules that *wishes* name.  Raises UsageError naming the cause or the value."""
+    def of(
+        cls, choices: Mapping[str, RetryChoice] | None = None, *, sure: float = SURE
+    ) -> RetryRules:
+        """Return the rules with these choices.  Raises UsageError naming the cause or the value."""
         if not 0.0 <= sure <= 1.0:
             raise UsageError(f"sure: {sure!r} is no confidence between 0 and 1")
-        return cls({cause: _wished(cause, wish) for cause, wish in (wishes or {}).items()}, sure)
+        return cls(
+            {cause: _parse(cause, choice) for cause, choice in (choices or {}).items()}, sure
+        )
 
     def advise(self, verdict: Verdict | None) -> Advice:
-        """What *verdict* says about the next attempt; None is no verdict at all."""
+        """Return what *verdict* means for the next attempt; None stands for no verdict."""
         if verdict is None:
             return Advice(Action.DEFAULT, "there is no verdict")
-        said = f"{verdict.cause} (confidence {verdict.confidence:.2f}): {verdict.headline}"
-        wish = self.wishes.get(verdict.cause)
-        if wish is not None:
-            return Advice(wish.action, f"{said}; {wish.reason}", wish.delay_s)
+        summary = f"{verdict.cause} (confidence {verdict.confidence:.2f}): {verdict.headline}"
+        choice = self.choices.get(verdict.cause)
+        if choice is not None:
+            return Advice(choice.action, f"{summary}; {choice.reason}", choice.delay_s)
         if verdict.cause not in DETERMINISTIC:
-            return Advice(Action.DEFAULT, f"{said}; another attempt may end differently")
+            return Advice(Action.DEFAULT, f"{summary}; another attempt may end differently")
         if verdict.cause == "cuda_oom" and verdict.details.get("kind") == "co_tenant":
-            return Advice(Action.DEFAULT, f"{said}; others on the card may have gone by then")
+            return Advice(Action.DEFAULT, f"{summary}; others on the card may have gone by then")
         if verdict.confidence < self.sure:
-            return Advice(Action.DEFAULT, f"{said}; not sure enough to stop retries")
-        return Advice(Action.STOP, f"{said}; the same command would meet it again")
+            return Advice(Action.DEFAULT, f"{summary}; not sure enough to stop retries")
+        return Advice(Action.STOP, f"{summary}; the same command would meet it again")
 
 
-def _wished(cause: str, wish: Wish) -> Advice:
+def _parse(cause: str, choice: RetryChoice) -> Advice:
+    """Return the advice that a choice stands for.  Raises UsageError."""
     if cause not in CAUSES:
         close = get_close_matches(cause, CAUSES, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise UsageError(f"{cause!r} is no cause of failure{hint}")
-    if wish in tuple(Action):
-        return Advice(Action(wish), f"{wish!r} was asked for")
+    if choice in tuple(Action):
+        return Advice(Action(choice), f"{choice!r} was asked for")
     try:
-        delay_s = parse_duration(wish)
+        delay_s = parse_duration(choice)
     except ValueError as error:
-        problem = f"{cause}: {wish!r} is neither stop, retry, default nor a delay"
+        problem = f"{cause}: {choice!r} is neither stop, retry, default nor a delay"
         raise UsageError(f"{problem}: {error}") from None
     return Advice(Action.RETRY, f"a retry after {delay_s:g} s was asked for", delay_s)

@@ -1,4 +1,4 @@
-"""Rule files: where they are, and what all of them have in common."""
+"""Rule files: their directories, and the keys that all of them share."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _SAMPLES = "\n[samples."
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Lines that a pattern must hit, and lines near to them that it must not."""
+    """Lines that a pattern must match, and similar lines that it must not match."""
 
     hits: tuple[str, ...]
     near_misses: tuple[str, ...]
 
 
 def rules_directory() -> Path:
-    """The directory that rules are read from when none is named.
+    """Return the default directory of rules.
 
-    ``GPUALERT_RULES_DIR`` first; then the shipped one.  The directory need not exist.
+    ``GPUALERT_RULES_DIR`` if it is set, else the shipped one.  The directory need not exist.
     """
     named = os.environ.get(RULES_DIR_VARIABLE)
     return Path(named) if named else shipped_directory()
 
 
 def shipped_directory() -> Path:
-    """The rules that came with the code.
+    """Return the directory of the shipped rules.
 
     The copy in the installed package; without one ``rules/`` beside the package (an editable
-    install, or a bare checkout).
+    install, or a checkout).
     """
     package = Path(__file__).resolve().parent
     installed = package / "_rules"
@@ -47,11 +47,11 @@ def shipped_directory() -> Path:
 
 
 def read_table(file: Path, *, samples: bool) -> Table:
-    """The table of *file*, without its samples unless asked for.  Raises :class:`RuleError`."""
+    """Return the table of *file*, its samples only if asked for.  Raises :class:`RuleError`."""
     try:
         text = file.read_text(encoding="utf-8")
         if not samples:
-            # Parsing TOML is the whole cost of loading, and sample lines most of the TOML.
+            # Parsing TOML is most of the cost of loading, and sample lines are most of the TOML.
             text = text.partition(_SAMPLES)[0] + "\n"
         table = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -60,7 +60,7 @@ def read_table(file: Path, *, samples: bool) -> Table:
 
 
 def read_since(top: Table) -> str:
-    """The version that a rule came with.  Raises :class:`RuleError`."""
+    """Return the version in which a rule was added.  Raises :class:`RuleError`."""
     since = str(top.text("since"))
     if not _VERSION.fullmatch(since):
         raise RuleError(top.file, "since", f"{since!r} is not a version like 0.1.0")
@@ -68,7 +68,7 @@ def read_since(top: Table) -> str:
 
 
 def read_samples(table: Table, names: Sequence[str]) -> dict[str, Samples]:
-    """The samples of each pattern that has some.  Raises :class:`RuleError`."""
+    """Return the samples of each pattern that has some.  Raises :class:`RuleError`."""
     samples = {}
     for name in table.left():
         if name not in names:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gpualert_common.history import EarlierRuns
 
 _LEAST_S = 1.0
-"""A shorter run trained nothing, and is not compared with any other run."""
+"""Least duration of a run that is compared with earlier runs: a shorter one trained nothing."""
 _MOST_MOMENTS = 1000
-"""Number of times at which a log grew; so a line's time is known to a thousandth of the run's."""
+"""Most points of the log's growth that are read: a thousandth of the run's time is exact enough."""
 
 
 class RunEvidence:
-    """The evidence in the record of one run except its logs, read piece by piece."""
+    """Evidence in the record of one run except its logs, read piece by piece."""
 
     def __init__(self, launch_record: dict[str, Any], record: Record) -> None:
         self.record = record
@@ -37,30 +37,28 @@ class RunEvidence:
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
         if self._recalled is None:
-            from gpualert_common.history import (  # a short run needs none
-                EarlierRuns,
-                find_earlier_runs,
-            )
+            # Not imported for a short run.
+            from gpualert_common.history import EarlierRuns, find_earlier_runs
 
             try:
                 self._recalled = find_earlier_runs(self.record.path, self._launch_record)
-            except Exception as error:  # noqa: BLE001 - the boundary: it costs a comparison alone
+            except Exception as error:  # noqa: BLE001 - the boundary: it costs only the comparison
                 self._recalled = EarlierRuns(problem=f"{type(error).__name__}: {error}")
         return self._recalled
 
     def read(self) -> None:
-        """Read what the sources have written since the last call."""
-        with suppress(OSError):  # a disk that fails costs what it held, and no verdict
+        """Read the samples that the sources wrote since the last call."""
+        with suppress(OSError):  # a failing disk costs samples, but no verdict
             self.telemetry.read(self.record)
 
     @property
     def printed_at(self) -> float:
-        """When the logs last grew, in seconds since the epoch; 0 while they are empty."""
+        """Time of the last output, in seconds since the epoch; 0 while the logs are empty."""
         logs = self._launch_record.get("logs", ())
         return max(map(_written_at, map(self.record.log_path, logs)), default=0.0)
 
     def collect(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
-        """Return all of it; without an ending, that of a run in progress.
+        """Return all evidence; without an ending, that of a run in progress.
 
         Raises any error of reading a damaged record.
         """
@@ -88,7 +86,7 @@ class RunEvidence:
         )
 
     def _sample_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
-        """Read what remains of a run that ended before the first sample."""
+        """Sample once the sources that still have evidence of a run without samples."""
         if self.telemetry.sources or not self._launch_record.get("observe"):
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
@@ -99,14 +97,14 @@ class RunEvidence:
         """Return steps and seconds by the clock, of a training that reports no times."""
         points = () if progress is None else progress.points
         logs = list(self._launch_record.get("logs", ()))
-        told = any(point.step_s or point.throughput for point in points)
-        if progress is None or not points or told or points[-1].file not in logs:
+        has_times = any(point.step_s or point.throughput for point in points)
+        if progress is None or not points or has_times or points[-1].file not in logs:
             return None
         try:
             with open(self.record.open_log(INDEX), "rb") as file:
                 lines = file.readlines()
         except OSError:
-            return None  # of a short run there is none
+            return None  # a short run has no index
         index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
         started_at = self._launch_record.get("created_at") or 0.0
         arrivals = read_index(index, started_at, logs.index(points[-1].file))

@@ -1,7 +1,7 @@
 """Classifier, helper processes and alerts of a supervised run.
 
-The same for ``run()``, the program and the guardian.  Nothing heavy is imported before the recorder
-asks for it.
+``run()``, the CLI and the guardian use the same hooks.  Heavy modules are imported only when the
+recorder calls a hook.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.live_classifier import LogClassifier
 
 OWN, LEFT = "own", "left"
-"""Which alerts a sender has to send: those of this run, or only those that other runs left."""
+"""The alerts that a sender has to send: those of this run, or only those left by other runs."""
 
 
 class RunHooks:
-    """The recorder's hooks of one run; without a ``terminal`` nothing is shown."""
+    """Hooks of one run's recorder; without a ``terminal`` nothing is printed."""
 
     def __init__(
         self, spec: RunSpec, prepared: PreparedRun, terminal: TerminalOutput | None = None
@@ -39,16 +39,16 @@ class RunHooks:
         self.terminal = TerminalOutput() if terminal is None else terminal
 
     def make_classifier(self) -> LogClassifier:
-        """Return the classifier of the run's logs, imported now."""
+        """Return the classifier of the run's logs; its modules are imported here."""
         from gpualert_common.classifier import RunClassifier
 
         return RunClassifier(self._prepared.launch_record, self._record)
 
     def helper_processes(self) -> dict[str, Callable[[], Popen[bytes]]]:
-        """Return a function that starts each helper process.
+        """Return, by name, a function that starts each helper process.
 
-        One surveys the working directory, where an alert could carry a file; one samples the
-        machine.
+        "survey" lists the files of the working directory, if alerts may carry new ones; "observer"
+        samples the machine.
         """
         launch_record, record = self._prepared.launch_record, self._record
         marker = run_marker(record.run_id)
@@ -60,16 +60,16 @@ class RunHooks:
         return found
 
     def needed_sender(self, verdict: Verdict | None) -> str:
-        """Return which alerts a sender has to send at this end: OWN, LEFT, or empty for none."""
+        """Return which alerts a sender has to send after the run: OWN, LEFT, or empty for none."""
         alerts = self._spec.alerts
         if alerts is not None:
             is_well = verdict is not None and verdict.cause == "none"
-            if not is_well or alerts["on"] == "always" or self._has_warnings(verdict):
+            if not is_well or alerts["on"] == "always" or self._has_sent_warning(verdict):
                 return OWN
         return LEFT if has_undelivered(self._record.path) else ""
 
-    def _has_warnings(self, verdict: Verdict | None) -> bool:
-        """True where people got a warning, and must learn how the run ended."""
+    def _has_sent_warning(self, verdict: Verdict | None) -> bool:
+        """True if a warning was sent, so that people must learn how the run ended."""
         if self._spec.alerts is None or not self._spec.alerts.get("warn") or verdict is None:
             return False
         return any(one.kind.startswith(EARLY) for one in verdict.warnings)
@@ -82,7 +82,7 @@ class RunHooks:
             dispatch(self._record.path, secrets=self._spec.secrets, deadline_s=0.0)
 
     def send_warnings(self) -> None:
-        """Send the warnings raised so far, where the run wants them; returns at once."""
+        """Send the warnings raised so far, if the run has ``warn`` set; return at once."""
         if self._spec.alerts is not None and self._spec.alerts.get("warn"):
             from gpualert_common.notify.sender_launch import send_warnings
 
@@ -92,8 +92,8 @@ class RunHooks:
 def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
     """Send the alerts of a run that has ended; return the fields of each within their deadline.
 
-    ``sender`` is as :meth:`RunHooks.needed_sender` returned it.  Nobody waits for the alerts that
-    other runs left behind.
+    ``sender`` is the result of :meth:`RunHooks.needed_sender`.  The call does not wait for the
+    alerts that other runs left.
     """
     from gpualert_common.notify.sender_launch import dispatch
 
@@ -103,7 +103,7 @@ def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, 
 
 
 def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Start a program beside the run; what starts it is imported only then."""
+    """Start a program for the time of the run; the modules that start it are imported here."""
     from gpualert_common.processes.program import start_program
 
     module = f"gpualert_common.{program}"

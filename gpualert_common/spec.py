@@ -1,7 +1,7 @@
 """The request for a run, and its end.
 
-Plain classes on purpose: the child waits for this import, and :mod:`dataclasses` alone takes
-longer than everything else that happens before it is launched.
+Plain classes, because the child waits for this import: :mod:`dataclasses` alone takes longer than
+everything else before the launch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_GRACE_S = 30.0
 DEFAULT_LOG_RESERVE_BYTES = 1 << 20
 
 DEFAULT_NOTIFY_DEADLINE_S = 15.0
-"""Under the 20 s that Airflow leaves a task between its end and the end of its process."""
+"""Less than the 20 s that Airflow allows between the end of a task and of its process."""
 
 EXIT_TIME_LIMIT = 124
 EXIT_NOT_PREPARED = 125
@@ -32,45 +32,43 @@ EXIT_NOT_FOUND = 127
 
 
 ENDED = "ended"
-"""What the alert about a run's end is about."""
+"""Topic of the alert about the end of a run."""
 EARLY = "early_"
-"""Begins the name of what a warning is about that people get while a run goes on."""
+"""Prefix of the topic of a warning that is sent during a run."""
 
 
 def message_id(run_id: str, about: str = ENDED) -> str:
-    """The Message-ID of the alert about a run's end, or about something else, always the same."""
+    """Return the permanent Message-ID of the alert about a run's end, or another topic."""
     return f"<{run_id}.{about}@gpualert.invalid>"
 
 
 MOST_SECONDS = 10.0 * 365 * 86400
-"""No training waits longer for anybody."""
+"""Limit of a duration in a request: ten years."""
 
 
 def is_seconds(value: Any) -> TypeGuard[float]:
-    """True for what a request may name as a duration: it comes from a file that any process of
-    the user may write."""
+    """True for a valid duration in a request, which any process of the user may write."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and 0 <= value <= MOST_SECONDS
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """True for what a request may name as the number of an attempt."""
+    """True for a valid number of an attempt in a request."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
 
 
 class RunSpec:
-    """One run as it was asked for.  Treated as immutable once built.
+    """Request for one run; not changed once it is built.
 
-    ``timeout_s`` is our own wall-clock limit (None: none); ``grace_s`` the time between the first
-    signal of a stop and the end of whatever is left.  ``streams`` says whether stdout and stderr
-    share one log.  ``log_full`` is "fail" (the child sees ENOSPC) or "drop" (it writes into a pipe
-    and what does not fit on the disk is dropped and counted).  ``inherit`` lets stdin and other
-    inherited descriptors through to the child.  ``sync`` False leaves out every fsync.
-    ``custody`` is what a guardian was told of who may follow the run, None without one.
-    ``alerts`` says who is notified (:func:`gpualert_common.notify.channel_config.alerts_of`).
-    ``secrets`` holds the channels' secrets; they are never written to the record.
-    ``rules`` is a directory (or file) of the user's own rules for causes.  ``observe`` has the
-    machine looked at while the run goes on.
+    ``timeout_s`` is the wall-clock limit (None: none), ``grace_s`` the time between the first
+    signal of a stop and SIGKILL.  ``streams`` decides whether stdout and stderr share one log.
+    ``log_full`` is "fail" (the child gets ENOSPC) or "drop" (it writes into a pipe, and the bytes
+    that the disk does not take are dropped and counted).  ``inherit`` passes stdin and other
+    inherited descriptors to the child.  ``sync`` False skips every fsync.  ``custody`` has the
+    attempt that owns the run under a guardian, None without one.  ``alerts`` has the channels and
+    settings of alerts (:func:`gpualert_common.notify.channel_config.alerts_of`), ``secrets`` the
+    channels' secrets, which are never written to the record.  ``rules`` is a directory (or file)
+    of the user's own rules for causes.  ``observe`` starts the sampling of the machine.
     """
 
     __slots__ = (
@@ -142,12 +140,12 @@ class RunSpec:
 
 
 class Ending:
-    """How a run ended; ``exit.json`` is this, and nothing in it depends on anything but the child.
+    """End of a run, as ``exit.json`` stores it; it depends on the child only.
 
-    ``code`` is the child's own status: 0..255, -n when signal n ended it, None when it is unknown
-    (its supervisor died first).  ``started`` is False when the program could not be executed, with
-    the reason in ``start_error`` (errno, text).  ``limit`` is "time" when our limit ended the run.
-    ``signal`` is the first signal passed on to the run, ``sender`` who sent it.
+    ``code`` is the child's own status: 0..255, -n if signal n ended it, None if it is unknown (its
+    supervisor died first).  ``started`` is False if the program could not be executed, with the
+    reason in ``start_error`` (errno, text).  ``limit`` is "time" if the time limit ended the run.
+    ``signal`` is the first signal that was forwarded to the run, ``sender`` its sender.
     """
 
     __slots__ = (
@@ -179,7 +177,7 @@ class Ending:
 
     @property
     def exit_code(self) -> int | None:
-        """Status for Python callers: the child's, or 124, 126 or 127; None when unknown."""
+        """Status for Python callers: the child's, or 124, 126 or 127; None if unknown."""
         if self.limit is not None:
             return EXIT_TIME_LIMIT
         if not self.started:
@@ -191,21 +189,21 @@ class Ending:
 
     @property
     def shell_code(self) -> int:
-        """Status for a shell: as ``exit_code``, 128+n for signal n, 125 when unknown."""
+        """Status for a shell: as ``exit_code``, 128+n for signal n, 125 if unknown."""
         code = self.exit_code
         if code is None:
             return EXIT_NOT_PREPARED
         return 128 - code if code < 0 else code
 
     def to_json(self) -> dict[str, Any]:
-        """The object stored as ``exit.json``."""
+        """Return the object stored as ``exit.json``."""
         fields: dict[str, Any] = {"schema": SCHEMA, "exit_code": self.exit_code}
         fields.update((name, getattr(self, name)) for name in sorted(self.__slots__))
         return fields
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Ending:
-        """The ending that :meth:`to_json` described; unknown fields are ignored."""
+        """Return the ending from its :meth:`to_json`; unknown fields are ignored."""
         ending = cls(fields.get("started_at") or 0.0)
         for name in cls.__slots__:
             if name in fields:

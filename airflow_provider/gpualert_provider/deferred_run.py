@@ -83,7 +83,7 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
     the run is ending or its guardian does not answer: then a worker must follow it.  Raises
     OSError.
     """
-    if not record.held:
+    if not record.is_held:
         return False
     _events, offset = record.events_from(0)
     request = record.request(
@@ -96,7 +96,7 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
         follower=None,
     )
     deadline = time.monotonic() + _ANSWER_S
-    while time.monotonic() < deadline and record.held:
+    while time.monotonic() < deadline and record.is_held:
         events, offset = record.events_from(offset)
         for event in events:
             if event.get("event") == "adopted" and event.get("owner") == attempt.owner:
@@ -154,7 +154,7 @@ def sample(path: str, owner: str) -> DeferredRunState:
             return DeferredRunState(ResumeReason.ENDED)
         spec = record.spec
         far = is_far(record)
-        if not far and not record.held:
+        if not far and not record.is_held:
             has_ended = _has_ended(record)
             return DeferredRunState(ResumeReason.ENDED if has_ended else ResumeReason.LOST)
         record.renew_lease(owner)

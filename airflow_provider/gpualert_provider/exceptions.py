@@ -18,10 +18,10 @@ def mask_secrets(text: str) -> str:
     """Return *text* as Airflow may keep it in its database: likely secrets are masked."""
     from gpualert_common.redact import Redactor  # not needed to parse a DAG
 
-    return Redactor().text(text)
+    return Redactor().mask_text(text)
 
 
-class TrainingFailed(TrainingFailure, AirflowException):
+class TrainingTaskFailed(TrainingFailure, AirflowException):
     """A training failed or was stopped; the first line of the message is the reason."""
 
     @classmethod
@@ -46,7 +46,7 @@ class TrainingFailed(TrainingFailure, AirflowException):
         )
 
 
-class TrainingFailedForGood(TrainingFailed, AirflowFailException):
+class TrainingTaskFailedForGood(TrainingTaskFailed, AirflowFailException):
     """A training failed for a deterministic cause: Airflow makes no further attempt.
 
     Raised only before Airflow 3.3, which asks a ``retry_policy`` instead.

@@ -18,7 +18,7 @@ from airflow.providers.standard.hooks.subprocess import SubprocessResult
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_provider import alerts, stopping, task_state, xcom
-from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
+from gpualert_provider.exceptions import TrainingTaskFailed, TrainingTaskFailedForGood
 from gpualert_provider.identity import key_of, make_unique_key
 from gpualert_provider.next_attempt import Retries
 from gpualert_provider.output import last_line
@@ -95,8 +95,8 @@ class TaskExecution:
     def kill(self) -> None:
         """Request a graceful stop and return at once.  Safe in a signal handler.
 
-        Before there is a run, nothing is launched any more: raises TrainingFailed here or at the
-        launch.
+        Before there is a run, nothing is launched any more: TrainingTaskFailed is raised here or
+        at the launch.
         """
         self.is_killed = True
         if self.handle is not None:
@@ -183,18 +183,18 @@ class TaskExecution:
             self.task.log.warning("The training still runs; its guardian continues to stop it")
             return
         self._directories.append(directory.of_run(handle.record.spec))
-        error.add_note(TrainingFailed.of(result).args[0])
+        error.add_note(TrainingTaskFailed.of(result).args[0])
 
     # -- its end ---------------------------------------------------------------------------
 
     def to_bash_result(self, result: RunResult) -> SubprocessResult:
-        """Return the result in the form that BashOperator checks.  Raises TrainingFailed."""
+        """Return the result in the form that BashOperator checks.  Raises TrainingTaskFailed."""
         code = result.exit_code
         is_success = code == 0 or code in self.task.skip_on_exit_code
         is_stopped = result.record.event("stopping") is not None
         if code is None or not is_success or is_stopped:
             is_final = self._retries.refuses(result.verdict)
-            raise (TrainingFailedForGood if is_final else TrainingFailed).of(result)
+            raise (TrainingTaskFailedForGood if is_final else TrainingTaskFailed).of(result)
         try:
             output = last_line(result.log_path, self.task.output_encoding)
         except OSError as error:  # a lost log does not change the status of the training
@@ -215,5 +215,5 @@ class TaskExecution:
             xcom.push(self._context.get("ti"), handle.record, log, secrets)
 
 
-def _not_launched() -> TrainingFailed:
-    return TrainingFailed("cancelled: the task was ended before its training began")
+def _not_launched() -> TrainingTaskFailed:
+    return TrainingTaskFailed("cancelled: the task was ended before its training began")

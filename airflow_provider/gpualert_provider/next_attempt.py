@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import BaseOperator, Context
 
     from gpualert_common.model import Verdict
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
 
 SCHEDULING_SLACK_S = 180.0
 """From the end of the retry delay to the start of the next attempt: the scheduler's loop, its check
@@ -111,7 +111,7 @@ class Retries:
             self._task.log.info("%s: %s", decision, reason)
 
 
-def policy_arguments(wanted: bool | Mapping[str, Wish | timedelta]) -> dict[str, Any]:
+def policy_arguments(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> dict[str, Any]:
     """Return the ``retry_policy`` for a ``retry_by_cause``; empty before Airflow 3.3."""
     if wanted is False or not HAS_POLICIES:
         return {}

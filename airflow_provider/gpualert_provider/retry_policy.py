@@ -16,7 +16,7 @@ from gpualert_provider.retry_wishes import in_seconds
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
 
 
 class RetryByCause(RetryPolicy):
@@ -35,7 +35,7 @@ class RetryByCause(RetryPolicy):
     """
 
     def __init__(
-        self, causes: Mapping[str, Wish | timedelta] | None = None, *, sure: float = SURE
+        self, causes: Mapping[str, RetryChoice | timedelta] | None = None, *, sure: float = SURE
     ) -> None:
         self.causes = in_seconds(causes or {})
         self.sure = sure

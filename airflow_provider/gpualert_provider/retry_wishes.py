@@ -10,10 +10,10 @@ from gpualert_common.errors import UsageError
 from gpualert_common.retries import RetryRules
 
 if TYPE_CHECKING:
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
 
 
-def make_rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | None:
+def make_rules(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> RetryRules | None:
     """Return the rules for a ``retry_by_cause``; None for False.  Raises UsageError."""
     if wanted is False:
         return None
@@ -22,7 +22,7 @@ def make_rules(wanted: bool | Mapping[str, Wish | timedelta]) -> RetryRules | No
     return RetryRules.of({} if wanted is True else in_seconds(wanted))
 
 
-def in_seconds(wishes: Mapping[str, Wish | timedelta]) -> dict[str, Wish]:
+def in_seconds(wishes: Mapping[str, RetryChoice | timedelta]) -> dict[str, RetryChoice]:
     """Return *wishes* with each timedelta as a number of seconds."""
     return {
         cause: wish.total_seconds() if isinstance(wish, timedelta) else wish

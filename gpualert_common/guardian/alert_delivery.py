@@ -49,7 +49,7 @@ def deliver_after_run(
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     began = time.monotonic()
     try:
-        if record.removed:  # the last files of the run created it anew
+        if record.is_removed:  # the last files of the run created it anew
             record = Record.open(record.path)
         while (action := reconcile(record)[0].action) in (AlertAction.WAIT, AlertAction.HOLD):
             waited_s = time.monotonic() - began

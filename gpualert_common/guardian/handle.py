@@ -97,7 +97,7 @@ class RunHandle:
 
         Raises UsageError when there is no such run, RecordError when it cannot be trusted.
         """
-        return cls(record_locations.find(run, state_dir), "attached", None, None)
+        return cls(record_locations.find_record(run, state_dir), "attached", None, None)
 
     def __enter__(self) -> Self:
         return self
@@ -170,7 +170,7 @@ class RunHandle:
         lease = self._lease
         if lease is not None:
             lease.stop(sender, grace_s)
-        elif self._follower.result is None and self.record.held:
+        elif self._follower.result is None and self.record.is_held:
             own = {} if self._attempt is None else {"owner": self._attempt.owner}
             self.record.request("stop", sender=sender, grace_s=grace_s, **own)
 

@@ -44,7 +44,7 @@ class Key:
     def __init__(self, key: Sequence[str], state_dir: str | None) -> None:
         text = json.dumps(tuple(key)).encode("utf-8", "surrogatepass")
         self._name = hashlib.sha256(text).hexdigest()[:32]
-        self._places = record_locations.places(state_dir)
+        self._places = record_locations.list_state_dirs(state_dir)
         self._chosen = self._places[0] if state_dir else None
         self.fd = -1
         self.path = ""

@@ -53,7 +53,7 @@ class LeaseRenewer:
         self._ended.acquire()
         record.renew_lease(attempt.owner)
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self.guardian_fd = open_pidfd(guardian_pid) if record.held else -1
+        self.guardian_fd = open_pidfd(guardian_pid) if record.is_held else -1
         """Readable when the guardian has ended; -1 when it cannot be seen from here."""
         try:
             _thread.start_new_thread(self._run, ())
@@ -119,7 +119,7 @@ class LeaseRenewer:
 
     def _renew(self) -> None:
         try:
-            if self._record.held:
+            if self._record.is_held:
                 self._record.renew_lease(self._attempt.owner)
             else:
                 self._closing = True  # the guardian has gone

@@ -27,7 +27,7 @@ class PredecessorReader:
         """Return the run as its record describes it now.  Raises RecordError."""
         spec = record.read_json(SPEC)
         if spec is None:  # its guardian died, or has yet to begin
-            return Predecessor("starting" if record.held else "lost")
+            return Predecessor("starting" if record.is_held else "lost")
         agreed = spec.get("custody") or {}
         is_far = recovery.is_far(record)
         state = record.state

@@ -115,8 +115,8 @@ class RunFollower:
         self._check_owner()
         if self.record.ending is not None and not self._is_far:
             self._verdict_deadline = self._verdict_deadline or LoadScaledDeadline(_VERDICT_S)
-            return self.record.held and self._verdict_deadline.left_s() > 0
-        return self.record.held or (self._is_far and self.record.ending is None)
+            return self.record.is_held and self._verdict_deadline.left_s() > 0
+        return self.record.is_held or (self._is_far and self.record.ending is None)
 
     def _check_owner(self) -> None:
         """Raises SupersededError once a later attempt owns the run."""
@@ -151,7 +151,7 @@ class RunFollower:
         poll.poll(max(0.0, min(most_s, poll_s)) * 1000)
 
     def _conclude(self) -> RunResult:
-        if self.record.removed:  # the guardian created it anew for its last files
+        if self.record.is_removed:  # the guardian created it anew for its last files
             self.record = Record.open(self.record.path)
         record, problem = self.record, "gpualert recover finishes it"
         if record.ending is None and not self._is_far and self._attempt is not None:

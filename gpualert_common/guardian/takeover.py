@@ -111,7 +111,7 @@ class Takeover:
             record = Record.open(path)
             return record, self._reader.read(record)
         except RecordError as error:
-            if record is not None and record.held:
+            if record is not None and record.is_held:
                 raise
             self._log_once(f"{error}; its result is lost")
             return None, Predecessor("lost")
@@ -150,7 +150,7 @@ class Takeover:
 
     def _await_adoption(self, record: Record, request: str, *, is_far: bool) -> bool:
         deadline = time.monotonic() + _ANSWER_S
-        while time.monotonic() < deadline and (record.held or is_far):
+        while time.monotonic() < deadline and (record.is_held or is_far):
             answer = _read_answer(record, request, self._attempt.owner)
             if answer is not None:
                 return answer

@@ -69,7 +69,7 @@ def prepare(spec: RunSpec) -> PreparedRun:
     """
     tried: list[tuple[str, str]] = []
     run_id = record_locations.new_run_id()
-    for place in record_locations.places(spec.state_dir):
+    for place in record_locations.list_state_dirs(spec.state_dir):
         try:
             return _prepare_at(place, run_id, spec, tried)
         except OSError as error:

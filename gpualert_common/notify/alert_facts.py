@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from gpualert_common.errors import RecordError
+from gpualert_common.model import Verdict
 from gpualert_common.notify.channel_config import is_channel
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.record import OUTCOME, SUCCESSOR, Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from gpualert_common.model import Verdict
 
 WARNING = "warning_raised"
 """Event of the record: a warning about the live run was raised."""

@@ -14,29 +14,27 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
 
 from gpualert_common.notify.channel_config import WITHHELD, is_channel
 from gpualert_common.spec import ENDED
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any, Protocol
 
-    class EntryStorage(Protocol):
-        """The outbox that an entry is kept in."""
+class EntryStorage(Protocol):
+    """The outbox that an entry is kept in."""
 
-        def find(self, name: str) -> OutboxEntry | None:
-            """Return the entry in that file, None when there is no valid one."""
+    def find(self, name: str) -> OutboxEntry | None:
+        """Return the entry in that file, None when there is no valid one."""
 
-        def write(self, name: str, fields: dict[str, Any]) -> bool:
-            """Write an entry; False when the disk does not take it."""
+    def write(self, name: str, fields: dict[str, Any]) -> bool:
+        """Write an entry; False when the disk does not take it."""
 
-        def try_lock(self, name: str) -> int:
-            """Return a descriptor that locks an entry, -1 while another process does."""
+    def try_lock(self, name: str) -> int:
+        """Return a descriptor that locks an entry, -1 while another process does."""
 
-        def is_locked(self, name: str) -> bool:
-            """True while a process has locked that entry."""
+    def is_locked(self, name: str) -> bool:
+        """True while a process has locked that entry."""
 
 
 PENDING, HELD, SENT = "pending", "held", "sent"

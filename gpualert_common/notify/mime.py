@@ -7,21 +7,17 @@ out, and so is the wrapping.  Every line is ASCII and shorter than 998 octets.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from email import headerregistry, policy
 from email.message import EmailMessage
 from email.utils import formatdate, parseaddr
+from typing import Any
 
 from gpualert_common.errors import DeliveryError
+from gpualert_common.model import Attachment
+from gpualert_common.notify.message import Budget, Message
 from gpualert_common.processes.host import host_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from gpualert_common.model import Attachment
-    from gpualert_common.notify.message import Budget, Message
 
 WIRE_COST = 1.37
 """What a byte of a file costs in base64 with its line ends, measured."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.notify.entry import OPEN, SENT, OutboxEntry, is_entry
@@ -19,11 +21,6 @@ from gpualert_common.record import OUTBOX, Record
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import make_directory, open_directory
 from gpualert_common.spec import ENDED, SCHEMA, message_id
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
 
 SENT_EVENT = "alert"
 """Event of the record: the result of one attempt at a delivery."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpualert_common.errors import RecordError
 from gpualert_common.notify.alert_facts import alerts_in, has_ended, read_facts, warnings_of
-from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT
+from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.schedule import AlertAction, AlertDecision, Schedule, schedule
+from gpualert_common.record import Record
 from gpualert_common.spec import EARLY, ENDED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from gpualert_common.notify.entry import OutboxEntry
-    from gpualert_common.record import Record
 
 TOO_LATE = "the run has ended"
 ALERTS_LOCK = ".watch"

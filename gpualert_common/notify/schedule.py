@@ -7,16 +7,13 @@ As long as another attempt may follow, the alert is held; that attempt supersede
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED
 from gpualert_common.spec import is_seconds
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    JsonObject = Mapping[str, object]
+JsonObject = Mapping[str, object]
 
 OUTCOME_S = 10.0
 """How long an outcome is waited for; a task that lives writes it in well under a second."""

@@ -3,27 +3,28 @@
 ==================  ==============================================================  ==============
 file                content                                                         written
 ==================  ==============================================================  ==============
-spec.json           what was asked, where, by whom; names of variables, no values   before launch
-output.log          the child's bytes and nothing else (or stdout.log, stderr.log)  by the child
-output.idx          "<seconds since start> <bytes of each log>" per line            while it runs
-events.jsonl        what happened, one object a line                                while it runs
-control/            requests to the supervisor and leases, one file each            by anyone of us
-exit.json           how it ended                                                    at the end
-verdict.json        why                                                             at the end
-guardian.log        last words of a guardian, empty unless it broke                 while it runs
-claim.json          who took the result; made once, never replaced                  after the end
-outcome.json        what the task became for its engine                             after the end
-successor.json      that a later attempt at the task has begun                      after the end
-outbox/             alerts, one file each, and what became of them                  after the end
-baseline.json       files that were there when the run began                        while it runs
-bundle.*.json       files that an alert could carry, and what became of them        after the end
-sender.log          last words of a sender of alerts, empty unless it broke         after the end
+spec.json           the request; names of environment variables, not their values   before launch
+output.log          the child's output only (or stdout.log, stderr.log)             by the child
+output.idx          "<seconds since start> <bytes of each log>" per line            during the run
+events.jsonl        events, one JSON object per line                                during the run
+telemetry.jsonl     samples and events of the evidence sources                      during the run
+control/            requests to the supervisor and leases, one file each            by any process
+exit.json           how the run ended                                               at the end
+verdict.json        why it ended                                                    at the end
+guardian.log        errors of the guardian, else empty                              during the run
+claim.json          the attempt that took the result; written once                  after the end
+outcome.json        the state of the engine's task                                  after the end
+successor.json      marks that a later attempt at the task has begun                after the end
+outbox/             alerts and their states, one file each                          after the end
+baseline.json       files that existed when the run began                           during the run
+bundle.*.json       manifest of the files of a message                              after the end
+sender.log          errors of the sender of alerts, else empty                      after the end
 ==================  ==============================================================  ==============
 
-Files are written whole (temporary file, then rename) or appended to, so that a reader in another
-process never sees half of one.  Directories have mode 0700, files 0600; a record that belongs to
-somebody else is not trusted.  The supervisor holds a ``flock`` on the directory for as long as it
-lives: that, and never a process id, says that a run is supervised.
+Files are written as a whole (temporary file, then rename) or appended to, so that a reader in
+another process never sees half of one.  Directories have mode 0700, files 0600; a record of another
+user is not trusted.  The supervisor holds a ``flock`` on the directory while it lives: a run is
+supervised as long as the lock is held, whatever its process id.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL

@@ -1,4 +1,4 @@
-"""What others than its supervisor write into a record: requests, leases, and the claim."""
+"""Parts of a record that other processes than its supervisor write: requests, leases, claim."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BEAT = ".beat"
 
 
 class Control(Directory):
-    """What others ask of whoever holds the record, and how they tell that they are there."""
+    """Requests to the holder of the record, leases of the owners, and the claim of the result."""
 
     __slots__ = ()
 
     # -- requests --------------------------------------------------------------------------
 
     def request(self, kind: str, **fields: Any) -> str:
-        """Ask the supervisor for something; the request appears whole.  Returns its name."""
+        """Write a request to the supervisor, as a whole; return its name."""
         self._make_control()
         name = f"{time.time_ns()}.{os.getpid()}.{kind}"
         temporary = f"{CONTROL}/.{name}"
@@ -45,9 +45,9 @@ class Control(Directory):
         return name
 
     def requests(self) -> list[dict[str, Any]]:
-        """The requests that are pending, oldest first, each with its name under ``file``.
+        """Return the pending requests, oldest first, each with its name under ``file``.
 
-        What cannot be read is put aside, and stands as one of kind "unreadable".
+        A request that cannot be read is moved aside, and returned with the kind "unreadable".
         """
         requests = []
         for name in sorted(name for name in self._in_control() if not name.startswith(".")):
@@ -65,7 +65,7 @@ class Control(Directory):
         self.remove(f"{CONTROL}/{request['file']}")
 
     def is_pending(self, name: str) -> bool:
-        """True while nobody took the request of that name."""
+        """True while the request of that name has not been taken."""
         return name in self._in_control()
 
     def _set_aside(self, path: str) -> None:
@@ -78,16 +78,16 @@ class Control(Directory):
     # -- leases ----------------------------------------------------------------------------
 
     def renew_lease(self, owner: str) -> None:
-        """Say that this owner still follows the run.  Raises OSError."""
+        """Renew the lease of this owner.  Raises OSError."""
         self._make_control()
         self._touch(f"{CONTROL}/{_LEASE}{owner}")
 
     def end_lease(self, owner: str) -> None:
-        """Say that this owner follows the run no more.  Raises OSError."""
+        """Remove the lease of this owner.  Raises OSError."""
         self.remove(f"{CONTROL}/{_LEASE}{owner}")
 
     def leases(self) -> dict[str, int]:
-        """By owner, a number that is another one after each renewal; no clock is meant."""
+        """Return, by owner, a number that changes with each renewal; it is not a time."""
         found = {}
         for name in self._in_control():
             if name.startswith(_LEASE):
@@ -95,17 +95,17 @@ class Control(Directory):
         return found
 
     def beat(self) -> None:
-        """Say, for those who cannot see the lock, that the record is still held."""
+        """Show to processes on other hosts, which cannot see the lock, that the record is held."""
         self._touch(_BEAT)
 
     def last_beat(self) -> int:
-        """A number that is another one after each beat; 0 before the first."""
+        """Return a number that changes with each beat; 0 before the first."""
         return self._touched(_BEAT)
 
     # -- the result ------------------------------------------------------------------------
 
     def claim(self, owner: str, number: int) -> bool:
-        """Take the result of the run; True for one caller ever.  Raises OSError."""
+        """Take the result of the run; True for exactly one caller.  Raises OSError."""
         value = {"schema": SCHEMA, "owner": owner, "number": number, "at": time.time()}
         if not self.create_json(CLAIM, value, sync=True):
             return False
@@ -114,7 +114,7 @@ class Control(Directory):
 
     @property
     def claimed_by(self) -> str | None:
-        """Who took the result, or None while nobody did."""
+        """Owner that took the result; None if there is none."""
         value = self.read_json(CLAIM)
         return None if value is None else str(value.get("owner"))
 

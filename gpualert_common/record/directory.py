@@ -1,4 +1,4 @@
-"""The directory of a record: who holds it, and files that are written whole or appended to."""
+"""The directory of a record: its lock, and files that are written as a whole or appended to."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 encode = json.JSONEncoder(ensure_ascii=False).encode
-"""Made once: ``json.dumps`` with an argument makes an encoder each time."""
+"""One encoder for all: ``json.dumps`` with an argument makes a new one each time."""
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _TRIES = 20
 _TRY_S = 0.005
-"""Somebody who only looks whether a record is held holds it for some microseconds."""
+"""A process that checks whether a record is held holds its lock for some microseconds."""
 
 
 class Directory:
-    """The directory of one record, open for reading or, for whoever created it, for writing."""
+    """Directory of one record, open for reading, and for writing by the process that created it."""
 
     __slots__ = ("_dir_fd", "_lock_fd", "_sync", "path", "run_id")
 
@@ -48,7 +48,7 @@ class Directory:
 
     @classmethod
     def create(cls, path: str, *, sync: bool = True) -> Self:
-        """A new, empty record that this process holds.  Raises OSError."""
+        """Return a new, empty record that this process holds.  Raises OSError."""
         os.mkdir(path, 0o700)
         record = cls(path, open_directory(path), sync=sync)
         record._lock_fd = open_directory(path)
@@ -57,7 +57,7 @@ class Directory:
 
     @classmethod
     def open(cls, path: str) -> Self:
-        """The record at ``path``.  Raises RecordError when it is absent or not ours to trust."""
+        """Return the record at ``path``.  Raises RecordError if it is missing or not trusted."""
         try:
             dir_fd = open_directory(path)
         except OSError as error:
@@ -74,38 +74,38 @@ class Directory:
         return cls(os.path.abspath(path), dir_fd)
 
     def close(self) -> None:
-        """Give back the descriptors; lets go of the record if this process held it."""
+        """Close the descriptors; release the record if this process holds it."""
         for fd in (self._dir_fd, self._lock_fd):
             if fd >= 0:
                 os.close(fd)
         self._dir_fd = self._lock_fd = -1
 
     def __del__(self) -> None:
-        if hasattr(self, "_lock_fd"):  # else an exception of the caller's cut __init__ short
+        if hasattr(self, "_lock_fd"):  # an exception of the caller may have interrupted __init__
             self.close()
 
     def disown(self) -> None:
-        """Drop this process's hold; a process that it was inherited from, or by, keeps its own."""
+        """Release the lock for this process only; a process that shares it by fork keeps it."""
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
 
     def discard(self) -> None:
-        """Remove what was begun, when it turned out that the run cannot be prepared here."""
-        self.disown()  # where descriptors ran out, listing needs this one
+        """Remove the record, if the run cannot be prepared here."""
+        self.disown()  # if no descriptor is left, listing the directory needs this one
         remove_all(self._dir_fd)
         os.rmdir(self.path)
         self.close()
 
-    # -- who holds it ----------------------------------------------------------------------
+    # -- the lock --------------------------------------------------------------------------
 
     @property
-    def removed(self) -> bool:
-        """True when this directory has no name any more; there may be a new one in its place."""
+    def is_removed(self) -> bool:
+        """True if this directory was removed; there may be a new one of the same name."""
         return os.fstat(self._dir_fd).st_nlink == 0
 
     def take(self) -> bool:
-        """Hold this record, if nobody does.  False when its supervisor is alive."""
+        """Take the lock of this record; False if its supervisor is alive."""
         fd = open_directory(self.path)
         for _try in range(_TRIES):
             if try_lock(fd):
@@ -116,17 +116,17 @@ class Directory:
         return False
 
     @property
-    def held(self) -> bool:
-        """True while a supervisor lives that holds this record, also one that was removed."""
+    def is_held(self) -> bool:
+        """True while a supervisor holds this record, even if the record was removed."""
         if self._lock_fd >= 0:
             return True
         fd = os.open(f"/proc/self/fd/{self._dir_fd}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         return is_held_by_others(fd)
 
     def try_lock(self, name: str) -> int:
-        """A descriptor that holds the lock file ``name``; -1 while somebody else holds it.
+        """Return a descriptor that holds the lock file ``name``; -1 if another process holds it.
 
-        Raises OSError where there can be no lock.
+        Raises OSError if the filesystem supports no lock.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
@@ -140,7 +140,7 @@ class Directory:
         return fd if held else -1
 
     def is_locked(self, name: str) -> bool:
-        """True while somebody holds the lock file ``name``."""
+        """True while a process holds the lock file ``name``."""
         try:
             fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
         except OSError:
@@ -150,13 +150,13 @@ class Directory:
     # -- whole files -----------------------------------------------------------------------
 
     def write_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
-        """Replace file ``name`` as a whole; with ``sync`` its bytes are on the disk first."""
+        """Replace file ``name`` as a whole; with ``sync`` its bytes are synced before that."""
         temporary = f".{name}.{os.getpid()}"
         self._write_to(temporary, os.O_TRUNC, value, sync=sync)
         os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
     def create_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
-        """Write file ``name`` as a whole; False when there is one.  True for one caller ever.
+        """Write file ``name`` as a whole; False if it exists.  True for exactly one caller.
 
         Raises OSError.
         """
@@ -195,9 +195,9 @@ class Directory:
             os.close(fd)
 
     def write_over(self, kept: str, name: str, value: dict[str, Any], *, sync: bool) -> None:
-        """Replace file ``name`` by file ``kept``, with these contents in the space that it has.
+        """Write the object into the space of file ``kept``, and rename that to ``name``.
 
-        Raises OSError, FileNotFoundError where there is no file ``kept``.
+        Raises OSError, FileNotFoundError if there is no file ``kept``.
         """
         data = _lines(value)
         fd = os.open(kept, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
@@ -211,12 +211,12 @@ class Directory:
         os.rename(kept, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
     def set_aside(self, name: str) -> None:
-        """Take a file that is damaged out of the way, and keep it.  Raises OSError."""
+        """Rename a damaged file, so that it is kept but not read.  Raises OSError."""
         aside = f".{name}.damaged"
         os.rename(name, aside, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
     def has(self, name: str) -> bool:
-        """True where there is a file of that name; one that cannot be looked at is one."""
+        """True if there is a file of that name, also one that cannot be examined."""
         try:
             os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -226,9 +226,9 @@ class Directory:
         return True
 
     def read_json(self, name: str, most_bytes: int | None = None) -> dict[str, Any] | None:
-        """The object in file ``name``; None when there is none.
+        """Return the object in file ``name``; None if there is no file.
 
-        Raises DamagedFileError when it is no such object, RecordError when it is larger than
+        Raises DamagedFileError if it is not a JSON object, RecordError if it is larger than
         ``most_bytes``, cannot be read, or was written by a newer release.
         """
         data = self._read(name, most_bytes=most_bytes)
@@ -250,30 +250,32 @@ class Directory:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _explain_error(error, where) from None
+            raise _read_error(error, where) from None
         try:
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise DamagedFileError(f"{where}: not a file")
             if most_bytes is not None and status.st_size > most_bytes:
-                raise RecordError(f"{where}: {status.st_size} bytes are more than it may have")
+                raise RecordError(
+                    f"{where}: {status.st_size} bytes are more than the limit of {most_bytes}"
+                )
             chunks = []
             while chunk := os.pread(fd, 1 << 20, offset):
                 chunks.append(chunk)
                 offset += len(chunk)
             return b"".join(chunks)
         except OSError as error:
-            raise _explain_error(error, where) from None
+            raise _read_error(error, where) from None
         finally:
             os.close(fd)
 
     def read_number(self, name: str) -> int:
-        """The decimal number in file ``name``; 0 when there is none."""
+        """Return the decimal number in file ``name``; 0 if there is none."""
         text = (self._read(name) or b"").strip()
         return int(text) if text.isdigit() else 0
 
     def remove(self, name: str) -> None:
-        """Remove file ``name`` if it is there."""
+        """Remove file ``name`` if it exists."""
         try:
             os.unlink(name, dir_fd=self._dir_fd)
         except FileNotFoundError:
@@ -289,7 +291,7 @@ class Directory:
             os.close(fd)
 
     def sync_directory(self) -> None:
-        """Put the names in the record on the disk."""
+        """Sync the names in the record to disk."""
         if self._sync:
             os.fsync(self._dir_fd)
 
@@ -298,9 +300,9 @@ def _lines(value: dict[str, Any]) -> bytes:
     return encode(value).encode("utf-8", "replace") + b"\n"
 
 
-def _explain_error(error: OSError, where: str) -> Exception:
-    """What to raise for it; an engine's time-out, which may land here, is none of ours to tell."""
+def _read_error(error: OSError, where: str) -> Exception:
+    """Return the exception to raise for an error of reading."""
     if error.errno is None:
-        return error
-    kind = DamagedFileError if error.errno == errno.ELOOP else RecordError  # a link, never of ours
+        return error  # a time-out of the engine, raised while we read
+    kind = DamagedFileError if error.errno == errno.ELOOP else RecordError  # we write no links
     return kind(f"{where}: {error.strerror}")

@@ -1,4 +1,4 @@
-"""Directories, bytes and locks: what the room asks of the operating system."""
+"""Operations on directories, bytes and locks that the record uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 
 
 def make_directory(path: str) -> None:
-    """Make ``path`` and what is missing above it for the owner alone.  Raises OSError."""
+    """Make ``path`` and its missing parents, for the owner only.  Raises OSError."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -21,13 +21,14 @@ def make_directory(path: str) -> None:
         try:
             os.mkdir(path, 0o700)
         except FileExistsError:
-            pass  # another run was quicker
+            pass  # another run created it at the same time
 
 
 def refuse_strangers(place: str, *, chosen: bool) -> None:
-    """Nobody else may be able to put something in our way where we are about to write.
+    """Raise PermissionError if another user could tamper with files in ``place``.
 
-    Somebody else's directory is used only where the user chose it and only its owner can write it.
+    A directory of another user is accepted only if the user chose it, and only its owner can write
+    to it.
     """
     if os.lstat(place).st_uid in (0, os.geteuid()):
         return
@@ -36,16 +37,16 @@ def refuse_strangers(place: str, *, chosen: bool) -> None:
         or os.path.islink(place)
         or os.stat(place).st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ):
-        raise PermissionError(errno.EPERM, "belongs to somebody else who could tamper with the log")
+        raise PermissionError(errno.EPERM, "belongs to another user, who could tamper with the log")
 
 
 def open_directory(path: str) -> int:
-    """A descriptor of the directory at ``path``, never of what a link points to."""
+    """Return a descriptor of the directory at ``path``; a link is an error."""
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write every byte, however many calls that takes.  Raises OSError."""
+    """Write all bytes, in as many calls as needed.  Raises OSError."""
     view = memoryview(data)
     while view:
         written = os.write(fd, view)
@@ -55,7 +56,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def remove_all(dir_fd: int) -> None:
-    """Remove everything below the directory of this descriptor.  Raises OSError."""
+    """Remove the content of the directory of this descriptor.  Raises OSError."""
     for name in os.listdir(dir_fd):
         try:
             os.unlink(name, dir_fd=dir_fd)
@@ -70,9 +71,9 @@ def remove_all(dir_fd: int) -> None:
 
 
 def try_lock(fd: int) -> bool:
-    """Hold the lock on what ``fd`` was opened for; False while somebody else does.
+    """Lock the open file ``fd``; False if another process holds the lock.
 
-    Raises OSError where there can be no lock.
+    Raises OSError if the filesystem supports no lock.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -82,7 +83,7 @@ def try_lock(fd: int) -> bool:
 
 
 def is_held_by_others(fd: int) -> bool:
-    """True while somebody holds the lock on what ``fd`` was opened for.  Closes it."""
+    """True if another process holds the lock on the open file ``fd``, which is closed."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What a record says of its run: its logs, what happened, how it ended."""
+"""The content of a record: request, logs, events, ending, verdict."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ OUTCOME = "outcome.json"
 SUCCESSOR = "successor.json"
 OUTBOX = "outbox"
 SPARE_BYTES = {EXIT: 64 << 10, VERDICT: 192 << 10}
-"""Kept for the last files of a run, to which a log that filled the disk would leave nothing.
+"""Space reserved for the last files of a run, in case the log fills the disk.
 
-Several times what they take; each has its own file, whose space is never given back before it is
-used: whoever fills the disk would be quicker.
+Several times the size of these files.  Each reserve is a file of its own that becomes the last file
+by a rename: space that is released first could be taken by another process.
 """
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -46,31 +46,31 @@ _STATE_AFTER = {
 }
 
 _MAX_EVENTS_BYTES = 8 << 20
-"""A run that writes more events than this is telling the same thing again and again."""
+"""Limit for reading; a run that writes more events repeats the same ones."""
 
 
 class Record(Control):
-    """One run record, open for reading or, for whoever created it, for writing."""
+    """One run record, open for reading, and for writing by the process that created it."""
 
     __slots__ = ()
 
-    # -- the log ---------------------------------------------------------------------------
+    # -- logs ------------------------------------------------------------------------------
 
     def create_log(self, name: str, *, append: bool = True) -> int:
-        """A descriptor that writes (by default: appends) to a new log file.  Raises OSError."""
+        """Return a descriptor that writes (by default: appends) to a new log.  Raises OSError."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         flags |= os.O_APPEND if append else 0
         return os.open(name, flags, 0o600, dir_fd=self._dir_fd)
 
     def open_log(self, name: str) -> int:
-        """A descriptor that reads log ``name``.  Raises OSError."""
+        """Return a descriptor that reads log ``name``.  Raises OSError."""
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
 
     def log_path(self, name: str) -> str:
-        """Absolute path of log ``name``."""
+        """Return the absolute path of log ``name``."""
         return os.path.join(self.path, name)
 
-    # -- what happened ---------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------
 
     def append_event(self, event: str, at: float | None = None, **fields: Any) -> None:
         """Append one event.  ``at`` is in seconds since the epoch; None means now."""
@@ -78,13 +78,13 @@ class Record(Control):
         self.append(EVENTS, encode(value))
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The events so far, in order; a last line that is still being written is left out."""
+        """Yield the events so far, in order, without a last line that is not complete."""
         yield from _parse((self._read(EVENTS) or b"")[:_MAX_EVENTS_BYTES])
 
     def events_from(self, offset: int) -> tuple[list[dict[str, Any]], int]:
-        """The events that begin at byte ``offset`` or later, and where the next one will begin.
+        """Return the events from byte ``offset`` on, and the offset of the next one.
 
-        An offset beyond the end means that the file was made anew: it is read from its start.
+        If the offset is beyond the end, the file was created anew and is read from its start.
         """
         data = self._read(EVENTS, offset)
         if data is None or (not data and offset and not self._read(EVENTS, offset - 1)):
@@ -92,17 +92,17 @@ class Record(Control):
         return list(_parse(data)), offset + data.rfind(b"\n") + 1
 
     def event(self, name: str) -> dict[str, Any] | None:
-        """The first event of that name, or None."""
+        """Return the first event of that name, or None."""
         for value in self.events():
             if value.get("event") == name:
                 return value
         return None
 
-    # -- what it says ----------------------------------------------------------------------
+    # -- request, state, ending, verdict ---------------------------------------------------
 
     @property
     def spec(self) -> dict[str, Any]:
-        """The launch record.  Raises RecordError when there is none."""
+        """Launch record.  Raises RecordError if there is none."""
         spec = self.read_json(SPEC)
         if spec is None:
             raise RecordError(f"{self.path}: no {SPEC}: this is not a run record")
@@ -110,13 +110,13 @@ class Record(Control):
 
     @property
     def ending(self) -> Ending | None:
-        """How the run ended, or None while nothing has been recorded."""
+        """Ending of the run; None while there is none."""
         fields = self.read_json(EXIT)
         return None if fields is None else Ending.from_json(fields)
 
     @property
     def verdict(self) -> Verdict | None:
-        """The cause of the run's end; None while there is no verdict.
+        """Verdict of the run; None while there is none.
 
         Raises DamagedFileError, which names the file and the key, for one that is damaged.
         """
@@ -130,36 +130,37 @@ class Record(Control):
 
     @property
     def state(self) -> str:
-        """starting, running, orphaned (it runs, and whoever followed it is gone), stopping,
-        ended, or lost (no supervisor and no known end).
+        """State of the run.
+
+        One of starting, running, orphaned (running without an owner), stopping, ended, or lost
+        (no supervisor and no known end).
         """
         if self.read_json(EXIT) is not None:
             return "ended"
-        if not self.held:  # it may have ended while we looked
+        if not self.is_held:  # it may have ended meanwhile
             return "lost" if self.read_json(EXIT) is None else "ended"
         return self.recorded_state
 
     @property
     def recorded_state(self) -> str:
-        """The state by what happened so far, whether or not anybody holds the record."""
+        """State by the events so far, whether or not a process holds the record."""
         state = "starting"
         for value in self.events():
             event = value.get("event", "")
-            if (
-                event != "launched" or state == "starting"
-            ):  # told again when a recorder was replaced
+            is_repeated = event == "launched" and state != "starting"  # by a new recorder
+            if not is_repeated:
                 state = _STATE_AFTER.get(event, state)
         return state
 
     @property
     def logs(self) -> list[str]:
-        """Names of the logs that the launch record names."""
+        """Names of the logs in the launch record."""
         return [str(name) for name in self.spec.get("logs", ())]
 
     def store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
-        """Replace one of the last files as a whole; True when the disk was full, and it is there.
+        """Replace one of the last files as a whole; True if reserved space of a full disk was used.
 
-        Raises OSError, also when the disk is full and no space was kept.
+        Raises OSError, also if the disk is full and no space was reserved.
         """
         try:
             self.write_json(name, value, sync=sync)
@@ -170,22 +171,22 @@ class Record(Control):
                 self.write_over(spare_of(name), name, value, sync=sync)
             except FileNotFoundError:
                 raise error from None
-            except OSError:  # it is larger than what was kept for it
+            except OSError:  # it is larger than the reserve
                 self.release_spare()
                 self.write_json(name, value, sync=sync)
             return True
         return False
 
     def release_spare(self) -> None:
-        """Give back the space that was kept and not needed."""
+        """Release the reserved space that was not used."""
         for name in SPARE_BYTES:
             try:
                 self.remove(spare_of(name))
             except OSError:
-                pass  # a disk that cannot even give back goes with the record
+                pass  # a file of the record on a failing disk
 
     def restore(self, spec: dict[str, Any]) -> None:
-        """Make the directory anew where somebody removed it under a live run."""
+        """Create the directory anew, if it was removed during the run."""
         make_directory(self.path)
         dir_fd = open_directory(self.path)
         os.close(self._dir_fd)
@@ -195,12 +196,12 @@ class Record(Control):
 
 
 def spare_of(name: str) -> str:
-    """The file that holds the space kept for file ``name``."""
+    """Return the name of the file that reserves space for file ``name``."""
     return f".{name}.spare"
 
 
 def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
-    """The object stored as ``spec.json``: no values of variables, nothing secret of ours."""
+    """Return the object stored as ``spec.json``, without values of variables and secrets."""
     return {
         "schema": SCHEMA,
         "run_id": record.run_id,

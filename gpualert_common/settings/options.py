@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Face:
-    """Places beside the files and the environment where an option may be given."""
+    """Places where an option may be given, apart from files and the environment."""
 
     CLI = "gpualert run"
     API = "run()"
@@ -37,12 +37,11 @@ _EVERYWHERE = (*_PYTHON, Face.AIRFLOW, Face.PREFECT)
 class Option:
     """One setting.
 
-    ``parse`` turns a value into what the program uses, or raises ValueError; a tuple holds the
-    only texts that are accepted.  ``help`` is a phrase
-    for ``--help``, ``gpualert config show`` and the fields of blocks; ``details`` are sentences in
-    Markdown for docs/configuration.md.  ``faces`` says where it may be given beside files and
-    environment, ``spec_field`` under which name it goes into a RunSpec.  A default has the unit
-    ``unit`` ("s", "bytes", or none).
+    ``parse`` converts a given value, or raises ValueError; a tuple has the only texts that are
+    accepted.  ``help`` is a phrase for ``--help``, ``gpualert config show`` and the fields of
+    blocks; ``details`` are sentences in Markdown for docs/configuration.md.  ``faces`` lists where
+    it may be given, apart from files and environment; ``spec_field`` is the name of its field in a
+    RunSpec.  ``unit`` is the unit of the default ("s", "bytes", or none).
     """
 
     __slots__ = (
@@ -122,7 +121,7 @@ OPTIONS: dict[str, Option] = {
             values.parse_path,
             None,
             "directory that holds the run records",
-            details="Default: see [where records are](../README.md#where-things-are).",
+            details="Default: see [where records are](record.md#where-it-is).",
             metavar="DIR",
             faces=(*_PYTHON, Face.PREFECT),
             spec_field="state_dir",

@@ -31,7 +31,7 @@ def parse_duration(value: object) -> float | None:
 
     "none" and "" give None.
     """
-    if hasattr(value, "total_seconds"):  # a timedelta, whose module is not worth its import
+    if hasattr(value, "total_seconds"):  # a timedelta, checked without an import of datetime
         value = value.total_seconds()
     if isinstance(value, str) and value.lower() in ("none", ""):
         return None

@@ -133,7 +133,7 @@ class Recorder:
     def _report_leases(self) -> None:
         """Report the leases, once other hosts, which cannot see our lock, can see our beat."""
         try:
-            if self._record.removed:
+            if self._record.is_removed:
                 self._link.send({"kind": "look", "leases": None})
                 return
             now = time.monotonic()

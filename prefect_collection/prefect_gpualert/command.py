@@ -45,7 +45,7 @@ def _script(text: str, extension: str, state_dir: str | None) -> str:
     data = text.encode("utf-8", "surrogateescape")
     name = hashlib.sha256(data).hexdigest()[:16] + extension
     tried = []
-    for place in record_locations.places(state_dir):
+    for place in record_locations.list_state_dirs(state_dir):
         directory = os.path.join(place, "scripts")
         path = os.path.join(directory, name)
         temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"

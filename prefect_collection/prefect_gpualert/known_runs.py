@@ -45,7 +45,7 @@ def of_task(run: TaskRun) -> list[Record]:
 def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
     """Return the trainings of a flow run, from memory and from disk, oldest first."""
     paths = {path for _, _, id_, path in _trainings.copy() if id_ == flow_run_id}
-    for path in record_locations.paths(state_dir)[-_MOST_SEARCHED:]:
+    for path in record_locations.list_record_paths(state_dir)[-_MOST_SEARCHED:]:
         if path not in paths and _belongs(path, str(flow_run_id)):
             paths.add(path)
     return _opened(sorted(paths, key=os.path.basename))

@@ -47,7 +47,7 @@ def retry_by_cause(*arguments: Any, sure: float = SURE, **causes: str) -> bool |
     if arguments:
         raise UsageError("name the causes, as in retry_by_cause(network='stop')")
     rules = RetryRules.of(causes, sure=sure)
-    for cause, wish in rules.wishes.items():
+    for cause, wish in rules.choices.items():
         if wish.delay_s is not None:
             raise UsageError(f"{cause}: set the delay by retry_delay_seconds, as Prefect requires")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.exceptions import TrainingTaskFailed
 
 from tests.airflow.conftest import Done, Trials
 from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
@@ -42,7 +42,7 @@ def train(
 
 def said(done: Done) -> tuple[str, int | None]:
     """Return the text of the task's error about its training."""
-    assert isinstance(done.error, TrainingFailed)
+    assert isinstance(done.error, TrainingTaskFailed)
     return done.error.cause, done.error.exit_code
 
 

@@ -9,7 +9,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.exceptions import TrainingTaskFailed
 from gpualert_provider.triggers import gpualert as triggers
 
 from gpualert_common.record import Record
@@ -105,7 +105,7 @@ def maps(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Maps:
     return Maps(trials, lab)
 
 
-# -- beside BashOperator -------------------------------------------------------------------
+# -- compared with BashOperator -------------------------------------------------------------------
 
 _EXPAND = """
 train = OPERATOR.partial(task_id="train").expand(
@@ -193,7 +193,7 @@ def test_a_run_for_each_index(maps: Maps) -> None:
     outcomes = [record.read_json("outcome.json") or {} for record in records.values()]
     assert [outcome["state"] for outcome in outcomes] == ["success", "failed", "skipped"]
     error = done.errors()[1]
-    assert isinstance(error, TrainingFailed)
+    assert isinstance(error, TrainingTaskFailed)
     assert (error.cause, error.run_id) == ("missing_module", records["train", "1"].run_id)
     assert str(error).startswith("missing_module: ")
 
@@ -302,7 +302,7 @@ def test_deferrable(maps: Maps, lab: Lab) -> None:
     assert list(done.ends().values()) == [("success", "well"), ("failed", None), ("skipped", None)]
     for record in done.records().values():
         assert record.event("adopted") is not None
-    assert isinstance(done.errors()[1], TrainingFailed)
+    assert isinstance(done.errors()[1], TrainingTaskFailed)
     until(lab.is_empty, "the guardians to be gone")
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.exceptions import TrainingTaskFailed
 
 from tests.airflow.conftest import Trials
 from tests.supervised import Lab
@@ -67,9 +67,9 @@ def test_state_follows_the_status(trials: Trials, lab: Lab, arguments: str, stat
 
 def outcome(lab: Lab) -> tuple[str, bool]:
     """Return the task's state in the only record."""
-    told = lab.record().read_json("outcome.json")
-    assert told is not None
-    return told["state"], told["final"]
+    outcome = lab.record().read_json("outcome.json")
+    assert outcome is not None
+    return outcome["state"], outcome["final"]
 
 
 def test_failure_says_why(trials: Trials, lab: Lab) -> None:
@@ -77,7 +77,7 @@ def test_failure_says_why(trials: Trials, lab: Lab) -> None:
     script = lab.script("train.py", "import torch_of_nobody\n")
     done = trials.train(f"bash_command='python3 {script}'")
     error = done.error
-    assert isinstance(error, TrainingFailed)
+    assert isinstance(error, TrainingTaskFailed)
     first, second, *_ = str(error).splitlines()
     assert first.startswith("missing_module: ")
     assert "torch_of_nobody" in first
@@ -96,9 +96,9 @@ def test_retry_after_a_failure_trains_anew(trials: Trials, lab: Lab) -> None:
     assert done.state == "failed"
     logs = [(path / "output.log").read_text() for path in lab.records()]
     assert logs == ["1\n", "2\n"]
-    told = [(path / "outcome.json").read_text() for path in lab.records()]
-    assert '"up_for_retry"' in told[0]
-    assert '"failed"' in told[1]
+    outcomes = [(path / "outcome.json").read_text() for path in lab.records()]
+    assert '"up_for_retry"' in outcomes[0]
+    assert '"failed"' in outcomes[1]
 
 
 def test_same_run_again_trains_anew(trials: Trials, lab: Lab) -> None:

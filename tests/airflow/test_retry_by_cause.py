@@ -6,7 +6,7 @@ import json
 
 import pytest
 from gpualert_provider import next_attempt
-from gpualert_provider.exceptions import TrainingFailed, TrainingFailedForGood
+from gpualert_provider.exceptions import TrainingTaskFailed, TrainingTaskFailedForGood
 
 from gpualert_common.errors import UsageError
 from tests.airflow.conftest import Trials
@@ -22,8 +22,8 @@ def trained(trials: Trials, lab: Lab, program: str, more: str = "") -> tuple[int
     script = lab.script("train.py", program)
     done = trials.train(f"bash_command='python3 {script}', {AGAIN}{more}")
     assert done.state == "failed"
-    told = [json.loads((path / "outcome.json").read_text())["state"] for path in lab.records()]
-    return len(told), told
+    states = [json.loads((path / "outcome.json").read_text())["state"] for path in lab.records()]
+    return len(states), states
 
 
 def test_deterministic_cause(trials: Trials, lab: Lab) -> None:
@@ -79,14 +79,14 @@ def test_without_policies(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPa
     script = lab.script("train.py", ABSENT)
     done = trials.train(f"bash_command='python3 {script}', {AGAIN}")
     assert (done.state, len(lab.records())) == ("failed", 1)
-    assert isinstance(done.error, TrainingFailedForGood)
+    assert isinstance(done.error, TrainingTaskFailedForGood)
     assert trained(trials, lab, BUG)[0] == 3  # one of them above
 
 
 def test_last_attempt(trials: Trials, lab: Lab) -> None:
-    """The error of the last attempt is TrainingFailed."""
+    """The error of the last attempt is TrainingTaskFailed."""
     script = lab.script("train.py", ABSENT)
-    assert type(trials.train(f"bash_command='python3 {script}'").error) is TrainingFailed
+    assert type(trials.train(f"bash_command='python3 {script}'").error) is TrainingTaskFailed
 
 
 @pytest.mark.parametrize(

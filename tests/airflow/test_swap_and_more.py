@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from gpualert_provider.airflow_variables import drop_airflow_variables
-from gpualert_provider.exceptions import TrainingFailed
+from gpualert_provider.exceptions import TrainingTaskFailed
 from gpualert_provider.links import VerdictLink
 from gpualert_provider.operators.gpualert import GPUAlertOperator
 from gpualert_provider.xcom import MOST_BYTES, cut
@@ -36,7 +36,7 @@ def test_command_is_rendered(trials: Trials, lab: Lab) -> None:
 def test_command_that_does_not_exist(trials: Trials) -> None:
     """The status is that of a shell, and the verdict names it."""
     error = trials.train("command=['no-such-trainer']").error
-    assert isinstance(error, TrainingFailed)
+    assert isinstance(error, TrainingTaskFailed)
     assert (error.exit_code, error.cause) == (127, "command_not_found")
 
 
@@ -72,7 +72,7 @@ def test_empty_command(trials: Trials) -> None:
 def test_by_hand(lab: Lab) -> None:
     """An operator can be executed outside any DAG run, as unit tests do."""
     assert GPUAlertOperator(task_id="train", bash_command="echo 1").execute({}) == "1"
-    with pytest.raises(TrainingFailed):
+    with pytest.raises(TrainingTaskFailed):
         GPUAlertOperator(task_id="train", bash_command="exit 3").execute({})
     assert len(lab.records()) == 2
 

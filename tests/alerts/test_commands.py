@@ -204,7 +204,7 @@ def test_recover_tells(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     (lab.home / "go").touch()
     until(lambda: b"after" in run.log(), "the training to end")
     record = only_run(lab)
-    until(lambda: not record.held, "its recorder to end")
+    until(lambda: not record.is_held, "its recorder to end")
     done = lab.gpualert("recover")
     assert done.returncode == 0, done.stderr
     assert b"alert" in done.stdout or b"to mailbox sent" in done.stdout

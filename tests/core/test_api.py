@@ -147,7 +147,7 @@ def test_record_is_free_when_the_run_is_over(lab: Lab) -> None:
     """When ``run()`` has returned nobody holds the record, although the result still reads it."""
     result = run(["true"])
     again = type(result.record).open(result.record.path)
-    assert not again.held
+    assert not again.is_held
     assert again.take()
     assert result.record.read_json("exit.json")
     assert lab.is_empty()

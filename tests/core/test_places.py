@@ -120,7 +120,8 @@ def test_order_of_places(lab: Lab, case: str) -> None:
     variables, expected = PLACES[case]
     code = (
         "import os; os.geteuid = os.getuid = lambda: 4242\n"
-        "from gpualert_common.record_locations import places; print(chr(10).join(places()))"
+        "from gpualert_common.record_locations import list_state_dirs\n"
+        "print(chr(10).join(list_state_dirs()))"
     )
     home = pwd.getpwuid(4242).pw_dir if 4242 in [row.pw_uid for row in pwd.getpwall()] else None
     found = lab.call(("env", "-i", f"PYTHONPATH={ROOT}", *_pairs(variables), *python(code)))

@@ -32,9 +32,9 @@ def opened(record: Record) -> Record:
 
 def test_record_is_held_by_its_maker(record: Record) -> None:
     """Whoever created a record holds it, for every other reader too."""
-    assert record.held
+    assert record.is_held
     other = opened(record)
-    assert other.held
+    assert other.is_held
     assert not other.take()
 
 
@@ -42,9 +42,9 @@ def test_record_is_free_after_its_maker_closed(record: Record) -> None:
     """When its maker lets go the record can be taken, once."""
     record.close()
     one, two = opened(record), opened(record)
-    assert not one.held
+    assert not one.is_held
     assert one.take()
-    assert two.held
+    assert two.is_held
     assert not two.take()
     one.close()
     assert two.take()
@@ -59,9 +59,9 @@ def test_hold_outlives_a_forked_helper(record: Record) -> None:
         os.write(write_fd, b".")
         signal_wait()
     os.read(read_fd, 1)
-    assert opened(record).held
+    assert opened(record).is_held
     record.close()
-    assert not opened(record).held
+    assert not opened(record).is_held
     os.kill(pid, 9)
     os.waitpid(pid, 0)
     os.close(read_fd)
@@ -78,7 +78,7 @@ def test_looking_takes_nothing(record: Record) -> None:
     """Asking whether a record is held does not keep anybody from taking it."""
     record.close()
     one, two = opened(record), opened(record)
-    assert not one.held
+    assert not one.is_held
     assert two.take()
 
 
@@ -90,7 +90,7 @@ def test_record_can_be_taken_while_others_look(record: Record) -> None:
         "from gpualert_common.record import Record\n"
         "record = Record.open(sys.argv[1])\n"
         "print('ready', flush=True)\n"
-        "while True: record.held\n"
+        "while True: record.is_held\n"
     )
     others = [
         subprocess.Popen((*python(looks), record.path), stdout=subprocess.PIPE) for _other in "12"
@@ -112,10 +112,10 @@ def test_record_can_be_taken_while_others_look(record: Record) -> None:
 def test_hold_ends_with_the_process(lab: Lab) -> None:
     """The hold of a process that was killed is gone, without any clean-up."""
     run = lab.launch("sleep", "1000")
-    assert run.record.held
+    assert run.record.is_held
     run.process.kill()
     run.process.wait()
-    until(lambda: not run.record.held, "the hold to be gone")
+    until(lambda: not run.record.is_held, "the hold to be gone")
     assert run.record.state == "lost"
 
 

@@ -131,7 +131,7 @@ def test_recover_while_it_still_runs(lab: Lab, orphaned: Supervised) -> None:
     assert row == {"run_id": orphaned.record.run_id, "outcome": "running", "alerts": []}
     assert sorted(os.listdir(orphaned.record.path)) == before
     assert orphaned.leader in lab.living()
-    assert not orphaned.record.held
+    assert not orphaned.record.is_held
 
 
 def test_recover_after_its_end(lab: Lab, orphaned: Supervised) -> None:

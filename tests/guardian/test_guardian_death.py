@@ -119,7 +119,7 @@ def test_killed_with_its_attempt(lab: Lab) -> None:
     first.freeze()
     kill(guardian_of(record))
     first.kill()
-    until(lambda: not record.held, "the recorder to end")
+    until(lambda: not record.is_held, "the recorder to end")
     assert record.state == "lost"
     assert trainings(lab.mark)
     second = attempt(lab, SAVES, number=2)
@@ -141,7 +141,7 @@ def test_killed_with_its_attempt_and_nobody_comes(lab: Lab) -> None:
     first.freeze()
     kill(guardian_of(record))
     first.kill()
-    until(lambda: not record.held, "the recorder to end")
+    until(lambda: not record.is_held, "the recorder to end")
     assert [row["outcome"] for row in lab.json("recover")["records"]] == ["running"]
     (lab.home / "go").touch()
     until(lambda: not trainings(lab.mark), "the training to end")
@@ -160,7 +160,7 @@ def test_stopped_by_a_person_without_a_guardian(lab: Lab) -> None:
     first.freeze()
     kill(guardian_of(first.record()))
     first.kill()
-    until(lambda: not first.record().held, "the recorder to end")
+    until(lambda: not first.record().is_held, "the recorder to end")
     assert lab.gpualert("stop", first.record().run_id).returncode == 0
     assert not trainings(lab.mark)
     assert "saved" in log_of(first.record())

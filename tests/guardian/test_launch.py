@@ -43,7 +43,7 @@ def unclaimed(lab: Lab, command: tuple[str, ...] = TRAINS) -> Record:
         logs(handle.record, "started")
     (lab.home / "go").touch()
     reaches(handle.record, "ended")
-    until(lambda: not handle.record.held, "the guardian to end")
+    until(lambda: not handle.record.is_held, "the guardian to end")
     (lab.home / "go").unlink()
     return handle.record
 

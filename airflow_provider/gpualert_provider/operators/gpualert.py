@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from airflow.providers.standard.hooks.subprocess import SubprocessResult
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
-    from gpualert_common.retries import Wish
+    from gpualert_common.retries import RetryChoice
     from gpualert_common.spec import RunSpec
 
 MOST_ARGUMENT_BYTES = 128 << 10
@@ -40,8 +40,8 @@ class GPUAlertOperator(BashOperator):
     Replaces BashOperator without other changes: it has the same arguments, result, skip and error.
     In addition: the log is on disk before the command starts; the training survives the death of
     its worker and the next attempt adopts it; a stop ends all of its processes; a stopped training
-    is never a success; and the error, :class:`~gpualert_provider.exceptions.TrainingFailed`, names
-    the cause.
+    is never a success; and the error, :class:`~gpualert_provider.exceptions.TrainingTaskFailed`,
+    names the cause.
 
     :param bash_command: as BashOperator's; required without ``command``.
     :param command: the program and its arguments, a list, run without a shell.  (templated; an
@@ -86,7 +86,7 @@ class GPUAlertOperator(BashOperator):
         *,
         bash_command: str | ArgNotSet | None = None,
         command: Sequence[str] | None = None,
-        retry_by_cause: bool | Mapping[str, Wish | timedelta] = True,
+        retry_by_cause: bool | Mapping[str, RetryChoice | timedelta] = True,
         scrub_env: bool = False,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
@@ -145,7 +145,8 @@ class GPUAlertOperator(BashOperator):
         """Request a graceful stop and return at once.  Runs in a signal handler.
 
         Before there is a run, nothing is launched any more, and the attempt fails by
-        TrainingFailed; it is raised here while the launch waits for the run of an earlier attempt.
+        TrainingTaskFailed. It is raised here while the launch waits for the run of an earlier
+        attempt.
         """
         self._is_killed = True
         if self._execution is not None:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the log from its start until the run has ended; Ctrl-C stops only the printing."""
-    record = record_locations.find(options.run, state_dir(options))
+    record = record_locations.find_record(options.run, state_dir(options))
     fds = [record.open_log(name) for name in record.logs]
     offsets = [0] * len(fds)
     try:

@@ -88,7 +88,7 @@ def _test(options: argparse.Namespace) -> int:
 
 def _preview(options: argparse.Namespace) -> int:
     """Print the message about a run as one channel would get it; nothing is sent."""
-    record = record_locations.find(options.run, state_dir(options))
+    record = record_locations.find_record(options.run, state_dir(options))
     if record.ending is None:
         raise UsageError(f"{record.run_id} has not ended: there is nothing to tell yet")
     alerts, secrets = _alerts(options)
@@ -124,7 +124,7 @@ def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[
     """The test's record is in a temporary place, and the default mailbox is not there."""
     if channel["kind"] != "mailbox" or "path" in channel["settings"]:
         return channel
-    place = record_locations.places(state_dir(options))[0]
+    place = record_locations.list_state_dirs(state_dir(options))[0]
     return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
 
 

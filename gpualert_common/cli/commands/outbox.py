@@ -107,7 +107,7 @@ def _retry(options: argparse.Namespace) -> int:
 
 def _drop(options: argparse.Namespace) -> int:
     """Drop the alerts of a run: they are never sent."""
-    record = record_locations.find(options.run, state_dir(options))
+    record = record_locations.find_record(options.run, state_dir(options))
     dropped = []
     entries = reconcile(record)[1]
     for entry in entries:
@@ -136,9 +136,9 @@ def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str,
 
 def _records(options: argparse.Namespace) -> Iterator[Record]:
     if getattr(options, "run", None) is not None:
-        yield record_locations.find(options.run, state_dir(options))
+        yield record_locations.find_record(options.run, state_dir(options))
     else:
-        yield from record_locations.records(state_dir(options))
+        yield from record_locations.open_records(state_dir(options))
 
 
 def _row(record: Record, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _read(options: argparse.Namespace) -> Progress:
     if os.sep in log:
         raise UsageError(f"{log}: No such file or directory")
     try:
-        record = record_locations.find(log, state_dir(options))
+        record = record_locations.find_record(log, state_dir(options))
     except UsageError as error:
         raise UsageError(f"{log} is no file here, and {error}") from None
     return _of_record(record)

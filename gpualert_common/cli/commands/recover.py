@@ -39,9 +39,9 @@ def execute(options: argparse.Namespace) -> int:
     failed = False
     deadline_s = load_settings()["notify_deadline"].value
     records = (
-        record_locations.records(state_dir(options))
+        record_locations.open_records(state_dir(options))
         if options.run is None
-        else [record_locations.find(options.run, state_dir(options))]
+        else [record_locations.find_record(options.run, state_dir(options))]
     )
     for record in records:
         try:

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """List the runs, oldest first."""
     rows = []
-    for record in record_locations.records(state_dir(options)):
+    for record in record_locations.open_records(state_dir(options)):
         try:
             rows.append(summarize(record))
         except GPUAlertError as error:

@@ -31,7 +31,7 @@ def execute(options: argparse.Namespace) -> int:
 
     ``--json`` gives the verdict as it was written down, null while there is none.
     """
-    record = record_locations.find(options.run, state_dir(options))
+    record = record_locations.find_record(options.run, state_dir(options))
     if options.json:
         print(json.dumps(_everything(record)))
     elif options.markdown:

@@ -55,15 +55,15 @@ def execute(options: argparse.Namespace) -> int:
 def _live_run(options: argparse.Namespace) -> Record:
     """Return the run by its name; without a name the only live one, or else the last."""
     if options.run is not None:
-        return record_locations.find(options.run, state_dir(options))
+        return record_locations.find_record(options.run, state_dir(options))
     live = [
         record.run_id
-        for record in record_locations.records(state_dir(options))
+        for record in record_locations.open_records(state_dir(options))
         if recovery.is_in_progress(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
-    return record_locations.find(live[0] if live else "last", state_dir(options))
+    return record_locations.find_record(live[0] if live else "last", state_dir(options))
 
 
 def _ask_to_stop(record: Record, grace_s: float) -> None:

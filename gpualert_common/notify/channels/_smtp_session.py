@@ -7,16 +7,13 @@ import re
 import smtplib
 import socket
 import ssl
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from gpualert_common.errors import DeliveryError
 from gpualert_common.processes.host import host_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
 _CHUNK_BYTES = 1 << 16
 _ANSWER_CHARS = 300
@@ -215,21 +212,21 @@ class Session:
             raise DeliveryError(f"{where}: {_why(error)}", transient=True) from None
 
     def _refusal(self, command: str, code: int, answer: bytes | str) -> DeliveryError:
-        said = self._clean_answer(answer)
-        too_large = code == 552 or (500 <= code < 600 and _TOO_LARGE.search(said) is not None)
+        text = self._clean_answer(answer)
+        too_large = code == 552 or (500 <= code < 600 and _TOO_LARGE.search(text) is not None)
         kind = TooLargeError if too_large and not command.startswith("RCPT") else DeliveryError
         # A code of 4xx says: not now (RFC 5321, 4.2.1).
         return kind(
-            f"{self._server.shown} answered {code} to {command}: {said}",
+            f"{self._server.shown} answered {code} to {command}: {text}",
             transient=400 <= code < 500,
         )
 
     def _clean_answer(self, answer: bytes | str) -> str:
         """Return the server's answer, in one line without our credentials."""
-        said = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+        text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
         for secret in self._secrets:
-            said = said.replace(secret, "...")
-        return _CONTROL.sub(" ", said).strip()[:_ANSWER_CHARS]
+            text = text.replace(secret, "...")
+        return _CONTROL.sub(" ", text).strip()[:_ANSWER_CHARS]
 
     def _context(self) -> ssl.SSLContext:
         context = ssl.create_default_context()

@@ -61,7 +61,7 @@ class AppriseChannel:
     def address(self) -> str:
         """The URL with its secrets masked, as far as apprise and we can tell them."""
         try:
-            with _Overheard() as overheard:
+            with _LogCapture() as overheard:
                 return _address(self._service(overheard))
         except DeliveryError:  # not installed, or not a URL of its: the scheme is all there is
             return f"{self._url.partition('://')[0]}://..."
@@ -70,7 +70,7 @@ class AppriseChannel:
     def budget(self) -> Budget:
         """The limits of the service by apprise, or smaller ones."""
         try:
-            with _Overheard() as overheard:
+            with _LogCapture() as overheard:
                 return self._budget(self._service(overheard))
         except DeliveryError:  # sending says why; until then the least that any of them takes
             return self._budget(None)
@@ -79,7 +79,7 @@ class AppriseChannel:
         self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
     ) -> str:
         """Send the text, then the files."""
-        with _Overheard() as overheard:
+        with _LogCapture() as overheard:
             budget = self._budget(self._service(overheard))
             message = compose(budget)
             if not progress.has("text"):
@@ -103,10 +103,10 @@ class AppriseChannel:
 
         Raises DeliveryError.
         """
-        with _Overheard() as overheard:
+        with _LogCapture() as overheard:
             return f"apprise knows it, and did not call it: {_address(self._service(overheard))}"
 
-    def _notify_files(self, message: Message, timeout_s: float, overheard: _Overheard) -> None:
+    def _notify_files(self, message: Message, timeout_s: float, overheard: _LogCapture) -> None:
         import tempfile
 
         try:
@@ -124,7 +124,7 @@ class AppriseChannel:
             ) from None
 
     def _notify(
-        self, message: Message, files: Any, timeout_s: float, overheard: _Overheard
+        self, message: Message, files: Any, timeout_s: float, overheard: _LogCapture
     ) -> None:
         """One call of apprise.  Raises DeliveryError with what it logged of the reason."""
         import apprise
@@ -144,7 +144,7 @@ class AppriseChannel:
         if not done:  # False or None before 2.0, a result since
             raise overheard.failure(_address(service), self._url)
 
-    def _service(self, overheard: _Overheard) -> Any:
+    def _service(self, overheard: _LogCapture) -> Any:
         try:
             import apprise
         except ImportError as error:
@@ -181,18 +181,18 @@ class _TooLargeError(DeliveryError):
     """The service takes files, but no message of that size."""
 
 
-class _Overheard:
+class _LogCapture:
     """Collects the log of apprise, the only place where it reports the reason of a failure."""
 
     def __enter__(self) -> Self:
         import logging
 
-        self._said: list[str] = []
-        said = self._said
+        self._lines: list[str] = []
+        lines = self._lines
 
         class Listener(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
-                said.append(record.getMessage())
+                lines.append(record.getMessage())
 
         self._listener = Listener(logging.WARNING)
         self._logger = logging.getLogger("apprise")
@@ -206,15 +206,15 @@ class _Overheard:
         """Return the error for what was logged since the last one."""
         import re
 
-        said = " ".join(dict.fromkeys(self._said)) or "apprise did not say why"
-        self._said.clear()
-        codes = [int(code) for code in re.findall(r"\berror=(\d{3})\b", said)]
+        text = " ".join(dict.fromkeys(self._lines)) or "apprise did not say why"
+        self._lines.clear()
+        codes = [int(code) for code in re.findall(r"\berror=(\d{3})\b", text)]
         for secret in _secrets(url, address):
-            said = said.replace(secret, "...")
-        said = re.sub(r"[\x00-\x1f\x7f]+", " ", said)[:500]
+            text = text.replace(secret, "...")
+        text = re.sub(r"[\x00-\x1f\x7f]+", " ", text)[:500]
         kind = _TooLargeError if _TOO_LARGE in codes else DeliveryError
         lasting = any(400 <= code < 500 and code not in _LATER for code in codes)
-        return kind(f"{address}: {said}", transient=not lasting)
+        return kind(f"{address}: {text}", transient=not lasting)
 
 
 def _with_files(budget: Budget, files_bytes: int) -> Budget:

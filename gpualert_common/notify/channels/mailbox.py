@@ -68,7 +68,7 @@ class MailboxChannel:
         mail = as_mail(message, local_address(), [local_address()], eol="\n")
         try:
             _make(self._path)
-            written = not _is_delivered(self._path, name) and _put(self._path, name, mail)
+            written = not _is_in_cur(self._path, name) and _put(self._path, name, mail)
         except OSError as error:
             where = error.filename or self._path
             raise DeliveryError(f"{where}: {error.strerror or error}", transient=True) from None
@@ -109,7 +109,7 @@ def _put(path: str, name: str, mail: bytes) -> bool:
             return False
         except OSError:  # a filesystem without hard links
             os.rename(draft, arrived)
-        if _is_delivered(path, name):  # another sender's was read between our check and the link
+        if _is_in_cur(path, name):  # another sender's was read between the check and the link
             os.unlink(arrived)
             return False
         _sync(os.path.join(path, "new"))
@@ -131,7 +131,7 @@ def _write(path: str, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _is_delivered(path: str, name: str) -> bool:
+def _is_in_cur(path: str, name: str) -> bool:
     """True if a mail program moved the message to cur/, where flags follow its name."""
     with os.scandir(os.path.join(path, "cur")) as entries:
         return any(entry.name.partition(":")[0] == name for entry in entries)
