@@ -77,7 +77,7 @@ class RunClassifier:
             if self._monitor is None:
                 self._monitor = _monitor(self._evidence.record, self._launch_record, self._rules)
             telemetry, printed_at = self._evidence.telemetry, self._evidence.printed_at
-            return self._monitor.check(telemetry, printed_at, self._training.so_far)
+            return self._monitor.check(telemetry, printed_at, self._training.snapshot)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
@@ -89,7 +89,7 @@ class RunClassifier:
         """
         if offset < self._next.get(log, 0):
             self._readings.append(self._scanners.pop(log).finish())
-            self._training.begin_anew(log)
+            self._training.reset(log)
         if log not in self._scanners:
             self._scanners[log] = Scanner(self._rules, log)
         self._scanners[log].feed(data, offset)

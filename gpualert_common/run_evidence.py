@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.regression import status_of_history
-from gpualert_common.progress import Progress, read_index, stepped
+from gpualert_common.progress import Progress, measure_steps, read_index
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
 from gpualert_common.telemetry.series import Telemetry, sample_once
@@ -108,7 +108,7 @@ class RunEvidence:
         index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
         started_at = self._launch_record.get("created_at") or 0.0
         arrivals = read_index(index, started_at, logs.index(points[-1].file))
-        return stepped(progress, [*arrivals, (ended_at, sys.maxsize)])
+        return measure_steps(progress, [*arrivals, (ended_at, sys.maxsize)])
 
 
 def _written_at(path: str) -> float:

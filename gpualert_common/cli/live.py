@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 
 from gpualert_common.cli.records import content_of
 from gpualert_common.diagnose.warning_state import WarningState
-from gpualert_common.progress import Point, Progress, ProgressReader, merge, read_index, timed
+from gpualert_common.progress import (
+    Point,
+    Progress,
+    ProgressReader,
+    add_times,
+    merge_progress,
+    read_index,
+)
 from gpualert_common.record import INDEX, Record
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.run_facts import Fact
@@ -51,7 +58,7 @@ def _written(record: Record) -> Iterator[float]:
 def _progress(record: Record) -> str:
     """How far the training is by the begin and the end of its logs; empty where they do not say."""
     parts = [_part(record, column, name) for column, name in enumerate(record.logs)]
-    read = merge([part for part in parts if part is not None] or [Progress(files=())])
+    read = merge_progress([part for part in parts if part is not None] or [Progress(files=())])
     told = [point for point in read.points if point.position is not None]
     if not told:
         return ""
@@ -88,7 +95,7 @@ def _part(record: Record, column: int, name: str) -> Progress | None:
     finally:
         os.close(fd)
     index, began = content_of(record, INDEX), record.spec.get("created_at") or 0.0
-    return timed(reader.finish(), read_index(index, began, column))
+    return add_times(reader.finish(), read_index(index, began, column))
 
 
 def _pace_s(points: Sequence[Point]) -> float | None:

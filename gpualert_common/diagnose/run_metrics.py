@@ -12,7 +12,7 @@ from typing import Any
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.model import Disposition
-from gpualert_common.progress import CheckpointAction, Progress, Start, beginning_of
+from gpualert_common.progress import CheckpointAction, Progress, Start, determine_start
 
 RunMetrics = dict[str, int | float | str | bool]
 _Metrics = dict[str, int | float | str | bool | None]
@@ -99,7 +99,7 @@ def _training_metrics(progress: Progress, stepping: tuple[int, float] | None) ->
     losses = [loss for loss in losses if math.isfinite(loss)]
     rates = [one.throughput for one in progress.points if one.throughput]
     units = {one.throughput_unit for one in progress.points if one.throughput}
-    start = beginning_of(progress).start
+    start = determine_start(progress).start
     steps = None
     if counts.last_step is not None and counts.first_step is not None:
         steps = counts.last_step - counts.first_step

@@ -1,8 +1,8 @@
-"""Progress of a training, read from its log: steps, losses, checkpoints, beginning and end."""
+"""Progress of a training: steps, losses, start and end, read from its logs."""
 
-from gpualert_common.progress.beginnings import Beginning, beginning_of
-from gpualert_common.progress.description import describe
-from gpualert_common.progress.merging import merge
+from gpualert_common.progress.beginnings import Beginning, determine_start
+from gpualert_common.progress.description import describe_progress
+from gpualert_common.progress.merging import merge_progress
 from gpualert_common.progress.model import (
     Checkpoint,
     CheckpointAction,
@@ -18,7 +18,7 @@ from gpualert_common.progress.model import (
     TrainingEndKind,
 )
 from gpualert_common.progress.reader import ProgressReader
-from gpualert_common.progress.timestamps import read_index, stepped, timed
+from gpualert_common.progress.timestamps import add_times, measure_steps, read_index
 from gpualert_common.progress.training_logs import TrainingLogs
 
 __all__ = [
@@ -37,10 +37,10 @@ __all__ = [
     "TrainingEnd",
     "TrainingEndKind",
     "TrainingLogs",
-    "beginning_of",
-    "describe",
-    "merge",
+    "add_times",
+    "describe_progress",
+    "determine_start",
+    "measure_steps",
+    "merge_progress",
     "read_index",
-    "stepped",
-    "timed",
 ]

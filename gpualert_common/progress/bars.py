@@ -1,11 +1,11 @@
-"""Progress bars as tqdm draws them."""
+"""Progress bars of tqdm."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from gpualert_common.classify.line_prefixes import strip_prefixes
-from gpualert_common.progress.pairs import count_of, number
+from gpualert_common.progress.pairs import number, to_count
 from gpualert_common.regex import compile_bytes
 
 _BAR = compile_bytes(
@@ -16,7 +16,7 @@ _SCALES = {b"": 1, b"k": 1000, b"M": 10**6, b"G": 10**9}
 
 
 class Bar(NamedTuple):
-    """One drawing of a bar.  ``label`` is "" where it has none, ``rest`` what was set behind it.
+    """One state of a bar.  ``label`` can be empty; ``rest`` is the text after the rate.
 
     ``rate`` is in ``unit`` ("it/s" or "s/it"), None while it is not known.
     """
@@ -31,43 +31,43 @@ class Bar(NamedTuple):
 
     @property
     def step_s(self) -> float | None:
-        """Seconds for one step, as the bar has it."""
+        """Seconds for one step, by the rate of the bar."""
         if not self.rate:
             return None
         return self.rate if self.unit.startswith("s/") else 1 / self.rate
 
 
-def bar_in(line: bytes) -> tuple[Bar, int] | None:
-    """The first bar on *line*, and where it ends."""
-    found = _BAR.search(line)
-    if found is None:
+def find_bar(line: bytes) -> tuple[Bar, int] | None:
+    """Return the first bar on *line* and the position of its end; None without a bar."""
+    match = _BAR.search(line)
+    if match is None:
         return None
-    done, scale, total, total_scale, clock, rate, unit, rest = found.groups()
-    before = line[: found.start()]
+    done, scale, total, total_scale, clock, rate, unit, rest = match.groups()
+    before = line[: match.start()]
     prefixed = strip_prefixes(before)
     label = before.decode("utf-8", "replace") if "host" in prefixed.stream else prefixed.text
     label = label.partition("|")[0].rstrip("0123456789% ").rstrip(": ")
-    count = _count(done, scale)
+    count = _scale_count(done, scale)
     if count is None:
         return None
     bar = Bar(
         label=label.strip(),
         done=count,
-        total=_count(total, total_scale) if total else None,
-        elapsed_s=_seconds(clock),
+        total=_scale_count(total, total_scale) if total else None,
+        elapsed_s=_parse_clock(clock),
         rate=number(rate) if rate else None,
         unit=(unit or b"").decode(),
         rest=rest or b"",
     )
-    return bar, found.end()
+    return bar, match.end()
 
 
-def _count(text: bytes, scale: bytes) -> int | None:
+def _scale_count(text: bytes, scale: bytes) -> int | None:
     value = number(text)
-    return None if value is None else count_of(round(value, 6) * _SCALES[scale])
+    return None if value is None else to_count(round(value, 6) * _SCALES[scale])
 
 
-def _seconds(clock: bytes) -> int:
+def _parse_clock(clock: bytes) -> int:
     total = 0
     for part in clock.split(b":"):
         total = total * 60 + (int(part) if part.isdigit() else 0)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpualert_common.progress.bars import Bar, bar_in
-from gpualert_common.progress.formats._roles import NumberRole, role_of
+from gpualert_common.progress.bars import Bar, find_bar
+from gpualert_common.progress.formats._roles import NumberRole, find_role
 from gpualert_common.progress.pairs import Pair, pairs
 from gpualert_common.regex import compile_bytes
 
@@ -68,7 +68,7 @@ def counts_in(line: bytes) -> Completion:
     line = line[:_MOST_LINE_BYTES]
     if b"/" not in line and b" of " not in line:
         return Completion()
-    bar = bar_in(line)
+    bar = find_bar(line)
     return _counts_in_text(line) if bar is None else _counts_in_bar(bar[0])
 
 
@@ -77,7 +77,7 @@ def _counts_in_bar(bar: Bar) -> Completion:
     count = _checked(label, bar.done, bar.total)
     if bar.unit.endswith("B/s"):  # a transfer of bytes
         return Completion()
-    if role_of(label) is NumberRole.EPOCH:
+    if find_role(label) is NumberRole.EPOCH:
         return Completion(epochs=count)
     return Completion(_begun_epoch(pairs(label)), count)
 
@@ -85,9 +85,9 @@ def _counts_in_bar(bar: Bar) -> Completion:
 def _counts_in_text(line: bytes) -> Completion:
     found = pairs(line)
     if _KERAS_BAR.search(line):
-        return Completion(steps=_checked(b"", found[0].whole, found[0].total))
+        return Completion(steps=_checked(b"", found[0].integer, found[0].total))
     counts = (
-        _checked(pair.name, pair.whole, pair.total)
+        _checked(pair.name, pair.integer, pair.total)
         for before, pair in zip([None, *found], found, strict=False)
         if _counts_steps(pair, before)
     )
@@ -98,17 +98,17 @@ def _counts_steps(pair: Pair, before: Pair | None) -> bool:
     """Return True for ``step 3/10``, and for the second number of ``Epoch: [2] [3/10]``."""
     if pair.total is None:
         return False
-    is_behind_epoch = before is not None and role_of(before.name) is NumberRole.EPOCH
+    is_behind_epoch = before is not None and find_role(before.name) is NumberRole.EPOCH
     if is_behind_epoch and not pair.name:
         return True
-    return role_of(pair.name) > NumberRole.EPOCH
+    return find_role(pair.name) > NumberRole.EPOCH
 
 
 def _begun_epoch(found: Iterable[Pair]) -> Count | None:
     """Return the epochs before the one that a line names, of all epochs."""
     for pair in found:
-        if role_of(pair.name) is NumberRole.EPOCH and pair.total is not None:
-            begun = _checked(pair.name, pair.whole, pair.total)
+        if find_role(pair.name) is NumberRole.EPOCH and pair.total is not None:
+            begun = _checked(pair.name, pair.integer, pair.total)
             if begun is not None:
                 return max(0, begun[0] - 1), begun[1]
     return None

@@ -1,4 +1,4 @@
-"""One training's progress from several logs: stdout and stderr apart, say."""
+"""Merging of the progress of one training from several logs, such as stdout and stderr."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpualert_common.progress.model import Counts, Point, Progress
-from gpualert_common.progress.step_estimates import paced, unpaced
+from gpualert_common.progress.step_estimates import add_estimated_steps, remove_estimated_steps
 from gpualert_common.progress.stream import GENERIC
 from gpualert_common.progress.summary import PROGRAMS_OWN
 
 
-def merge(progresses: Sequence[Progress]) -> Progress:
-    """The progress of one training from those of its logs, in the order of the logs.
+def merge_progress(progresses: Sequence[Progress]) -> Progress:
+    """Return the progress of one training from the progress of each of its logs.
 
-    Its points are those of the log that tells most losses; a bar in another log gives them the
-    steps that they lack.  Events stay in the order of their logs, which is not that of time.
+    The points are from the log with the most losses; a bar in another log adds missing steps.
+    Events are in the order of the logs, not of time.
     """
     if not progresses:
         raise ValueError("nothing to merge")
     if len(progresses) == 1:
         return progresses[0]
-    main = max(progresses, key=_weight)
+    main = max(progresses, key=_rank)
     others = [one for one in progresses if one is not main]
-    tick = _tick(others)
-    main = main if tick is None else unpaced(main)
+    tick = _find_tick(others)
+    main = main if tick is None else remove_estimated_steps(main)
     named = [one for one in (main, *others) if one.framework not in (None, GENERIC)]
     notes = main.notes
-    if named and main.framework == GENERIC and _tells_losses(main):
+    if named and main.framework == GENERIC and _has_losses(main):
         notes = (*notes, PROGRAMS_OWN)
     merged = replace(
         main,
@@ -41,33 +41,33 @@ def merge(progresses: Sequence[Progress]) -> Progress:
         markers=tuple(event for one in progresses for event in one.markers),
         jump=main.jump or next((one.jump for one in others if one.jump), None),
         endings=tuple(event for one in progresses for event in one.endings),
-        counts=_counts([main, *others]),
+        counts=_merge_counts([main, *others]),
         read_bytes=sum(one.read_bytes for one in progresses),
         unread_bytes=sum(one.unread_bytes for one in progresses),
     )
-    merged = paced(merged, tick) if _tells_losses(main) else merged
+    merged = add_estimated_steps(merged, tick) if _has_losses(main) else merged
     if merged.segments and merged.counts.first_step is None:
         first = merged.segments[0].first_step
         merged = replace(merged, counts=replace(merged.counts, first_step=first))
     return merged
 
 
-def _weight(progress: Progress) -> tuple[bool, bool, int]:
-    return _tells_losses(progress), bool(progress.points), progress.counts.points
+def _rank(progress: Progress) -> tuple[bool, bool, int]:
+    return _has_losses(progress), bool(progress.points), progress.counts.points
 
 
-def _tells_losses(progress: Progress) -> bool:
-    return any(point.loss is not None or not point.finite for point in progress.points)
+def _has_losses(progress: Progress) -> bool:
+    return any(point.loss is not None or not point.is_finite for point in progress.points)
 
 
-def _tick(others: Iterable[Progress]) -> Point | None:
-    """The last place of a bar that tells no loss."""
-    last = (one.points[-1] for one in others if one.points and not _tells_losses(one))
+def _find_tick(others: Iterable[Progress]) -> Point | None:
+    """Return the last point of a bar without losses."""
+    last = (one.points[-1] for one in others if one.points and not _has_losses(one))
     return max(last, key=lambda point: point.total_steps or 0, default=None)
 
 
-def _counts(progresses: Sequence[Progress]) -> Counts:
-    """Those of the first, with what only the others know."""
+def _merge_counts(progresses: Sequence[Progress]) -> Counts:
+    """Return the counts of the first, complete_point with those of the others."""
     every = [one.counts for one in progresses]
     first = every[0]
     return replace(

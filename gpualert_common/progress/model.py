@@ -1,6 +1,6 @@
-"""What is known of a training's progress: plain data, made from a log and from nothing else.
+"""Data classes for the progress of a training, as read from its logs.
 
-Losses and norms may be ``nan`` or ``inf``: that is what people look for in them.
+Losses and norms can be ``nan`` or ``inf``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gpualert_common.model import SCHEMA
 
 
 class Phase(StrEnum):
-    """What a measured loss was measured on."""
+    """Data that a loss was measured on."""
 
     TRAIN = "train"
     EVAL = "eval"
@@ -21,12 +21,12 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One line that told how far the training is, or how well it does.
+    """One line with a position or a measurement of the training.
 
-    ``step`` counts optimizer steps (or whatever the program calls so) from the start of the
-    training, over all epochs.  ``at`` is in seconds since the epoch: a stamp on the line, taken as
-    UTC where it names no zone, or the arrival that :func:`timed` found.  ``segment`` is the index
-    among the progress's segments.
+    ``step`` counts what the program calls steps, usually optimizer steps, from the start of the
+    training over all epochs.  ``at`` is in seconds since 1970: the timestamp on the line (UTC
+    unless it names a zone), or the arrival time from :func:`add_times`.  ``segment`` is an index
+    into the segments of the progress.
     """
 
     file: str
@@ -46,18 +46,18 @@ class Point:
     segment: int = 0
 
     @property
-    def finite(self) -> bool:
-        """False when the loss or the norm of the gradient is NaN or infinite."""
+    def is_finite(self) -> bool:
+        """False when the loss or the gradient norm is NaN or infinite."""
         return all(value is None or math.isfinite(value) for value in (self.loss, self.grad_norm))
 
     @property
     def position(self) -> float | None:
-        """How far it is: the step, else the epoch, else None."""
+        """The step, else the epoch, else None."""
         return self.step if self.step is not None else self.epoch
 
 
 class CheckpointAction(StrEnum):
-    """What became of a checkpoint."""
+    """Action on a checkpoint."""
 
     SAVED = "saved"
     LOADED = "loaded"
@@ -65,7 +65,7 @@ class CheckpointAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint that the log says was written or read; ``step`` is None where it is not told."""
+    """A checkpoint that was saved or loaded; ``step`` is None if the log does not contain it."""
 
     action: CheckpointAction
     file: str
@@ -76,7 +76,7 @@ class Checkpoint:
 
 
 class Start(StrEnum):
-    """Where a training began."""
+    """Kind of start of a training."""
 
     FRESH = "fresh"
     RESUMED = "resumed"
@@ -85,7 +85,7 @@ class Start(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A line that says where the training begins: resumed, or with nothing to resume."""
+    """A line about the start of the training: resumed, or nothing to resume."""
 
     says: Start
     text: str
@@ -97,9 +97,9 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class StepJump:
-    """A bar's first move, which in a resumed run is as wide as all the steps that it skips.
+    """The first move of a bar, which in a resumed run spans all skipped steps.
 
-    ``then`` is the widest of its next moves, None when it did not move again.
+    ``then`` is the widest of the next moves, None when the bar did not move again.
     """
 
     before: int
@@ -111,13 +111,13 @@ class StepJump:
     then: int | None = None
 
     @property
-    def skips(self) -> bool:
-        """True when the first move is one that no speed explains."""
+    def is_skip(self) -> bool:
+        """True when the first move is too wide for the speed of the training."""
         return self.then is not None and self.after - self.before >= max(5, 3 * self.then)
 
 
 class TrainingEndKind(StrEnum):
-    """What a line at the end of a training says."""
+    """Kind of a message about the end of a training."""
 
     SUMMARY = "summary"
     FINISHED = "finished"
@@ -130,8 +130,9 @@ class TrainingEndKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrainingEnd:
-    """A line in which the framework says that, or how, the training ended; ``values`` in seconds,
-    steps per second and so on, under the framework's own names.
+    """A line in which the framework reports the end of the training.
+
+    ``values`` are its numbers (seconds, steps per second, ...) under the framework's names.
     """
 
     kind: TrainingEndKind
@@ -144,10 +145,10 @@ class TrainingEnd:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch in which the steps ascend; another one begins where they start over.
+    """A series of ascending steps; a new segment begins where the steps start over.
 
-    ``second_step`` and ``second_epoch`` are what was told next, further on than the first; None
-    where there was nothing, or where lines come by the clock and not by the step, as a bar's do.
+    ``second_step`` and ``second_epoch`` are the next positions after the first.  They are None if
+    there are none, or if the time decides when a line is printed, as for a bar.
     """
 
     file: str
@@ -163,22 +164,23 @@ class Segment:
 
     @property
     def start(self) -> Start:
-        """Whether it begins where a training begins, by its positions alone.
+        """Kind of start, judging by the positions alone.
 
-        A training that logs every ten steps says 10 first (or 0, or 1), a resumed one 510.  One
-        that counts steps anew in each epoch has a first epoch that gives it away.
+        A training that logs every ten steps logs 10 first (or 0, or 1); a resumed one logs, for
+        example, 510.  For a training that counts steps from 0 in each epoch, the first epoch
+        decides.
         """
-        by_step = _begins(self.first_step, self.second_step)
+        by_step = _classify_start(self.first_step, self.second_step)
         if by_step is Start.RESUMED or self.first_epoch is None:
             return by_step
         if by_step is Start.UNKNOWN:
-            return _begins(self.first_epoch, self.second_epoch)
+            return _classify_start(self.first_epoch, self.second_epoch)
         apart = None if self.second_epoch is None else self.second_epoch - self.first_epoch
         behind = apart is not None and self.first_epoch - 1 > 1.5 * apart
         return Start.RESUMED if behind else by_step
 
 
-def _begins(first: float | None, second: float | None) -> Start:
+def _classify_start(first: float | None, second: float | None) -> Start:
     if first is None:
         return Start.UNKNOWN
     if first in (0, 1):
@@ -190,11 +192,11 @@ def _begins(first: float | None, second: float | None) -> Start:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often, over all that was read, not only over the points that were kept.
+    """Counts over the whole log, not only over the kept points.
 
-    ``skipped_steps`` are those the framework says it did not apply (overflow, NaN gradients),
-    ``nan_iterations`` those it counted itself; ``streams`` how many ranks or processes told steps,
-    of which one was followed.
+    ``skipped_steps`` are steps that the framework did not apply (overflow, NaN gradients),
+    ``nan_iterations`` is the framework's own count.  ``streams`` is the number of ranks or
+    processes that log steps; the progress is that of one of them.
     """
 
     points: int = 0
@@ -213,17 +215,16 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What one or several logs of a training say of its progress.
+    """The progress of a training, from one or several logs.
 
-    ``framework`` is whose lines were understood: the name of a file in :mod:`.formats`; "generic"
-    where no framework was recognised and lines of the program's own were; None where there was
-    nothing. ``flavour`` is what was built on it ("trl" on "transformers"). ``by_reward`` is
-    True of methods that optimise a reward or set two models against each other, whose losses need
-    not fall. ``unverifiable`` says what cannot be known and why, empty where steps and losses were
-    read.
+    ``framework`` is the name of the module in :mod:`.formats` that parsed the lines; "generic" for
+    lines of the program itself; None if no line was recognized.  ``flavour`` is a library on top
+    of it ("trl" on "transformers").  ``by_reward`` is True for methods that optimize a reward or
+    train opponents, whose losses need not fall.  ``unverifiable`` says what is unknown and why;
+    it is empty when steps and losses were read.
 
-    ``points`` are those of training in the order of the log, thinned (:mod:`.thinning`), ``evals``
-    those of evaluation.  ``unread_bytes`` were passed over since the log was a flood.
+    ``points`` are from training, in the order of the log and thinned (:mod:`.thinning`); ``evals``
+    are from evaluation.  ``unread_bytes`` is the size of the skipped parts of a flood.
     """
 
     files: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Numbers, and the names that programs print them under."""
+"""Numbers in text, with their names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NUMBER: Final = (
     rb"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
     rb"|[-+]?(?i:nan|inf(?:inity)?)(?:\.0)?"
 )
-"""RE2 of a number as programs print it, with commas between thousands, and ``nan`` and ``inf``."""
+"""RE2 for a number as programs print it: with thousands separators, ``nan`` and ``inf``."""
 
 _MOST_DIGITS = 300
 _MOST_BYTES = 4096
-"""Of a line that is looked at: what people print of a step is shorter."""
+"""Length of the parsed part of a line; lines about a step are shorter."""
 
 _PAIR = compile_bytes(
     rb"(?:([A-Za-z][\w./@-]*(?:\([a-z]+\))?(?: [A-Za-z(][\w./@)-]*){0,4}?)"
@@ -28,7 +28,7 @@ _PAIR = compile_bytes(
 
 
 def number(text: bytes) -> float | None:
-    """The number that *text* is, None when it is none."""
+    """Return *text* as a number, None for other text."""
     text = text.replace(b",", b"")
     if len(text) > _MOST_DIGITS:
         return None
@@ -41,20 +41,19 @@ def number(text: bytes) -> float | None:
 
 
 def whole(text: bytes) -> int | None:
-    """The count that *text* is, None when it is none."""
-    return count_of(number(text))
+    """Return *text* as a count, None for other text."""
+    return to_count(number(text))
 
 
-def count_of(value: float | None) -> int | None:
-    """*value* as a count: not negative, and below a million million; None for any other."""
+def to_count(value: float | None) -> int | None:
+    """Return *value* as a count; None if it is negative or not below 1e12."""
     return int(value) if value is not None and 0 <= value < 1e12 else None
 
 
 class Pair(NamedTuple):
-    """A number and what stands around it: ``loss: 0.3``, ``step 10/100``, ``12.3 it/s``.
+    """A number with its name, total and unit: ``loss: 0.3``, ``step 10/100``, ``12.3 it/s``.
 
-    ``total`` is what it is a part of, ``name`` b"" where there is none.  It begins at ``begin`` and
-    ends before ``end``.
+    ``name`` is b"" if there is none.  The pair spans ``begin`` to ``end``.
     """
 
     name: bytes
@@ -66,66 +65,66 @@ class Pair(NamedTuple):
 
     @property
     def word_begin(self) -> int:
-        """Where the last word of its name begins, or the number itself."""
+        """Position of the last word of the name, or of the number if it has none."""
         return self.begin + len(self.name) - len(self.name.rpartition(b" ")[2])
 
     @property
-    def whole(self) -> int | None:
-        """The value as a count, None when it is none."""
-        count = count_of(self.value)
+    def integer(self) -> int | None:
+        """The value as a count, None for other values."""
+        count = to_count(self.value)
         return count if count == self.value else None
 
 
 def pairs(text: bytes) -> list[Pair]:
-    """Every number of *text*, in order."""
+    """Return every number in *text* with its name, in order."""
     text = text[:_MOST_BYTES]
     found = []
     for match in _PAIR.finditer(text):
-        name, told, tail = match.groups()
+        name, digits, tail = match.groups()
         begin, end = match.span()
-        if told[-1:].isalpha() and text[end : end + 1].isalpha():
-            continue  # [INFO] is no infinity
-        value = number(told)
+        if digits[-1:].isalpha() and text[end : end + 1].isalpha():
+            continue  # [INFO] is not infinity
+        value = number(digits)
         if value is not None:
-            total, unit = _tail(tail) if tail else (None, b"")
+            total, unit = _parse_tail(tail) if tail else (None, b"")
             found.append(Pair(name or b"", value, total, unit, begin, end))
     return found
 
 
-def _tail(tail: bytes) -> tuple[int | None, bytes]:
-    """What follows a number: what it is a part of, or its unit."""
+def _parse_tail(tail: bytes) -> tuple[int | None, bytes]:
+    """Return the total and the unit that follow a number."""
     tail = tail.strip()
     digits = tail.lstrip(b"/of \t")
     return (whole(digits), b"") if digits[:1].isdigit() else (None, tail)
 
 
 def named(text: bytes) -> dict[bytes, float]:
-    """The numbers of *text* that have names, as a dictionary or a bar has them; the last counts."""
+    """Return the named numbers in *text*, such as those of a dictionary or a bar; the last wins."""
     return {pair.name: pair.value for pair in pairs(text) if pair.name}
 
 
 class Losses(NamedTuple):
-    """What was trained on, and under which name; what an evaluation gave."""
+    """The training loss with its name, and the evaluation loss."""
 
     name: bytes = b""
     train: float | None = None
     evaluation: float | None = None
 
 
-def losses(said: Iterable[tuple[bytes, float]]) -> Losses:
-    """Of all that was said the loss that was trained on, and that of an evaluation.
+def losses(values: Iterable[tuple[bytes, float]]) -> Losses:
+    """Return the training loss and the evaluation loss among named values.
 
-    The total goes before its parts, and the loss of a step before that of an epoch.  Of parts
-    without a total it is the first, or one that is not finite.
+    A total has priority over its parts, and the loss of a step over that of an epoch.  Among parts
+    without a total, a loss that is not finite has priority, then the first.
     """
     found: tuple[list[tuple[_Rank, bytes, float]], ...] = ([], [])
-    for name, value in said:
-        rank = _rank_of(name)
+    for name, value in values:
+        rank = _rank_name(name)
         if rank is not None:
             if rank.is_part and not math.isfinite(value):
                 rank = rank._replace(is_finite=False)
             found[rank.evaluates].append((rank, name, value))
-    train, evaluation = (min(one, key=_first, default=None) for one in found)
+    train, evaluation = (min(one, key=_get_rank, default=None) for one in found)
     return Losses(
         train[1] if train else b"",
         train[2] if train else None,
@@ -134,7 +133,7 @@ def losses(said: Iterable[tuple[bytes, float]]) -> Losses:
 
 
 class _Rank(NamedTuple):
-    """The lowest is the best."""
+    """Priority of a loss name; the lowest is the best."""
 
     evaluates: bool
     is_part: bool
@@ -143,7 +142,7 @@ class _Rank(NamedTuple):
     words: int
 
 
-def _first(found: tuple[_Rank, bytes, float]) -> _Rank:
+def _get_rank(found: tuple[_Rank, bytes, float]) -> _Rank:
     return found[0]
 
 
@@ -159,8 +158,8 @@ _WORDS = bytes.maketrans(b"/- .", b"____")
 
 
 @lru_cache(maxsize=1024)
-def _rank_of(name: bytes) -> _Rank | None:
-    """How good a loss is what is called so; None when it is none."""
+def _rank_name(name: bytes) -> _Rank | None:
+    """Return the priority of a name, None when it does not name a loss."""
     words = name.lower().translate(_WORDS).split(b"_")
     if _NO_MEASURE.intersection(words) or not {b"loss", b"losses"}.intersection(words):
         return None

@@ -1,4 +1,4 @@
-"""From a counter that may begin anew in each epoch to the step of the whole training."""
+"""Step of the whole training from a counter that can restart in each epoch."""
 
 from __future__ import annotations
 
@@ -7,38 +7,37 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StepCounter:
-    """Where a counter stood.
+    """State of a counter.
 
-    ``base`` are the steps of the epochs before, once it is known to begin anew in each; ``origin``
-    is the number of the first epoch, 0 or 1.
+    ``count`` is its last value.  ``base`` is the number of steps in earlier epochs, once the
+    counter is known to restart; ``origin`` is the number of the first epoch, 0 or 1.
     """
 
     epoch: float | None = None
-    told: int | None = None
+    count: int | None = None
     base: int = 0
     origin: int = 1
 
-    def at(
-        self, told: int, epoch: float | None, *, batches: int | None, in_epoch: bool
+    def advance(
+        self, count: int, epoch: float | None, *, batches: int | None, in_epoch: bool
     ) -> StepCounter:
-        """The count after a line that told so many steps in *epoch*.
+        """Return the state after a line with the value *count* in *epoch*.
 
-        *batches* is what the line says there are in all, *in_epoch* that they are surely those of
-        one epoch.
+        *batches* is the total on the line; *in_epoch* is True when it is the total of one epoch.
         """
         origin = 0 if epoch == 0 else self.origin
         base = self.base
         if epoch is None:
-            return StepCounter(epoch, told, 0, origin)
+            return StepCounter(epoch, count, 0, origin)
         if in_epoch and batches:
             base = int(epoch - origin) * batches
-        elif self.epoch is None or self.told is None or epoch < self.epoch:
+        elif self.epoch is None or self.count is None or epoch < self.epoch:
             base = 0
-        elif epoch > self.epoch and told <= self.told:
-            base += batches or self.told
-        return StepCounter(epoch, told, base, origin)
+        elif epoch > self.epoch and count <= self.count:
+            base += batches or self.count
+        return StepCounter(epoch, count, base, origin)
 
     @property
     def step(self) -> int | None:
-        """Steps since the training began."""
-        return None if self.told is None else self.base + self.told
+        """Steps since the start of the training."""
+        return None if self.count is None else self.base + self.count

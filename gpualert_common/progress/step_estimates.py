@@ -1,4 +1,4 @@
-"""Steps for lines that tell but epochs."""
+"""Estimated steps for lines with epochs but no steps."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gpualert_common.progress.model import Point, Progress, Start
-from gpualert_common.progress.pairs import count_of
+from gpualert_common.progress.pairs import to_count
 
 ESTIMATED = "the steps are estimated from the epochs"
-BY_SUMMARY = "the steps are estimated from the epochs and the speed that a summary tells"
+BY_SUMMARY = "the steps are estimated from the epochs and the speed in a summary"
 
 
-def paced(progress: Progress, tick: Point | None) -> Progress:
-    """*progress* with steps where its lines tell but epochs: by the lines that tell both, by the
-    last *tick* of a bar and the last epoch, or by what a summary says of the speed.
+def add_estimated_steps(progress: Progress, tick: Point | None) -> Progress:
+    """Return *progress* with steps for points that have an epoch only.
+
+    The ratio is from lines with both, from the last *tick* of a bar and the last epoch, or from the
+    speed in a summary.
     """
     every = (*progress.points, *progress.evals)
     if all(point.step is not None or not point.epoch for point in every):
@@ -27,15 +29,15 @@ def paced(progress: Progress, tick: Point | None) -> Progress:
         pace, total = both[-1].step / both[-1].epoch, both[-1].total_steps
     elif tick is not None and tick.step and epochs and epochs[0]:
         pace, total = tick.step / epochs[0], tick.total_steps
-    elif (steps := _steps_in_all(progress)) and epochs and epochs[0]:
-        # What was done in some releases, what was meant in others: right for a whole training.
+    elif (steps := _count_summary_steps(progress)) and epochs and epochs[0]:
+        # Steps done in some releases, steps planned in others: equal for a complete training.
         pace, total, note = steps / epochs[0], None, BY_SUMMARY
     else:
         return progress
 
-    def stepped(points: Iterable[Point]) -> tuple[Point, ...]:
+    def add_steps(points: Iterable[Point]) -> tuple[Point, ...]:
         return tuple(
-            replace(point, step=_step(point.epoch, pace), total_steps=total)
+            replace(point, step=_estimate_step(point.epoch, pace), total_steps=total)
             if point.step is None
             else point
             for point in points
@@ -44,23 +46,23 @@ def paced(progress: Progress, tick: Point | None) -> Progress:
     segments = tuple(
         replace(
             one,
-            first_step=_or_by_epoch(one.first_step, one.first_epoch, pace),
-            second_step=_or_by_epoch(one.second_step, one.second_epoch, pace),
-            last_step=_or_by_epoch(one.last_step, one.last_epoch, pace),
+            first_step=_estimate_missing(one.first_step, one.first_epoch, pace),
+            second_step=_estimate_missing(one.second_step, one.second_epoch, pace),
+            last_step=_estimate_missing(one.last_step, one.last_epoch, pace),
         )
         for one in progress.segments
     )
     return replace(
         progress,
-        points=stepped(progress.points),
-        evals=stepped(progress.evals),
+        points=add_steps(progress.points),
+        evals=add_steps(progress.evals),
         segments=segments,
         notes=(*progress.notes, note),
     )
 
 
-def unpaced(progress: Progress) -> Progress:
-    """*progress* without steps that are known by its summary alone, for whoever knows better."""
+def remove_estimated_steps(progress: Progress) -> Progress:
+    """Return *progress* without the steps that are estimated from its summary."""
     if BY_SUMMARY not in progress.notes:
         return progress
     return replace(
@@ -76,21 +78,21 @@ def unpaced(progress: Progress) -> Progress:
     )
 
 
-def _steps_in_all(progress: Progress) -> int | None:
-    """By the summary of a training that began at its beginning."""
+def _count_summary_steps(progress: Progress) -> int | None:
+    """Return the number of steps by the summary of a training that started fresh."""
     if not progress.segments or progress.segments[0].start is not Start.FRESH:
         return None
     for ending in progress.endings:
         speed = ending.values.get("train_steps_per_second")
         seconds = ending.values.get("train_runtime")
         if speed is not None and seconds is not None:
-            return count_of(speed * seconds + 0.5)
+            return to_count(speed * seconds + 0.5)
     return None
 
 
-def _or_by_epoch(step: int | None, epoch: float | None, pace: float) -> int | None:
-    return step if step is not None else _step(epoch, pace)
+def _estimate_missing(step: int | None, epoch: float | None, pace: float) -> int | None:
+    return step if step is not None else _estimate_step(epoch, pace)
 
 
-def _step(epoch: float | None, pace: float) -> int | None:
-    return None if epoch is None else count_of(epoch * pace + 0.5)
+def _estimate_step(epoch: float | None, pace: float) -> int | None:
+    return None if epoch is None else to_count(epoch * pace + 0.5)

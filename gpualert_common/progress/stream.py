@@ -1,4 +1,4 @@
-"""The lines of one process: shown to every format, and which of them read it best."""
+"""Lines of one process, parsed by every format; the best one is selected."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
-    Parser,
+    ParsedItem,
     ProgressLine,
     ShapedPoint,
     Tally,
@@ -23,8 +23,8 @@ from gpualert_common.regex import RegexSet, compile_bytes
 
 GENERIC = "generic"
 _FEW = 3
-_SETTLED = 100
-"""Points after which a framework is recognised for good; its lines are no longer guessed at."""
+_CERTAIN = 100
+"""Points after which a framework is certain, and the generic format is no longer tried."""
 _MOST_SHAPES = 6
 _OPPONENT = rb"(?:d|g|disc|gen|discriminator|generator|gan|adv|critic|actor|policy)"
 _CONTESTED = compile_bytes(
@@ -33,16 +33,16 @@ _CONTESTED = compile_bytes(
     rb"|(?:^|[^a-z/])(?:(?:mean|avg|total|ep|episode|critic)[_ /])?(?:rewards?|returns?|rew)"
     rb"(?:[_ /](?:mean|avg|std|max|min))?['\")]? ?[:=|] ?['\"]?[-+]?[.\d]"
 )
-"""What a line tells beside a loss that need not fall: a reward, or that of an opponent."""
+"""Text next to a loss that need not fall: a reward, or the loss of an opponent."""
 _MOST_EVENTS = 256
-"""Checkpoints, markers or endings that are kept of a stream: the first and the latest half."""
+"""Limit of checkpoints, markers or endings for a stream; the first and the latest are kept."""
 
 
 Event = TypeVar("Event", bound=Checkpoint | Marker | TrainingEnd)
 
 
 class Interests:
-    """Which formats want to see a line."""
+    """Selection of the formats that parse a line."""
 
     def __init__(self) -> None:
         self.names = tuple(load_parsers())
@@ -56,8 +56,8 @@ class Interests:
         self._set = RegexSet(hint for hint, _ in hints)
         self._owners = [index for _, index in hints]
 
-    def of(self, line: ProgressLine) -> Iterable[int]:
-        """Indices of the formats that want to see *line*, ascending."""
+    def select(self, line: ProgressLine) -> Iterable[int]:
+        """Return the indices of the formats that parse *line*, ascending."""
         hints = self._set.search(line.text)
         if hints is None:
             return range(len(self.names))
@@ -66,150 +66,149 @@ class Interests:
 
 
 class Stream:
-    """What was read of one stream.  At most :data:`_MOST_SHAPES` shapes of line compete."""
+    """Result of one stream.  At most :data:`_MOST_SHAPES` shapes of lines compete."""
 
     def __init__(self, interests: Interests) -> None:
         self._interests = interests
-        self._parsers: dict[str, Parser] = {}
+        self._parsers: dict[str, FormatParser] = {}
         self._shapes = 0
         self.tracks: dict[tuple[str, str], Track] = {}
-        self.named: dict[str, str | None] = {}
+        self.frameworks: dict[str, str | None] = {}
         self.by_reward = False
-        self.spans: dict[str, TrainingLength] = {}
+        self.lengths: dict[str, TrainingLength] = {}
         self.tally = Tally()
         self.checkpoints: tuple[Checkpoint, ...] = ()
         self.markers: tuple[Marker, ...] = ()
         self.endings: tuple[TrainingEnd, ...] = ()
         self.faults: tuple[str, ...] = ()
-        self._is_settled = False
+        self._is_certain = False
 
     def copy(self) -> Stream:
-        """One that goes on apart from this."""
+        """Return an independent copy."""
         other = Stream(self._interests)
         other.__dict__.update(self.__dict__)
         other._parsers = {name: copy.copy(parser) for name, parser in self._parsers.items()}
         other.tracks = {key: track.copy() for key, track in self.tracks.items()}
-        other.named = self.named.copy()
-        other.spans = self.spans.copy()
+        other.frameworks = self.frameworks.copy()
+        other.lengths = self.lengths.copy()
         return other
 
     def read(self, line: ProgressLine) -> None:
-        """Show *line* to those who want to see it."""
-        told = False
-        for index in self._interests.of(line):
+        """Parse *line* with every format that applies."""
+        has_items = False
+        for index in self._interests.select(line):
             name = self._interests.names[index]
-            if (told and load_parsers()[name].accompanies) or (
-                name == GENERIC and self._is_settled
+            if (has_items and load_parsers()[name].is_fallback) or (
+                name == GENERIC and self._is_certain
             ):
                 continue
             if name not in self._parsers:
                 self._parsers[name] = load_parsers()[name]()
-            for finding in self._findings(name, line):
-                told = True
-                self._take(name, finding)
-                if not self.by_reward and isinstance(finding, Point | ShapedPoint):
+            for item in self._parse(name, line):
+                has_items = True
+                self._add(name, item)
+                if not self.by_reward and isinstance(item, Point | ShapedPoint):
                     self.by_reward = _CONTESTED.search(line.raw) is not None
 
-    def _findings(self, name: str, line: ProgressLine | None) -> Iterable[Finding]:
-        """What a format says of *line*, or of the end; a fault of one costs the others nothing."""
+    def _parse(self, name: str, line: ProgressLine | None) -> Iterable[ParsedItem]:
+        """Return the items of a format for *line*, or for the end.  Never raises."""
         parser = self._parsers[name]
         try:
             return tuple(parser.finish() if line is None else parser.read(line))
-        except Exception as error:  # noqa: BLE001 - whatever a log holds, the others read on
+        except Exception as error:  # noqa: BLE001 - a failure of one format must not stop the others
             where = "the end" if line is None else f"line {line.place.line}"
             fault = f"the format {name} failed at {where}: {type(error).__name__}"
             self.faults = (*self.faults, fault)[:_FEW]
             return ()
 
     def finish(self) -> None:
-        """The log has ended."""
+        """End the log."""
         for name in self._parsers:
-            for finding in self._findings(name, None):
-                self._take(name, finding)
+            for item in self._parse(name, None):
+                self._add(name, item)
         for track in self.tracks.values():
             track.finish()
 
     @property
     def strength(self) -> int:
-        """Of the best way to read it."""
+        """Strength of the best track."""
         return max((track.strength for track in self.tracks.values()), default=0)
 
     @property
-    def evaluated(self) -> bool:
-        """True when losses of evaluations were told, in more than one line."""
+    def has_evaluations(self) -> bool:
+        """True when more than one line has an evaluation loss."""
         return any(track.evals.count > 1 for track in self.tracks.values())
 
-    def best(self) -> tuple[str, Track] | None:
-        """The format that reads this stream best, and its track; None when nothing was read.
+    def select_best(self) -> tuple[str, Track] | None:
+        """Return the best format and its track; None when no line was recognized.
 
-        The generic one gives way to a framework that tells of losses at all, unless that reads
-        next to nothing.
+        A framework has priority over the generic format unless it recognizes far fewer lines.
         """
-        own = self._strongest(generic=False)
-        generic = self._strongest(generic=True)
+        own = self._find_strongest(generic=False)
+        generic = self._find_strongest(generic=True)
         if own is None or generic is None:
             return own or generic
         if own[1].strength * _FEW * _FEW >= generic[1].strength:
             return own
         return generic
 
-    def _strongest(self, *, generic: bool) -> tuple[str, Track] | None:
+    def _find_strongest(self, *, generic: bool) -> tuple[str, Track] | None:
         found = [
             (name, track)
             for (name, _), track in self.tracks.items()
             if (name == GENERIC) is generic
-            and (generic or name in self.named)
+            and (generic or name in self.frameworks)
             and track.advances + track.ticks.count
         ]
         if generic:
-            found = [one for one in found if one[1].sure or one[1].strength >= _FEW]
+            found = [one for one in found if one[1].is_sure or one[1].strength >= _FEW]
         return max(found, key=lambda one: (one[1].strength, one[1].pace), default=None)
 
-    def _take(self, name: str, finding: Finding) -> None:
-        match finding:
+    def _add(self, name: str, item: ParsedItem) -> None:
+        match item:
             case Point():
-                track = self._track(name, "")
-                track.add(finding)
-                self._is_settled = self._is_settled or track.strength >= _SETTLED
+                track = self._open_track(name, "")
+                track.add(item)
+                self._is_certain = self._is_certain or track.strength >= _CERTAIN
             case ShapedPoint():
-                self._take_shaped(name, finding)
+                self._add_shaped(name, item)
             case Checkpoint():
                 last = self.checkpoints[-1:]
-                told = last and (last[0].action, last[0].step) == (finding.action, finding.step)
-                if not told or finding.step is None:
-                    self.checkpoints = _added(self.checkpoints, finding)
+                is_known = last and (last[0].action, last[0].step) == (item.action, item.step)
+                if not is_known or item.step is None:
+                    self.checkpoints = _append_event(self.checkpoints, item)
             case Marker():
-                self.markers = _added(self.markers, finding)
+                self.markers = _append_event(self.markers, item)
             case TrainingEnd():
-                self.endings = _added(self.endings, finding)
+                self.endings = _append_event(self.endings, item)
             case FrameworkName():
-                self.named[name] = finding.flavour or self.named.get(name)
-                self.by_reward = self.by_reward or finding.by_reward
+                self.frameworks[name] = item.flavour or self.frameworks.get(name)
+                self.by_reward = self.by_reward or item.by_reward
             case Tally():
-                self._count(finding)
+                self._add_tally(item)
             case TrainingLength():
-                known = self.spans.get(name, TrainingLength())
-                self.spans[name] = TrainingLength(
-                    finding.total_steps or known.total_steps,
-                    finding.total_epochs or known.total_epochs,
+                known = self.lengths.get(name, TrainingLength())
+                self.lengths[name] = TrainingLength(
+                    item.total_steps or known.total_steps,
+                    item.total_epochs or known.total_epochs,
                 )
 
-    def _take_shaped(self, name: str, found: ShapedPoint) -> None:
+    def _add_shaped(self, name: str, found: ShapedPoint) -> None:
         key = (name, found.shape)
         if key not in self.tracks:
             if self._shapes >= _MOST_SHAPES:
                 return
             self._shapes += 1
-            self.tracks[key] = Track(found.unit, sure=found.sure, by_clock=found.by_clock)
+            self.tracks[key] = Track(found.unit, is_sure=found.is_sure, by_clock=found.by_clock)
         self.tracks[key].add(found.point)
 
-    def _track(self, name: str, shape: str) -> Track:
+    def _open_track(self, name: str, shape: str) -> Track:
         key = (name, shape)
         if key not in self.tracks:
             self.tracks[key] = Track(by_epoch=load_parsers()[name].by_epoch)
         return self.tracks[key]
 
-    def _count(self, more: Tally) -> None:
+    def _add_tally(self, more: Tally) -> None:
         tally = self.tally
         self.tally = replace(
             tally,
@@ -220,8 +219,8 @@ class Stream:
         )
 
 
-def _added(events: tuple[Event, ...], event: Event) -> tuple[Event, ...]:
-    """*events* and *event*, without what lies in the middle of too many; a line tells once."""
+def _append_event(events: tuple[Event, ...], event: Event) -> tuple[Event, ...]:
+    """Return *events* with *event*, without the middle of too many; a line counts once."""
     if events and events[-1].offset == event.offset:
         return events
     if len(events) >= _MOST_EVENTS:

@@ -1,4 +1,4 @@
-"""From what was read of a log's streams to one progress."""
+"""Progress of one log from its streams."""
 
 from __future__ import annotations
 
@@ -18,100 +18,103 @@ from gpualert_common.progress.model import (
     Segment,
     TrainingEnd,
 )
-from gpualert_common.progress.step_estimates import paced
+from gpualert_common.progress.step_estimates import add_estimated_steps
 from gpualert_common.progress.stream import GENERIC, Stream
-from gpualert_common.progress.track import Track, completed
+from gpualert_common.progress.track import Track, complete_point
 
-NOTHING_READ = "no line that tells of a training's steps was recognised"
-NOTHING_TOLD = "the framework was recognised, but it printed neither steps nor losses"
-NO_LOSS = "steps are told, but no loss"
-NO_LABEL = "there is a bar without a label: what it counts is not told, nor any loss"
-EVALUATIONS_ONLY = "losses of evaluations are told, but none of the training"
-NO_POSITION = "losses are told, but no steps and no epochs"
-PROGRAMS_OWN = "the losses are from the program's own lines, since the framework tells none"
+NOTHING_READ = "no line with training steps was recognized"
+NOTHING_TOLD = "the framework was recognized, but it printed neither steps nor losses"
+NO_LOSS = "the log has steps, but no loss"
+NO_LABEL = "there is only a bar without a label: its unit is unknown, and it has no loss"
+EVALUATIONS_ONLY = "the log has evaluation losses, but no training loss"
+NO_POSITION = "the log has losses, but no steps and no epochs"
+PROGRAMS_OWN = "the losses are from the program's own lines, since the framework prints none"
 
 _NEARLY = 0.75
 
 Event = TypeVar("Event", bound=Checkpoint | Marker | TrainingEnd)
 
 
-def conclude(file: str, streams: Sequence[Stream], size: int, unread: int) -> Progress:
-    """The progress that the best of *streams* tells; others that tell one are counted."""
-    told = [stream for stream in streams if stream.best() is not None]
-    main = _leading(told)
+def summarize_log(file: str, streams: Sequence[Stream], size: int, unread: int) -> Progress:
+    """Return the progress of the best of *streams*; other streams with progress are counted."""
+    active = [stream for stream in streams if stream.select_best() is not None]
+    main = _select_main(active)
     if main is None:
-        main = next((stream for stream in streams if stream.named or stream.evaluated), None)
+        main = next(
+            (stream for stream in streams if stream.frameworks or stream.has_evaluations), None
+        )
     by_rank = sorted(streams, key=lambda stream: stream is not main)
     progress = Progress(
         files=(file,),
         unverifiable=(NOTHING_READ,),
-        checkpoints=_once(stream.checkpoints for stream in by_rank),
-        markers=_once(stream.markers for stream in by_rank),
-        endings=_once(stream.endings for stream in by_rank),
+        checkpoints=_take_first(stream.checkpoints for stream in by_rank),
+        markers=_take_first(stream.markers for stream in by_rank),
+        endings=_take_first(stream.endings for stream in by_rank),
         notes=tuple(fault for stream in streams for fault in stream.faults),
         read_bytes=size - unread,
         unread_bytes=unread,
     )
     if main is None:
         return progress
-    progress = _of_stream(progress, main)
-    return replace(progress, counts=replace(progress.counts, streams=len(told)))
+    progress = _summarize_stream(progress, main)
+    return replace(progress, counts=replace(progress.counts, streams=len(active)))
 
 
-def _leading(streams: Sequence[Stream]) -> Stream | None:
-    """Of those that tell about as much the one that tells its beginning: ranks write into each
-    other's lines, and one may have lost its first.
+def _select_main(streams: Sequence[Stream]) -> Stream | None:
+    """Return the stream with the earliest step among those that are about as strong.
+
+    Ranks write into each other's lines, so the first line of one of them can be lost.
     """
     most = max((stream.strength for stream in streams), default=0)
     near = [stream for stream in streams if stream.strength >= _NEARLY * most]
-    return min(near, key=_beginning, default=None)
+    return min(near, key=_start_key, default=None)
 
 
-def _beginning(stream: Stream) -> tuple[float, int]:
-    best = stream.best()
+def _start_key(stream: Stream) -> tuple[float, int]:
+    best = stream.select_best()
     segments = best[1].segments if best is not None else ()
     first = segments[0].first_step if segments else None
     return math.inf if first is None else first, -stream.strength
 
 
-def _of_stream(progress: Progress, stream: Stream) -> Progress:
-    best = stream.best()
+def _summarize_stream(progress: Progress, stream: Stream) -> Progress:
+    best = stream.select_best()
     reader = best[0] if best is not None else None
-    framework, flavour = _framework(reader, stream.named)
-    evals, evaluated = _evals(stream, reader)
+    framework, flavour = _name_framework(reader, stream.frameworks)
+    evals, eval_count = _collect_evals(stream, reader)
     progress = replace(
         progress,
         framework=framework,
         flavour=flavour,
         by_reward=stream.by_reward,
         evals=evals,
-        counts=replace(_tallied(stream), evals=evaluated),
+        counts=replace(_count_tally(stream), evals=eval_count),
     )
     if best is None:
         return replace(progress, unverifiable=(EVALUATIONS_ONLY if evals else NOTHING_TOLD,))
     track, notes = best[1], progress.notes
     points, segments = track.points.points(), track.segments
     if not points:
-        points, segments = track.ticks.points(), _of_ticks(track)
+        points, segments = track.ticks.points(), _segment_ticks(track)
     elif reader == GENERIC and framework != GENERIC:
-        points = _joined(points, stream, framework)
+        points = _complete_points(points, stream, framework)
         notes = (*notes, PROGRAMS_OWN)
     progress = replace(
         progress,
         unit=track.unit,
-        unverifiable=unverifiable(points, track.unit),
+        unverifiable=find_unknowns(points, track.unit),
         notes=notes,
         points=points,
         segments=segments,
         jump=track.jump,
     )
     ticks = track.ticks.points()
-    progress = paced(progress, ticks[-1] if ticks else None)
-    return replace(progress, counts=_counts(progress, track, _span(stream)))
+    progress = add_estimated_steps(progress, ticks[-1] if ticks else None)
+    return replace(progress, counts=_count_points(progress, track, _merge_lengths(stream)))
 
 
-def _framework(reader: str | None, named: dict[str, str | None]) -> tuple[str, str | None]:
-    """Name and flavour of what printed the lines."""
+def _name_framework(reader: str | None, named: dict[str, str | None]) -> tuple[str, str | None]:
+    """Return the name and the flavour of the framework."""
     own = [name for name in named if not load_parsers()[name].built_on]
     name = reader
     if name is None or (name == GENERIC and own):
@@ -125,21 +128,19 @@ def _framework(reader: str | None, named: dict[str, str | None]) -> tuple[str, s
     return name, next(on_top, named.get(name))
 
 
-def _evals(stream: Stream, reader: str | None) -> tuple[tuple[Point, ...], int]:
-    """What was measured in evaluations, by *reader*, whatever the shape of its lines, and how
-    often.
-    """
+def _collect_evals(stream: Stream, reader: str | None) -> tuple[tuple[Point, ...], int]:
+    """Return the evaluation points of *reader* for all shapes of lines, and their number."""
     tracks = [track for (name, _), track in stream.tracks.items() if reader in (name, None)]
     points = (point for track in tracks for point in track.evals.points())
     in_place = tuple(sorted(points, key=attrgetter("offset")))
     return in_place, sum(track.evals.count for track in tracks)
 
 
-def _of_ticks(track: Track) -> tuple[Segment, ...]:
-    """The one segment of steps without losses.
+def _segment_ticks(track: Track) -> tuple[Segment, ...]:
+    """Return the only segment of steps without losses.
 
-    A bar is drawn at 0 first, wherever the training begins; then its first move tells more than
-    its places (:class:`~.model.Jump`).
+    A bar is first drawn at 0 even in a resumed training; its first move says more
+    (:class:`~.model.StepJump`).
     """
     points = [one for one in track.ticks.points() if one.step is not None]
     moved = [one for one in points if one.step] or points
@@ -161,37 +162,40 @@ def _of_ticks(track: Track) -> tuple[Segment, ...]:
     )
 
 
-def _joined(points: tuple[Point, ...], stream: Stream, framework: str | None) -> tuple[Point, ...]:
-    """*points* with what the framework's own lines tell of the same steps."""
-    told = {
+def _complete_points(
+    points: tuple[Point, ...], stream: Stream, framework: str | None
+) -> tuple[Point, ...]:
+    """Return *points* complete_point from the framework's own lines about the same steps."""
+    known = {
         point.step: point
         for (name, _), track in stream.tracks.items()
         if name == framework
         for point in track.ticks.points()
     }
     return tuple(
-        completed(point, told[point.step]) if point.step in told else point for point in points
+        complete_point(point, known[point.step]) if point.step in known else point
+        for point in points
     )
 
 
-def unverifiable(points: Sequence[Point], unit: str) -> tuple[str, ...]:
-    """What *points* leave unknown."""
+def find_unknowns(points: Sequence[Point], unit: str) -> tuple[str, ...]:
+    """Return reasons why *points* are not enough for a conclusion."""
     if not points:
         return (NOTHING_TOLD,)
-    if all(point.loss is None and point.finite for point in points):
+    if all(point.loss is None and point.is_finite for point in points):
         return (NO_LABEL if unit == "item" else NO_LOSS,)
     return (NO_POSITION,) if all(point.position is None for point in points) else ()
 
 
-def _span(stream: Stream) -> TrainingLength:
-    spans = stream.spans.values()
+def _merge_lengths(stream: Stream) -> TrainingLength:
+    spans = stream.lengths.values()
     return TrainingLength(
         next((one.total_steps for one in spans if one.total_steps), None),
         next((one.total_epochs for one in spans if one.total_epochs), None),
     )
 
 
-def _tallied(stream: Stream) -> Counts:
+def _count_tally(stream: Stream) -> Counts:
     tally = stream.tally
     return Counts(
         skipped_steps=max(tally.skipped, tally.skipped_total),
@@ -200,7 +204,7 @@ def _tallied(stream: Stream) -> Counts:
     )
 
 
-def _counts(progress: Progress, track: Track, span: TrainingLength) -> Counts:
+def _count_points(progress: Progress, track: Track, span: TrainingLength) -> Counts:
     steps = [one for part in progress.segments for one in (part.first_step, part.last_step)]
     ticks = track.ticks.points()
     steps += [ticks[-1].step] if ticks else []
@@ -219,6 +223,6 @@ def _counts(progress: Progress, track: Track, span: TrainingLength) -> Counts:
     )
 
 
-def _once(by_rank: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
-    """The events that the first rank tells of that tells of any: the others tell the same."""
+def _take_first(by_rank: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
+    """Return the events of the first rank that has any; the other ranks report the same events."""
     return next((events for events in by_rank if events), ())

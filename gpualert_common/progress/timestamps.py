@@ -1,4 +1,4 @@
-"""When a line was written: by its own stamp, or by when it arrived."""
+"""Times of lines: from timestamps on them, or from their arrival."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _STAMP = compile_bytes(
 )
 _HEAD_BYTES = 160
 _ZONE_STEP_S = 900
-"""Zones differ by multiples of a quarter of an hour."""
+"""Time zones differ by multiples of a quarter of an hour."""
 
 
-def stamp_of(line: bytes) -> float | None:
-    """Seconds since the epoch that a date and time in front say; UTC where no zone is named."""
+def parse_timestamp(line: bytes) -> float | None:
+    """Return the time at the start of a line in seconds since 1970; UTC unless it names a zone."""
     found = _STAMP.search(line[:_HEAD_BYTES])
     if found is None:
         return None
@@ -36,46 +36,52 @@ def stamp_of(line: bytes) -> float | None:
     return at - zone_s + (float(b"0." + fraction) if fraction else 0.0)
 
 
-def timed(progress: Progress, arrivals: Sequence[tuple[float, int]]) -> Progress:
-    """*progress* of one log with times from *arrivals*: when (seconds since the epoch) the log had
-    how many bytes, ascending.
+def add_times(progress: Progress, arrivals: Sequence[tuple[float, int]]) -> Progress:
+    """Return *progress* of one log with times for all points.
 
-    A stamp on a line is finer than what is known of its arrival, so it stays, but in the zone that
-    the arrivals show; a point without one is given the time at which it had surely arrived.
+    *arrivals* are pairs of a time (seconds since 1970) and the size of the log at that time,
+    ascending.  A timestamp on a line is more exact and is kept, shifted to the time zone that the
+    arrivals show.  A point without a timestamp gets the time of its arrival.
     """
     sizes = [size for _, size in arrivals]
 
-    def arrived(point: Point) -> float | None:
+    def find_arrival(point: Point) -> float | None:
         index = bisect_right(sizes, point.offset)
         return arrivals[index][0] if index < len(arrivals) else None
 
     every = (*progress.points, *progress.evals)
-    apart = [
+    differences = [
         when - point.at
         for point in every
-        if point.at is not None and (when := arrived(point)) is not None
+        if point.at is not None and (when := find_arrival(point)) is not None
     ]
-    shift_s = round(median(apart) / _ZONE_STEP_S) * _ZONE_STEP_S if apart else 0
+    shift_s = round(median(differences) / _ZONE_STEP_S) * _ZONE_STEP_S if differences else 0
 
-    def at(points: Iterable[Point]) -> tuple[Point, ...]:
+    def add_to(points: Iterable[Point]) -> tuple[Point, ...]:
         return tuple(
-            replace(point, at=arrived(point) if point.at is None else point.at + shift_s)
+            replace(point, at=find_arrival(point) if point.at is None else point.at + shift_s)
             for point in points
         )
 
-    return replace(progress, points=at(progress.points), evals=at(progress.evals))
+    return replace(progress, points=add_to(progress.points), evals=add_to(progress.evals))
 
 
-def stepped(progress: Progress, arrivals: Sequence[tuple[float, int]]) -> tuple[int, float] | None:
-    """How many steps the last stretch of *progress* made from its first line to its last, and in
-    how many seconds; None where that is not known.  *arrivals* are as for :func:`timed`, of the log
-    that its points are of.
+def measure_steps(
+    progress: Progress, arrivals: Sequence[tuple[float, int]]
+) -> tuple[int, float] | None:
+    """Return the steps and the seconds from the first to the last line of the last segment.
+
+    None if they are not known.  *arrivals* are as for :func:`add_times`, for the log of the points.
     """
     points = progress.points
-    told = [one for one in points if one.segment == points[-1].segment and one.step is not None]
-    if len(told) < 2:
+    with_steps = [
+        one for one in points if one.segment == points[-1].segment and one.step is not None
+    ]
+    if len(with_steps) < 2:
         return None
-    first, last = timed(replace(progress, points=(told[0], told[-1]), evals=()), arrivals).points
+    first, last = add_times(
+        replace(progress, points=(with_steps[0], with_steps[-1]), evals=()), arrivals
+    ).points
     if first.step is None or last.step is None or first.at is None or last.at is None:
         return None
     steps, seconds = last.step - first.step, last.at - first.at
@@ -83,9 +89,9 @@ def stepped(progress: Progress, arrivals: Sequence[tuple[float, int]]) -> tuple[
 
 
 def read_index(data: bytes, started_at: float, column: int) -> list[tuple[float, int]]:
-    """The arrivals that a record's ``output.idx`` tells of the log in *column* (from 0).
+    """Return the arrivals in a record's ``output.idx`` for the log in *column* (from 0).
 
-    Lines that are damaged are passed over.
+    Damaged lines are skipped.
     """
     found: list[tuple[float, int]] = []
     for line in data.split(b"\n"):

@@ -1,4 +1,4 @@
-"""One way to read one stream: its points in order, cut into segments, told once each."""
+"""Track: the points of one stream by one format, in segments and without duplicates."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _MOVES_AFTER_JUMP = 5
 _FIELDS = tuple(one.name for one in fields(Point))
 
 
-def completed(point: Point, by: Point) -> Point:
-    """*point* with what it lacks from another line that told of the same step."""
-    lacks = {
+def complete_point(point: Point, by: Point) -> Point:
+    """Return *point* with its missing values from another line about the same step."""
+    missing = {
         name: value
         for name in _FIELDS
         if getattr(point, name) is None and (value := getattr(by, name)) is not None
     }
-    return replace(point, **lacks) if lacks else point
+    return replace(point, **missing) if missing else point
 
 
 @dataclass(slots=True)
-class _Course:
-    """Where the steps of one segment stand.
+class _OpenSegment:
+    """A segment that still grows.
 
-    ``latest`` and ``former`` are the last two positions, ``held`` the point of the latest one,
-    which a second line about it may still complete.
+    ``latest`` and ``former`` are the last two positions.  ``held`` is the point at the latest one,
+    which a second line about the same step can complete.
     """
 
     first: Point
@@ -40,25 +40,27 @@ class _Course:
 
 
 class Track:
-    """What one parser, or one shape of line, told of one stream.
+    """The points of one stream from one parser, or from one shape of line.
 
-    A step that comes again at once is the same step, told by another rank or in another way; one
-    that lies further back begins a segment: a restart, or the next trial.
+    A step that repeats at once is the same step from another rank or another line.  A step further
+    back begins a new segment: a restart, or the next trial.
     """
 
     def __init__(
         self,
         unit: str = "step",
         *,
-        sure: bool = True,
+        is_sure: bool = True,
         by_epoch: bool = False,
         by_clock: bool = False,
     ) -> None:
-        """*by_epoch*: it has epochs, of so many digits, and steps only now and then.  *by_clock*:
-        when a line is printed depends on the time.
+        """Create an empty track.
+
+        *by_epoch*: the position is the epoch; steps are rare.  *by_clock*: the time decides when
+        a line is printed.
         """
         self.unit = unit
-        self.sure = sure
+        self.is_sure = is_sure
         self._by_epoch = by_epoch
         self._by_clock = by_clock
         self.points = PointSeries()
@@ -68,14 +70,14 @@ class Track:
         self.jump: StepJump | None = None
         self.advances = 0
         self.restarts = 0
-        self._course: _Course | None = None
+        self._course: _OpenSegment | None = None
         self._ended: tuple[Segment, ...] = ()
         self._tick: int | None = None
         self._moves = 0
         self._returns = 0
 
     def copy(self) -> Track:
-        """One that goes on apart from this."""
+        """Return an independent copy."""
         other = Track()
         other.__dict__.update(self.__dict__)
         other.points, other.ticks, other.evals = (
@@ -85,40 +87,40 @@ class Track:
         return other
 
     def add(self, point: Point) -> None:
-        """Take the next point: of training with or without a loss, or of evaluation."""
+        """Add the next point: of training with or without a loss, or of evaluation."""
         self.total_steps = point.total_steps or self.total_steps
         if point.phase is Phase.EVAL:
-            self.evals.add(self._placed(point))
-        elif point.loss is None and point.finite:
+            self.evals.add(self._assign_segment(point))
+        elif point.loss is None and point.is_finite:
             self._add_tick(point)
         else:
             self._add_point(point)
 
     def finish(self) -> None:
-        """Let go of the last point, which nothing can complete any more."""
+        """Add the last point, which no later line can complete."""
         if self._course is not None:
-            self.points.add(self._placed(self._course.held))
+            self.points.add(self._assign_segment(self._course.held))
 
     @property
     def strength(self) -> int:
-        """How much speaks for this way to read: steps that ascend, not some that jump about."""
+        """Score of this track: ascending steps count for it, restarts against it."""
         return self.advances - 3 * self.restarts if self.points.count or self._course else 0
 
     @property
     def pace(self) -> int:
-        """The same for steps without losses: a bar that begins again and again is no training's."""
+        """The same for steps without losses: the bar of a training rarely restarts."""
         return self.ticks.count - 3 * self._returns
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The stretches of ascending steps: of more than :data:`MOST_SEGMENTS` the outer ones."""
-        return self._ended if self._course is None else (*self._ended, _segment(self._course))
+        """The segments; of more than :data:`MOST_SEGMENTS` the first and the latest."""
+        return self._ended if self._course is None else (*self._ended, _close_segment(self._course))
 
     def _add_point(self, point: Point) -> None:
         position = point.epoch if self._by_epoch else point.position
         course = self._course
         if course is None:
-            self._course = _Course(first=point, held=point, latest=position)
+            self._course = _OpenSegment(first=point, held=point, latest=position)
             self.advances += 1
             return
         if (
@@ -129,14 +131,14 @@ class Track:
         ):
             self._advance(course, point, position)
         elif position == course.latest:
-            course.held = completed(course.held, point)
+            course.held = complete_point(course.held, point)
         elif position != course.former:
-            self.points.add(self._placed(course.held))
+            self.points.add(self._assign_segment(course.held))
             self._end_segment(course)
-            self._course = _Course(first=point, held=point, latest=position)
+            self._course = _OpenSegment(first=point, held=point, latest=position)
 
-    def _advance(self, course: _Course, point: Point, position: float | None) -> None:
-        self.points.add(self._placed(course.held))
+    def _advance(self, course: _OpenSegment, point: Point, position: float | None) -> None:
+        self.points.add(self._assign_segment(course.held))
         if course.second is None and position != course.latest and not self._by_clock:
             course.second = point
         course.former = course.latest
@@ -145,11 +147,11 @@ class Track:
         course.points += 1
         self.advances += 1
 
-    def _placed(self, point: Point) -> Point:
+    def _assign_segment(self, point: Point) -> Point:
         return replace(point, segment=self.restarts) if self.restarts else point
 
-    def _end_segment(self, course: _Course) -> None:
-        kept = (*self._ended, _segment(course))
+    def _end_segment(self, course: _OpenSegment) -> None:
+        kept = (*self._ended, _close_segment(course))
         if len(kept) >= MOST_SEGMENTS:
             middle = MOST_SEGMENTS // 2
             kept = (*kept[:middle], *kept[middle + 1 :])
@@ -162,9 +164,9 @@ class Track:
             return
         before, self._tick = self._tick, step
         self._returns += before is not None and step < before
-        self.ticks.add(self._placed(point))
+        self.ticks.add(self._assign_segment(point))
         if before is None and step:
-            self._moves = _MOVES_AFTER_JUMP + 1  # no bar, or one whose beginning is not in the log
+            self._moves = _MOVES_AFTER_JUMP + 1  # no bar, or its start is not in the log
         elif before is not None and self._moves <= _MOVES_AFTER_JUMP:
             self._note_move(before, point, step)
 
@@ -180,7 +182,7 @@ class Track:
         self._moves += 1
 
 
-def _segment(course: _Course) -> Segment:
+def _close_segment(course: _OpenSegment) -> Segment:
     first, second, last = course.first, course.second, course.held
     return Segment(
         file=first.file,

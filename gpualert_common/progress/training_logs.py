@@ -1,23 +1,23 @@
-"""The logs of one run, read for its training as they grow."""
+"""Progress of a run from its logs, while they grow."""
 
 from __future__ import annotations
 
-from gpualert_common.progress.merging import merge
+from gpualert_common.progress.merging import merge_progress
 from gpualert_common.progress.model import Progress
 from gpualert_common.progress.reader import ProgressReader
 
 WHOLE_BYTES = 32 << 20
-"""Of each log, read whole: half a million lines, a second's CPU."""
+"""Bytes of each log that are read completely: half a million lines, a second of CPU time."""
 WINDOW_BYTES = 64 << 10
-"""Read of each :data:`SPACING_BYTES` that come after that; and so much of the log's end."""
+"""Bytes read of each further :data:`SPACING_BYTES`, and of the end of the log."""
 SPACING_BYTES = 1 << 20
 
 
 class TrainingLogs:
-    """What all logs of a run tell.  Of a flood, windows tell as much as all of it.
+    """Readers of all logs of a run.  Of a long log they read windows.
 
-    Not thread-safe.  Never raises for what the logs hold: a fault in reading one costs what that
-    one tells, and is named in ``problem``.
+    Not thread-safe.  Never raises, whatever the logs contain: a failure affects one log only, and
+    is described in ``problem``.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class TrainingLogs:
         self._lines: dict[str, int] = {}
 
     def feed(self, log: str, data: bytes, offset: int) -> None:
-        """Take the bytes of that log at ``offset``, in the order of the file."""
+        """Add the bytes of a log at ``offset``, in the order of the file."""
         until = offset + len(data)
         before = self._lines.get(log, 0)
         self._lines[log] = before + data.count(b"\n")
@@ -44,32 +44,32 @@ class TrainingLogs:
                 line = before + data.count(b"\n", 0, begin - offset) + 1
                 self._feed(log, data[begin - offset : end_of - offset], begin, line)
 
-    def begin_anew(self, log: str) -> None:
-        """Forget a log that was truncated."""
+    def reset(self, log: str) -> None:
+        """Forget the content of a log that was truncated."""
         self._readers.pop(log, None)
         self._ends.pop(log, None)
         self._lines.pop(log, None)
 
-    def so_far(self) -> Progress | None:
-        """What was read until now, None where nothing could be; reading goes on.  Raises nothing.
+    def snapshot(self) -> Progress | None:
+        """Return the progress so far, None if nothing could be read.  Never raises.
 
-        Costs as much as reading the last 64 KiB of each log again.
+        Feeding can continue.  The cost is that of reading the last 64 KiB of each log again.
         """
         try:
             readers = self._readers.values()
-            read = [reader.progress() for reader in readers if reader is not None]
-            return merge(read) if read else None
-        except Exception:  # noqa: BLE001 - the boundary: logs are anybody's bytes
+            read = [reader.snapshot() for reader in readers if reader is not None]
+            return merge_progress(read) if read else None
+        except Exception:  # noqa: BLE001 - the boundary: logs can contain anything
             return None
 
     def finish(self) -> Progress | None:
-        """All that was read, None where nothing could be.  Call it once, last."""
+        """Return the progress, None if nothing could be read.  Call it once, last."""
         for log, (end, offset) in self._ends.items():
             self._feed(log, end, offset, self._lines[log] - end.count(b"\n") + 1)
         try:
             read = [reader.finish() for reader in self._readers.values() if reader is not None]
-            return merge(read) if read else None
-        except Exception as error:  # noqa: BLE001 - the boundary: logs are anybody's bytes
+            return merge_progress(read) if read else None
+        except Exception as error:  # noqa: BLE001 - the boundary: logs can contain anything
             self.problem = f"{type(error).__name__}: {error}"
             return None
 

@@ -94,8 +94,8 @@ def test_run_is_shown(
 def test_alert_is_listed(state_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """``gpualert outbox list`` knows the alert that was sent."""
     assert main(["outbox", "list", "--state-dir", str(state_dir), "--all", "--json"]) == 0
-    alerts = json.loads(capsys.readouterr().out)["alerts"]  # of this machine's other runs, too
-    assert [alert["state"] for alert in alerts if alert["run_id"] == FAILED] == ["sent"]
+    alerts = json.loads(capsys.readouterr().out)["alerts"]  # of the user's other runs, too
+    assert [one["state"] for one in alerts if one["run_id"] == FAILED] == ["sent"]
 
 
 def test_key_of_a_later_version_is_ignored(state_dir: Path) -> None:

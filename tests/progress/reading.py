@@ -12,8 +12,8 @@ from gpualert_common.progress import (
     Progress,
     ProgressReader,
     Start,
-    beginning_of,
-    merge,
+    determine_start,
+    merge_progress,
 )
 
 HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ def read_folder(folder: Path) -> Progress:
         reader = ProgressReader(file.name)
         reader.feed(file.read_bytes(), 0)
         parts.append(reader.finish())
-    return merge(parts)
+    return merge_progress(parts)
 
 
 def folders(kind: str) -> list[Path]:
@@ -64,7 +64,7 @@ def told(progress: Progress) -> Told:
     return Told(
         progress.framework,
         progress.flavour,
-        beginning_of(progress).start,
+        determine_start(progress).start,
         counts.first_step,
         counts.last_step,
         counts.total_steps,

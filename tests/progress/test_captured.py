@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.progress import Phase, Progress, Start, TrainingEndKind, beginning_of
+from gpualert_common.progress import Phase, Progress, Start, TrainingEndKind, determine_start
 from tests.progress.captured.capture import CASES, HERE, page
 from tests.progress.reading import folders, read_folder, saved_steps, told
 
@@ -218,17 +218,17 @@ def test_first_move_of_a_bar() -> None:
     """A bar that moves from 0 to 45 at once, and then by a few steps, skipped what was done."""
     resumed, fresh = of("hf5-resumed").jump, of("hf5-healthy").jump
     assert resumed is not None
-    assert resumed.skips
+    assert resumed.is_skip
     assert (resumed.before, resumed.total) == (0, 60)
     assert fresh is not None
-    assert not fresh.skips
+    assert not fresh.is_skip
 
 
 def test_words_against_steps() -> None:
     """A run that was to resume and found nothing says so, and its steps agree."""
     progress = of("deepspeed-scratch")
     assert [marker.says for marker in progress.markers] == [Start.FRESH]
-    beginning = beginning_of(progress)
+    beginning = determine_start(progress)
     assert beginning.start is Start.FRESH
     assert len(beginning.because) == 2
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.progress import Progress, Start, TrainingEndKind, beginning_of
+from gpualert_common.progress import Progress, Start, TrainingEndKind, determine_start
 from tests.progress.composed.compose import INTERVAL, RESUMED_AT, TOTAL, VARIANTS, compose
 from tests.progress.reading import folders, read_folder, saved_steps, told
 
@@ -99,7 +99,7 @@ def test_counters_of_megatron() -> None:
     assert progress.counts.nan_iterations == 260
     assert progress.counts.skipped_steps == 260
     assert progress.points[-1].loss is None
-    assert not progress.points[-1].finite
+    assert not progress.points[-1].is_finite
 
 
 def test_loss_scaling() -> None:
@@ -132,4 +132,4 @@ def test_a_banner_has_the_steps() -> None:
 
 def test_resumed_by_its_epochs() -> None:
     """Keras that begins in epoch 5 was resumed, by its header and its steps."""
-    assert len(beginning_of(of("keras2-resumed")).because) == 2
+    assert len(determine_start(of("keras2-resumed")).because) == 2

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gpualert_common.progress import Progress, Start, TrainingEndKind, beginning_of
+from gpualert_common.progress import Progress, Start, TrainingEndKind, determine_start
 from tests.progress.reading import read
 
 ONE_STEP = {
@@ -24,7 +24,7 @@ ONE_STEP = {
     "global_step=30 batch=2 loss=0.5": (30, None, None, 0.5),
     "[2026-01-02 03:04:05] INFO train: update 7 - loss: 1.5": (7, None, None, 1.5),
     "\x1b[1mstep\x1b[0m \x1b[36m7\x1b[0m loss \x1b[31m1.5\x1b[0m": (7, None, None, 1.5),
-    "completed step: 4, seconds: 1.2, TFLOP/s/device: 3.1, loss: 10.5": (4, None, None, 10.5),
+    "complete_point step: 4, seconds: 1.2, TFLOP/s/device: 3.1, loss: 10.5": (4, None, None, 10.5),
     "step 5 loss_a 0.1 loss_b 0.2 total_loss 0.3 best_loss 0.05": (5, None, None, 0.3),
     "step 5 | lr 0.1 | loss scale: 65536 | loss 0.3": (5, None, None, 0.3),
     "step 1,250 loss 0.3": (1250, None, None, 0.3),
@@ -151,13 +151,13 @@ def steps(*told: int, form: str = "step {} loss 0.5\n") -> Progress:
 )
 def test_where_steps_begin(told: tuple[int, ...], start: Start) -> None:
     """A training that logs every ten steps says 10 first, and a resumed one 510."""
-    assert beginning_of(steps(*told)).start is start
+    assert determine_start(steps(*told)).start is start
 
 
 def test_epochs_that_begin_late() -> None:
     """A counter that begins anew in each epoch is no fresh start in the fourth epoch."""
     lines = [f"epoch {e} batch {b} loss 0.5\n" for e in (4, 5) for b in (10, 20, 30)]
-    assert beginning_of(read("".join(lines).encode())).start is Start.RESUMED
+    assert determine_start(read("".join(lines).encode())).start is Start.RESUMED
 
 
 def test_restarts_are_segments() -> None:

@@ -16,14 +16,14 @@ from gpualert_common.errors import RecordError
 from gpualert_common.progress import (
     Point,
     Progress,
-    describe,
-    merge,
+    add_times,
+    describe_progress,
+    merge_progress,
     read_index,
-    timed,
 )
-from gpualert_common.progress.description import chart
+from gpualert_common.progress.description import draw_chart
 from gpualert_common.progress.thinning import MOST_POINTS, NON_FINITE_POINTS, PointSeries
-from gpualert_common.progress.timestamps import stamp_of
+from gpualert_common.progress.timestamps import parse_timestamp
 from tests.progress.reading import folders, read, read_folder
 
 ALL = [*folders("captured"), *folders("composed")]
@@ -55,7 +55,7 @@ def test_thinned_points_show_the_shape(count: int, seed: int) -> None:
     if losses:
         assert (kept[0].offset, kept[-1].offset) == (0, count - 1)
     odd = [i for i, loss in enumerate(losses) if not math.isfinite(loss)]
-    assert [point.offset for point in kept if not point.finite] == odd
+    assert [point.offset for point in kept if not point.is_finite] == odd
 
 
 def test_thinned_points_are_evenly_spread() -> None:
@@ -68,7 +68,7 @@ def test_thinned_points_are_evenly_spread() -> None:
 def test_a_million_nans() -> None:
     """Of too many that are not finite the first and the latest are kept."""
     kept = series([1.0] * 10 + [math.nan] * 5000).points()
-    odd = [point.offset for point in kept if not point.finite]
+    odd = [point.offset for point in kept if not point.is_finite]
     assert len(odd) == NON_FINITE_POINTS
     assert (odd[0], odd[-1]) == (10, 5009)
 
@@ -96,7 +96,7 @@ def test_steps_from_the_other_log() -> None:
     bar = "\r".join(f" {i:3d}%|##  | {i}/100 [00:01<00:01, 9.0it/s]" for i in range(101))
     err = read(bar.encode())
     for both in ([out, err], [err, out]):
-        merged = merge(both)
+        merged = merge_progress(both)
         assert merged.framework == "transformers"
         assert [point.step for point in merged.points] == list(range(10, 101, 10))
         assert merged.counts.total_steps == 100
@@ -107,9 +107,9 @@ def test_steps_from_the_other_log() -> None:
 def test_merging_one_and_none() -> None:
     """One log is itself, and no log is a mistake."""
     one = read(b"step 1 loss 0.5\n")
-    assert merge([one]) is one
+    assert merge_progress([one]) is one
     with pytest.raises(ValueError, match="nothing"):
-        merge([])
+        merge_progress([])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_merging_one_and_none() -> None:
 def test_stamps(line: str, at: float | None) -> None:
     """A date and time in front of a line are seconds since the epoch; UTC without a zone."""
     midnight = 1_767_312_000
-    assert stamp_of(line.encode()) == (None if at is None else midnight + at)
+    assert parse_timestamp(line.encode()) == (None if at is None else midnight + at)
 
 
 def test_times_of_arrival() -> None:
@@ -135,9 +135,9 @@ def test_times_of_arrival() -> None:
     progress = read(b"step 1 loss 3\nstep 2 loss 2\nstep 3 loss 1\n")
     index = read_index(b"1.000 10 14\n2.500 20 14\nbroken\n3.000 30 42\n", 1000.0, 1)
     assert index == [(1001.0, 14), (1003.0, 42)]
-    assert [point.at for point in timed(progress, index).points] == [1001.0, 1003.0, 1003.0]
-    assert [point.at for point in timed(progress, index[:1]).points] == [1001.0, None, None]
-    assert timed(progress, []) == progress
+    assert [point.at for point in add_times(progress, index).points] == [1001.0, 1003.0, 1003.0]
+    assert [point.at for point in add_times(progress, index[:1]).points] == [1001.0, None, None]
+    assert add_times(progress, []) == progress
 
 
 def test_stamps_get_the_zone_of_the_arrivals() -> None:
@@ -146,14 +146,14 @@ def test_stamps_get_the_zone_of_the_arrivals() -> None:
     progress = read(log)
     midnight = 1_767_312_000
     arrivals = [(midnight + 2.0, len(log) // 3), (midnight + 9.0, len(log))]
-    told = [point.at for point in timed(progress, arrivals).points]
+    told = [point.at for point in add_times(progress, arrivals).points]
     assert told == [midnight + 1.5, midnight + 2.5, midnight + 3.5]
 
 
 def test_words() -> None:
     """A person reads where losses stand, and no control character reaches the terminal."""
     log = b"resuming from \x1b]0;x\x07out\x9b.pt\nstep 1 loss 3\nstep 2 loss nan\nstep 3 loss 1\n"
-    lines = describe(read(log))
+    lines = describe_progress(read(log))
     text = "\n".join(lines)
     assert "3 first (line 2), 1 last (line 4), 1 lowest (line 4)" in text
     assert "once, first at step 2, line 3" in text
@@ -162,11 +162,11 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
 def test_words_of_every_log(folder: Path) -> None:
-    """Every progress can be told, with a chart that fits."""
+    """Every progress can be told, with a draw_chart that fits."""
     progress = read_folder(folder)
-    picture = chart(progress.points, 80)
+    picture = draw_chart(progress.points, 80)
     assert all(len(line) <= 80 for line in picture)
-    assert len(describe(progress, 80)) > 1
+    assert len(describe_progress(progress, 80)) > 1
 
 
 def losses(*values: float) -> Progress:
@@ -175,10 +175,10 @@ def losses(*values: float) -> Progress:
 
 
 def test_chart() -> None:
-    """The chart falls where the loss falls, and marks what is not finite."""
-    rows = chart(losses(4, 3, 2, math.nan, 1).points, 80)
+    """The draw_chart falls where the loss falls, and marks what is not finite."""
+    rows = draw_chart(losses(4, 3, 2, math.nan, 1).points, 80)
     assert rows[0].endswith("|*  x")
     assert rows[-1].split("|") == ["          1 ", "    *"]
-    assert chart(losses(4, 3, 2, 1).points, 20) == []
-    assert chart(losses(4).points, 80) == []
-    assert chart(losses(2, 2, 2).points, 80)[-1].endswith("***")
+    assert draw_chart(losses(4, 3, 2, 1).points, 20) == []
+    assert draw_chart(losses(4).points, 80) == []
+    assert draw_chart(losses(2, 2, 2).points, 80)[-1].endswith("***")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gpualert_common.progress import Start, beginning_of
+from gpualert_common.progress import Start, determine_start
 from tests.progress.reading import folders, read, saved_steps, told
 
 LOGS = {
@@ -58,7 +58,7 @@ def test_a_rank_whose_first_line_is_lost() -> None:
     lines[0] = "[rank0]: st"
     progress = read("".join(lines).encode())
     assert progress.counts.first_step == 10
-    assert beginning_of(progress).start is Start.FRESH
+    assert determine_start(progress).start is Start.FRESH
 
 
 def test_one_stream_is_followed() -> None:

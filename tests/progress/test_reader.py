@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpualert_common.classify.lines import LINE_CAP
 from gpualert_common.progress import ProgressReader
-from gpualert_common.progress.formats._interface import Finding, ProgressLine, load_parsers
+from gpualert_common.progress.formats._interface import ParsedItem, ProgressLine, load_parsers
 from gpualert_common.progress.reader import BLOCK_BYTES, DENSE_LINES, TAIL_BYTES
 from tests.progress.reading import folders, read
 
@@ -64,7 +64,7 @@ def test_a_look_in_between(log: bytes, cut: int) -> None:
     begin = cut % (len(log) + 1)
     reader = ProgressReader("train.log")
     reader.feed(log[:begin], 0)
-    assert repr(reader.progress()) == repr(read(log[:begin]))
+    assert repr(reader.snapshot()) == repr(read(log[:begin]))
     reader.feed(log[begin:], begin)
     assert repr(reader.finish()) == repr(read(log))
 
@@ -102,7 +102,7 @@ def test_a_gap_and_a_repetition() -> None:
 def test_a_format_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """A format that raises is named in a note, and the others read on."""
 
-    def fail(_: object, line: ProgressLine) -> list[Finding]:
+    def fail(_: object, line: ProgressLine) -> list[ParsedItem]:
         raise ZeroDivisionError(line.excerpt)
 
     monkeypatch.setattr(load_parsers()["transformers"], "read", fail)
@@ -140,7 +140,7 @@ def test_rare_lines_in_a_flood() -> None:
     steps[at] = b"step %d loss nan lr 3e-4\n" % (at + 1)
     steps.insert(at + 1, b"saved checkpoint to out/step-%d.pt\n" % (at + 1))
     progress = read(b"".join(steps))
-    assert [point.line for point in progress.points if not point.finite] == [at + 1]
+    assert [point.line for point in progress.points if not point.is_finite] == [at + 1]
     assert [(one.line, one.step) for one in progress.checkpoints] == [(at + 2, at + 1)]
 
 

@@ -45,7 +45,7 @@ def test_log_that_begins_anew() -> None:
     """Of a log that was truncated, what came before is forgotten."""
     training = TrainingLogs()
     training.feed("output.log", b"step 500 loss 0.5\n", 0)
-    training.begin_anew("output.log")
+    training.reset("output.log")
     training.feed("output.log", b"step 1 loss 2.5\n", 0)
     found = training.finish()
     assert found is not None

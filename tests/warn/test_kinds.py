@@ -39,7 +39,7 @@ def told(lines: str) -> Any:
     """The progress that these lines of a log tell."""
     reader = ProgressReader("output.log")
     reader.feed(lines.encode(), 0)
-    return reader.progress()
+    return reader.snapshot()
 
 
 def losses(*values: float | str) -> Any:

@@ -18,11 +18,11 @@ from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
     Progress,
     ProgressReader,
-    beginning_of,
-    describe,
-    merge,
+    add_times,
+    describe_progress,
+    determine_start,
+    merge_progress,
     read_index,
-    timed,
 )
 from gpualert_common.record import INDEX, Record
 
@@ -42,12 +42,12 @@ def execute(options: argparse.Namespace) -> int:
     """Print what a log, or the logs of a run, say of the training's progress."""
     found = _read(options)
     if options.json:
-        start, because = beginning_of(found)
+        start, because = determine_start(found)
         value = {**encode(found), "beginning": {"start": str(start), "because": list(because)}}
         print(json.dumps(value, ensure_ascii=False))
     else:
         columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-        print("\n".join(describe(found, columns)))
+        print("\n".join(describe_progress(found, columns)))
     return 0
 
 
@@ -85,10 +85,10 @@ def _of_record(record: Record) -> Progress:
         arrivals = read_index(index, started_at, column)
         if ending is not None and ending.ended_at is not None:  # the index tells no last second
             arrivals.append((ending.ended_at, part.read_bytes + part.unread_bytes))
-        parts.append(timed(part, arrivals))
+        parts.append(add_times(part, arrivals))
     if not parts:
         raise UsageError(f"{record.path}: its launch record names no log")
-    return merge(parts)
+    return merge_progress(parts)
 
 
 def _of_stream(stream: BinaryIO, name: str) -> Progress:

@@ -1,1 +1,1 @@
-"""One file per family of frameworks; the interface is in ``_interface.py``."""
+"""Parsers of log lines: one module for each framework; ``_interface.py`` is the interface."""

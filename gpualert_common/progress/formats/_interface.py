@@ -1,9 +1,9 @@
-"""What a format is: the lines of one family of frameworks, and what they say.
+"""Interface of the formats: parsers for the log lines of one framework each.
 
-A format is a module beside this one whose ``PARSER`` is a class of this kind; its file name is the
-name under which a progress carries it.  A parser is shown only lines that one of its ``hints``
-occurs in, each of them once and in order, and keeps as little as it needs between them, in
-attributes whose values are never changed in place: a copy of it must go on apart from it.
+A format is a module in this package whose ``PARSER`` is a subclass of :class:`FormatParser`; its
+module name is the framework name in a progress.  A parser gets the lines that match its ``hints``,
+each once and in order.  Its attributes have immutable values, so that a shallow copy of a parser is
+independent.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from gpualert_common.progress.model import (
     TrainingEnd,
     TrainingEndKind,
 )
-from gpualert_common.progress.timestamps import stamp_of
+from gpualert_common.progress.timestamps import parse_timestamp
 
 _TEXT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressLine:
-    """A line of a log as parsers see it.
+    """A line of a log for the parsers.
 
-    ``text`` is without launchers' prefixes, escape sequences and the ``bar`` that it begins with,
-    if any; ``raw`` is with all but the escape sequences.
+    ``text`` has no launcher prefix, no escape sequences, and no leading ``bar``; ``raw`` has no
+    escape sequences.
     """
 
     text: bytes
@@ -47,39 +47,41 @@ class ProgressLine:
 
     @property
     def excerpt(self) -> str:
-        """The text, for people: what fits on a line or two."""
+        """The start of the text, for display."""
         return self.text.decode("utf-8", "replace").strip()[:_TEXT_CHARS]
 
-    def point(self, **fields: Any) -> Point:
-        """A point of this line, with the time that its stamp says."""
+    def make_point(self, **fields: Any) -> Point:
+        """Return a point for this line, with the time of its timestamp."""
         return Point(
             file=self.file,
             line=self.place.line,
             offset=self.place.offset,
-            at=stamp_of(self.raw),
+            at=parse_timestamp(self.raw),
             **fields,
         )
 
-    def checkpoint(
+    def make_checkpoint(
         self, action: CheckpointAction, step: int | None, path: bytes | None
     ) -> Checkpoint:
-        """A checkpoint that this line tells of."""
-        told = None if path is None else path.decode("utf-8", "replace")
-        return Checkpoint(action, self.file, *self.place, step=step, path=told)
+        """Return a checkpoint for this line."""
+        name = None if path is None else path.decode("utf-8", "replace")
+        return Checkpoint(action, self.file, *self.place, step=step, path=name)
 
-    def marker(self, says: Start, step: int | None = None) -> Marker:
-        """What this line says about where the training begins."""
+    def make_marker(self, says: Start, step: int | None = None) -> Marker:
+        """Return a marker for this line."""
         return Marker(says, self.excerpt, self.file, *self.place, step=step)
 
-    def ending(self, kind: TrainingEndKind, values: dict[str, float] | None = None) -> TrainingEnd:
-        """What this line says about the end of the training."""
+    def make_ending(
+        self, kind: TrainingEndKind, values: dict[str, float] | None = None
+    ) -> TrainingEnd:
+        """Return an end of the training for this line."""
         return TrainingEnd(kind, self.excerpt, self.file, *self.place, values=values or {})
 
 
 class FrameworkName(NamedTuple):
-    """The framework was recognised, whether or not it tells of steps, or what is built on it.
+    """The framework, or a library built on it, was recognized.
 
-    ``by_reward`` says that what is optimised is a reward: the loss may rise as well as fall.
+    ``by_reward`` is True when the training optimizes a reward: the loss need not fall.
     """
 
     flavour: str | None = None
@@ -88,7 +90,7 @@ class FrameworkName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts that a line adds; ``skipped_total`` is the number so far."""
+    """Counts from one line; ``skipped_total`` is the number since the start."""
 
     skipped: int = 0
     skipped_total: int = 0
@@ -97,38 +99,37 @@ class Tally:
 
 
 class ShapedPoint(NamedTuple):
-    """A point of one of several shapes of line, which compete as formats do.
+    """A point from one of several shapes of lines, which compete as formats do.
 
-    ``sure`` says that the shape is one that hardly anything but a training has, ``by_clock`` that
-    time decides when such a line is printed.
+    ``is_sure`` is True for a shape that hardly occurs outside trainings; ``by_clock`` is True when
+    the time decides when such a line is printed.
     """
 
     shape: str
     point: Point
-    sure: bool
+    is_sure: bool
     unit: str = "step"
     by_clock: bool = False
 
 
 class TrainingLength(NamedTuple):
-    """How many steps and epochs the training is to have."""
+    """Planned number of steps and epochs."""
 
     total_steps: int | None = None
     total_epochs: float | None = None
 
 
-Finding = (
+ParsedItem = (
     Point | ShapedPoint | Checkpoint | Marker | TrainingEnd | FrameworkName | Tally | TrainingLength
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """RE2 over bytes for the lines that a parser wants to see.
+    """RE2 expressions over bytes for the lines that a parser gets.
 
-    ``steps`` tell of progress and may come by the million: of a flood only samples are looked at.
-    ``rare`` lines are looked at wherever they are, within reason.  ``bars`` is True for whoever
-    wants to see progress bars.
+    ``steps`` lines can come by the million; only samples of a flood are parsed.  ``rare`` lines are
+    parsed everywhere, within limits.  ``bars`` is True for a parser of progress bars.
     """
 
     steps: bytes = b""
@@ -136,30 +137,30 @@ class Hints:
     bars: bool = False
 
 
-class Parser(ABC):
-    """Reads the lines of one stream.  Never raises for what they are."""
+class FormatParser(ABC):
+    """Parser of the lines of one stream in one format.  Never raises."""
 
     hints: ClassVar[Hints]
     built_on: ClassVar[str | None] = None
-    """The format whose lines carry its steps, for what only adds lines of its own to them."""
+    """The format that has the steps, for a library that adds lines to those of another."""
 
     by_epoch: ClassVar[bool] = False
-    """True where its points have epochs, and steps only now and then."""
-    accompanies: ClassVar[bool] = False
-    """True for what is shown a line after all others, and stands aside for what they said of it."""
+    """True when the points have epochs, and steps only sometimes."""
+    is_fallback: ClassVar[bool] = False
+    """True for a format that gets a line last, and only if no other format recognized it."""
 
     @abstractmethod
-    def read(self, line: ProgressLine) -> Iterable[Finding]:
-        """What *line* says."""
+    def read(self, line: ProgressLine) -> Iterable[ParsedItem]:
+        """Yield the items on *line*."""
 
-    def finish(self) -> Iterable[Finding]:
-        """What was still held back when the log ended."""
+    def finish(self) -> Iterable[ParsedItem]:
+        """Yield the items that were held back until the end of the log."""
         return ()
 
 
 @cache
-def load_parsers() -> dict[str, type[Parser]]:
+def load_parsers() -> dict[str, type[FormatParser]]:
     """Return the parser of every format by name, in the order in which they read a line."""
     modules = load_plugins("gpualert_common.progress.formats")
-    found: dict[str, type[Parser]] = {name: module.PARSER for name, module in modules.items()}
-    return dict(sorted(found.items(), key=lambda one: one[1].accompanies))
+    found: dict[str, type[FormatParser]] = {name: module.PARSER for name, module in modules.items()}
+    return dict(sorted(found.items(), key=lambda one: one[1].is_fallback))

@@ -1,4 +1,4 @@
-"""What a number is to a training, by the name under which a program prints it."""
+"""Roles of numbers in a training log, by their names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpualert_common.progress.pairs import Pair
 
 
 class NumberRole(IntEnum):
-    """Of counters the higher one is the better one: the step over all epochs goes first."""
+    """Role of a number; among counters the highest has priority."""
 
     NONE = auto()
     RATE = auto()
@@ -62,20 +62,20 @@ _PER_SECOND = frozenset(b"s sec second".split())
 
 
 @lru_cache(maxsize=1024)
-def role_of(name: bytes) -> NumberRole:
-    """The role that a name has, by its last word or two."""
+def find_role(name: bytes) -> NumberRole:
+    """Return the role of a name, by its last one or two words."""
     words = name.lower().replace(b"(train)", b"").strip(b"()").split(b" ")
     last = words[-1]
     before = words[-2] if len(words) > 1 else b""
     role = _BY_TWO_WORDS.get(before + b" " + last) or _BY_LAST_WORD.get(last)
     if role is None:
-        return NumberRole.SPEED if speed_unit(last) else NumberRole.NONE
+        return NumberRole.SPEED if parse_speed_unit(last) else NumberRole.NONE
     return NumberRole.NONE if role >= NumberRole.EPOCH and before in _NO_POSITION else role
 
 
 @lru_cache(maxsize=256)
-def speed_unit(unit: bytes) -> str | None:
-    """What is counted each second, for a unit like ``tok/s``; None for any other."""
+def parse_speed_unit(unit: bytes) -> str | None:
+    """Return the normal form of a unit like ``tok/s``; None for other units."""
     what, _, per = unit.lower().partition(b"/")
     if per not in _PER_SECOND:
         return None
@@ -83,17 +83,17 @@ def speed_unit(unit: bytes) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _seconds_of(unit: bytes) -> float | None:
-    """Seconds in a unit like ``ms/step``; None for any other."""
+def _parse_step_unit(unit: bytes) -> float | None:
+    """Return the seconds in a unit like ``ms/step``; None for other units."""
     what, _, per = unit.lower().partition(b"/")
     return _SECONDS.get(what or b"-") if per in _PER_STEP else None
 
 
-def measures(found: Iterable[Pair]) -> dict[str, Any]:
-    """Fields of a point: learning rate, norm of the gradient, step time, throughput."""
+def read_measures(found: Iterable[Pair]) -> dict[str, Any]:
+    """Return fields of a point: learning rate, gradient norm, step time, throughput."""
     fields: dict[str, Any] = {}
     for pair in found:
-        role = role_of(pair.name)
+        role = find_role(pair.name)
         if role is NumberRole.RATE:
             fields.setdefault("learning_rate", pair.value)
         elif role is NumberRole.NORM:
@@ -103,10 +103,10 @@ def measures(found: Iterable[Pair]) -> dict[str, Any]:
         elif role is NumberRole.SPEED:
             word = pair.name.rpartition(b" ")[2]
             fields.setdefault("throughput", pair.value)
-            fields.setdefault("throughput_unit", speed_unit(word) or "tokens/s")
-        if pair.unit and (unit := speed_unit(pair.unit)):
+            fields.setdefault("throughput_unit", parse_speed_unit(word) or "tokens/s")
+        if pair.unit and (unit := parse_speed_unit(pair.unit)):
             fields.setdefault("throughput", pair.value)
             fields.setdefault("throughput_unit", unit)
-        elif pair.unit and (seconds := _seconds_of(pair.unit)):
+        elif pair.unit and (seconds := _parse_step_unit(pair.unit)):
             fields.setdefault("step_s", pair.value * seconds)
     return fields

@@ -1,4 +1,4 @@
-"""Axolotl: the Trainer of Transformers, told in its logger's lines.
+"""Axolotl: the Trainer of Transformers, with lines of its own logger.
 
 Source: src/axolotl/train.py of its repository (axolotl-ai-cloud/axolotl), not run.  Steps and
 losses are those of Transformers.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
 )
 from gpualert_common.progress.model import Start, TrainingEndKind
@@ -23,20 +23,20 @@ _RESUMES = compile_bytes(
 )
 
 
-class AxolotlParser(Parser):
-    """What it says around the Trainer."""
+class AxolotlParser(FormatParser):
+    """Parser of the lines around the Trainer."""
 
     built_on = "transformers"
     hints = Hints(rare=rb"\[axolotl\.|Using Auto-resume functionality|Training [Cc]ompleted!")
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         if b"axolotl" in line.raw:
             yield FrameworkName()
         if found := _RESUMES.search(line.text):
-            yield line.marker(Start.RESUMED, int(found[1]) if found[1] else None)
+            yield line.make_marker(Start.RESUMED, int(found[1]) if found[1] else None)
         elif b"ompleted!" in line.text:
-            yield line.ending(TrainingEndKind.FINISHED)
+            yield line.make_ending(TrainingEndKind.FINISHED)
 
 
-PARSER: type[Parser] = AxolotlParser
+PARSER: type[FormatParser] = AxolotlParser

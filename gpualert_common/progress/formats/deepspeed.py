@@ -1,7 +1,7 @@
-"""DeepSpeed's engine: steps, skipped steps and speed, but no loss; that is the program's to print.
+"""DeepSpeed's engine: steps, skipped steps and speed; the program itself prints the loss.
 
-Sources: runs of DeepSpeed 0.19.8 (tests/progress/captured/deepspeed-*), which tells all this only
-when its logger is set to INFO, as it was by default before 0.18; loss scaling and pipelines by
+Sources: runs of DeepSpeed 0.19.8 (tests/progress/captured/deepspeed-*), which prints
+all this only when its logger is at INFO, the default before 0.18; loss scaling and pipelines by
 deepspeed/runtime/fp16/loss_scaler.py and runtime/pipe/engine.py of its repository.  After a resume
 the timer's ``global_step`` counts from 0 again; ``step=`` does not.
 """
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
     Tally,
 )
@@ -39,8 +39,8 @@ _NOTHING = b"Unable to find latest file at "
 _EXHAUSTED = b"Current loss scale already at minimum"
 
 
-class DeepSpeedParser(Parser):
-    """Holds a step back for the line of its speed, which comes next."""
+class DeepSpeedParser(FormatParser):
+    """Parser that holds a step back for the next line, which has its speed."""
 
     hints = Hints(
         steps=rb"step=\d+, skipped=\d+, lr=|RunningAvgSamplesPerSec=|OVERFLOW! "
@@ -54,14 +54,14 @@ class DeepSpeedParser(Parser):
         self._held: Point | None = None
         self._loaded: int | None = None
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         text = line.text
         if found := _STEP.search(text):
             yield from self.finish()
             yield FrameworkName()
             rate = number(found[3])
-            self._held = line.point(step=int(found[1]), learning_rate=rate)
+            self._held = line.make_point(step=int(found[1]), learning_rate=rate)
             yield Tally(skipped_total=int(found[2]))
         elif found := _SPEED.search(text):
             if self._held is not None:
@@ -72,7 +72,7 @@ class DeepSpeedParser(Parser):
             yield Tally(overflows=1)
         elif found := _PIPELINE.search(text):
             yield FrameworkName()
-            yield line.point(
+            yield line.make_point(
                 step=int(found[1]),
                 loss=number(found[2]),
                 step_s=number(found[3]),
@@ -82,28 +82,28 @@ class DeepSpeedParser(Parser):
         else:
             yield from self._read_words(line)
 
-    def finish(self) -> Iterator[Finding]:
-        """The step that waits for its speed."""
+    def finish(self) -> Iterator[ParsedItem]:
+        """Yield the held step."""
         if self._held is not None:
             held, self._held = self._held, None
             yield held
 
-    def _read_words(self, line: ProgressLine) -> Iterator[Finding]:
+    def _read_words(self, line: ProgressLine) -> Iterator[ParsedItem]:
         text = line.text
         if b"DeepSpeed info: version=" in text:
             yield FrameworkName()
         elif found := _SAVED.search(text):
-            yield line.checkpoint(CheckpointAction.SAVED, whole(found[2]), found[1])
+            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[2]), found[1])
         elif found := _LOADED.search(text):
             step = whole(found[2])
             if step != self._loaded:
                 self._loaded = step
-                yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
-                yield line.marker(Start.RESUMED, step)
+                yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
+                yield line.make_marker(Start.RESUMED, step)
         elif _NOTHING in text:
-            yield line.marker(Start.FRESH)
+            yield line.make_marker(Start.FRESH)
         elif _EXHAUSTED in text:
-            yield line.ending(TrainingEndKind.DIVERGED)
+            yield line.make_ending(TrainingEndKind.DIVERGED)
 
 
-PARSER: type[Parser] = DeepSpeedParser
+PARSER: type[FormatParser] = DeepSpeedParser

@@ -3,10 +3,9 @@
 Sources: runs of lightning 2.6.6 and pytorch-lightning 2.4.0 (tests/progress/captured/pl26-*,
 pl24-*).
 
-tqdm's bar is labelled with the epoch, from 0, and has what was logged behind it: drawn twice for
-each step, first with the loss of the step before.  Rich's bar, into a pipe, is drawn once, when
-all is over, and wraps what was logged over the next lines.  The step that is told here is the
-batch.
+The label of tqdm's bar is the epoch, from 0; logged values follow the bar.  It is drawn twice for
+each step, first with the loss of the previous step.  Rich's bar is drawn once in a pipe, at the
+end, and its logged values wrap over the next lines.  The step is the batch.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
     TrainingLength,
 )
@@ -40,8 +39,8 @@ _STOPS = compile_bytes(rb"^Monitored metric (.*) Signaling Trainer to stop")
 _OWN = (b"GPU available: ", b"`Trainer", b"Total estimated model params size")
 
 
-class LightningParser(Parser):
-    """Holds the point of a step back until the bar moves on."""
+class LightningParser(FormatParser):
+    """Parser that holds the point of a step back until the bar moves on."""
 
     hints = Hints(
         steps=rb"Epoch \d+/-?\d+ +[^ \d]+ +\d+/\d+ +[\d:]+ \xe2|^ {20,}\S*loss\S*: [\d.naif]+",
@@ -58,8 +57,8 @@ class LightningParser(Parser):
         self._moved = False
         self._evaluated: float | None = None
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says; of a step when the bar has moved on."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*; a step follows when the bar moves on."""
         if line.bar is not None:
             bar = line.bar
             found = _EPOCH.search(bar.label.encode())
@@ -67,7 +66,7 @@ class LightningParser(Parser):
             if found and own and b"reduced_train_loss" not in bar.rest:
                 self._rich = False
                 at = (int(found[1]), bar.done, bar.total)
-                yield from self._step(line, at, bar.step_s, named(bar.rest))
+                yield from self._read_step(line, at, bar.step_s, named(bar.rest))
         text = line.text
         if found := _RICH.search(text):
             if not self._rich and int(found[2]) >= 0:
@@ -75,24 +74,24 @@ class LightningParser(Parser):
             self._rich = True
             at = (int(found[1]), int(found[3]), int(found[4]))
             rate = number(found[5])
-            yield from self._step(line, at, 1 / rate if rate else None, named(found[6]))
+            yield from self._read_step(line, at, 1 / rate if rate else None, named(found[6]))
         elif text.startswith(b" " * 20):
-            yield from self._continue(line, named(text.strip()))
+            yield from self._read_wrapped(line, named(text.strip()))
         else:
             yield from self._read_words(line)
 
-    def finish(self) -> Iterator[Finding]:
-        """The last step."""
+    def finish(self) -> Iterator[ParsedItem]:
+        """Yield the last step."""
         if self._held is not None:
             yield self._held
 
-    def _step(
+    def _read_step(
         self,
         line: ProgressLine,
         at: tuple[int, int, int | None],
         step_s: float | None,
         said: dict[bytes, float],
-    ) -> Iterator[Finding]:
+    ) -> Iterator[ParsedItem]:
         epoch, batch, batches = at
         if not self._named:
             self._named = True
@@ -103,30 +102,30 @@ class LightningParser(Parser):
         if self._held is not None and self._held.step != step:
             yield self._held
             self._held = None
-        # At 0 the bar still has the last loss of the epoch before, if there was one.
+        # At 0 the bar still shows the last loss of the previous epoch.
         if batch or (train is not None and not self._moved):
             self._moved = True
-            self._held = line.point(step=step, epoch=done, loss=train, step_s=step_s)
-        yield from self._evaluation(line, step, done, evaluation)
+            self._held = line.make_point(step=step, epoch=done, loss=train, step_s=step_s)
+        yield from self._read_evaluation(line, step, done, evaluation)
 
-    def _continue(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[Finding]:
-        """What Rich has wrapped."""
+    def _read_wrapped(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[ParsedItem]:
+        """Read a wrapped line of Rich."""
         if not self._rich or self._held is None:
             return
         _, train, evaluation = losses(said.items())
         if train is not None and self._held.loss is None:
             self._held = replace(self._held, loss=train)
-        yield from self._evaluation(line, self._held.step, self._held.epoch, evaluation)
+        yield from self._read_evaluation(line, self._held.step, self._held.epoch, evaluation)
 
-    def _evaluation(
+    def _read_evaluation(
         self, line: ProgressLine, step: int | None, epoch: float | None, loss: float | None
-    ) -> Iterator[Finding]:
-        """The bar shows the same loss until the next evaluation."""
+    ) -> Iterator[ParsedItem]:
+        """Yield a new evaluation loss; the bar repeats it until the next evaluation."""
         if loss is not None and repr(loss) != repr(self._evaluated):
             self._evaluated = loss
-            yield line.point(phase=Phase.EVAL, step=step, epoch=epoch, loss=loss)
+            yield line.make_point(phase=Phase.EVAL, step=step, epoch=epoch, loss=loss)
 
-    def _read_words(self, line: ProgressLine) -> Iterator[Finding]:
+    def _read_words(self, line: ProgressLine) -> Iterator[ParsedItem]:
         text = line.text
         if not self._named and any(own in text for own in _OWN):
             self._named = True
@@ -135,20 +134,20 @@ class LightningParser(Parser):
             limit = (
                 TrainingEndKind.STEP_LIMIT if found[1] == b"max_steps" else TrainingEndKind.FINISHED
             )
-            yield line.ending(TrainingEndKind.NO_BATCHES if found[2] else limit)
+            yield line.make_ending(TrainingEndKind.NO_BATCHES if found[2] else limit)
         elif found := _RESTORED.search(text):
             yield FrameworkName()
-            yield line.checkpoint(CheckpointAction.LOADED, None, found[1])
-            yield line.marker(Start.RESUMED)
+            yield line.make_checkpoint(CheckpointAction.LOADED, None, found[1])
+            yield line.make_marker(Start.RESUMED)
         elif found := _KEPT.search(text):
-            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif found := _STOPS.search(text):
             not_finite = b"is not finite" in found[1]
-            yield line.ending(
+            yield line.make_ending(
                 TrainingEndKind.DIVERGED if not_finite else TrainingEndKind.EARLY_STOP
             )
         elif text.startswith(b"Detected KeyboardInterrupt"):
-            yield line.ending(TrainingEndKind.INTERRUPTED)
+            yield line.make_ending(TrainingEndKind.INTERRUPTED)
 
 
-PARSER: type[Parser] = LightningParser
+PARSER: type[FormatParser] = LightningParser

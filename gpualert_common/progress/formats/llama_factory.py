@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
-from gpualert_common.progress.pairs import count_of, named
+from gpualert_common.progress.pairs import named, to_count
 from gpualert_common.regex import compile_bytes
 
 _RESUMES = compile_bytes(
@@ -27,8 +27,8 @@ _RESUMES = compile_bytes(
 )
 
 
-class LlamaFactoryParser(Parser):
-    """Its log file, and what it says before the Trainer starts."""
+class LlamaFactoryParser(FormatParser):
+    """Parser of its log file and of its lines before the Trainer starts."""
 
     built_on = "transformers"
     hints = Hints(
@@ -36,27 +36,27 @@ class LlamaFactoryParser(Parser):
         rare=rb"llamafactory\.[a-z_.]+[: ]|Resuming (?:training )?from ",
     )
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         if b"llamafactory" in line.raw:
             yield FrameworkName()
         if found := _RESUMES.search(line.text):
             step = int(found[2]) if found[2] else None
-            yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
-            yield line.marker(Start.RESUMED, step)
+            yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
+            yield line.make_marker(Start.RESUMED, step)
         elif b"current_steps" in line.text:
             yield from self._read_log(line, named(line.text))
 
-    def _read_log(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[Finding]:
+    def _read_log(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[ParsedItem]:
         yield FrameworkName()
         if b"current_steps" not in said:
             return
         for key, phase in ((b"loss", Phase.TRAIN), (b"eval_loss", Phase.EVAL)):
             if key in said:
-                yield line.point(
+                yield line.make_point(
                     phase=phase,
-                    step=count_of(said[b"current_steps"]),
-                    total_steps=count_of(said.get(b"total_steps")),
+                    step=to_count(said[b"current_steps"]),
+                    total_steps=to_count(said.get(b"total_steps")),
                     epoch=said.get(b"epoch"),
                     loss=said[key],
                     learning_rate=said.get(b"lr", said.get(b"learning_rate")),
@@ -65,4 +65,4 @@ class LlamaFactoryParser(Parser):
                 )
 
 
-PARSER: type[Parser] = LlamaFactoryParser
+PARSER: type[FormatParser] = LlamaFactoryParser

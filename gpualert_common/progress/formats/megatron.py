@@ -1,4 +1,4 @@
-"""Megatron-LM, and what took its log line over (Megatron-DeepSpeed, Megatron Bridge, Primus).
+"""Megatron-LM, and forks with its log line (Megatron-DeepSpeed, Megatron Bridge, Primus).
 
 Sources: megatron/training/training.py and checkpointing.py of its repository (NVIDIA/Megatron-LM),
 not run.  The last rank prints ``iteration       10/     500 | consumed samples: ... | elapsed time
@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
     Tally,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
-from gpualert_common.progress.pairs import count_of, losses, number, whole
+from gpualert_common.progress.pairs import losses, number, to_count, whole
 from gpualert_common.regex import compile_bytes
 
 _ITERATION = compile_bytes(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
@@ -35,8 +35,8 @@ _ENDED = compile_bytes(
 )
 
 
-class MegatronParser(Parser):
-    """One line has all there is."""
+class MegatronParser(FormatParser):
+    """Parser of lines with all values of an iteration."""
 
     hints = Hints(
         steps=rb"iteration +\d+/ *\d+ \|",
@@ -46,37 +46,37 @@ class MegatronParser(Parser):
         rb"|exiting program |\[after training is done\]",
     )
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         text = line.text
         if found := _ITERATION.search(text):
-            yield from self._iteration(line, int(found[1]), int(found[2]), _fields(found[3]))
+            yield from self._read_iteration(line, int(found[1]), int(found[2]), _fields(found[3]))
         elif found := _VALIDATION.search(text):
             yield FrameworkName()
             loss = number(found[2])
-            yield line.point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
+            yield line.make_point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
         elif found := _SAVED.search(text):
             yield FrameworkName()
-            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif found := _LOADED.search(text):
             step = whole(found[2])
             yield FrameworkName()
-            yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
-            yield line.marker(Start.RESUMED if step else Start.FRESH, step)
+            yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
+            yield line.make_marker(Start.RESUMED if step else Start.FRESH, step)
         elif text.lstrip().startswith(b"saving checkpoint at iteration"):
             yield FrameworkName()
         elif _NOTHING.search(text):
             yield FrameworkName()
-            yield line.marker(Start.FRESH)
+            yield line.make_marker(Start.FRESH)
         elif found := _ENDED.search(text):
             interrupted = found[1].endswith(b"receiving")
-            yield line.ending(
+            yield line.make_ending(
                 TrainingEndKind.INTERRUPTED if interrupted else TrainingEndKind.FINISHED
             )
 
-    def _iteration(
+    def _read_iteration(
         self, line: ProgressLine, step: int, total: int, said: dict[bytes, float]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[ParsedItem]:
         milliseconds = said.get(b"elapsed time per iteration (ms)")
         seconds = said.get(b"elapsed time per iteration (s)")
         if milliseconds is not None:
@@ -87,7 +87,7 @@ class MegatronParser(Parser):
             "samples/s": said.get(b"samples per second"),
         }
         unit = next((unit for unit, rate in rates.items() if rate is not None), None)
-        yield line.point(
+        yield line.make_point(
             step=step,
             total_steps=total,
             loss=losses(said.items()).train,
@@ -97,14 +97,14 @@ class MegatronParser(Parser):
             throughput=rates[unit] if unit is not None else None,
             throughput_unit=unit,
         )
-        skipped = count_of(said.get(b"number of skipped iterations")) or 0
-        nan = count_of(said.get(b"number of nan iterations")) or 0
+        skipped = to_count(said.get(b"number of skipped iterations")) or 0
+        nan = to_count(said.get(b"number of nan iterations")) or 0
         if skipped or nan:
             yield Tally(skipped=skipped, nan_iterations=nan)
 
 
 def _fields(text: bytes) -> dict[bytes, float]:
-    """The fields between bars: ``name: number``."""
+    """Return the fields ``name: number`` between bars."""
     found = {}
     for part in text.split(b"|"):
         name, _, value = part.strip().partition(b": ")
@@ -114,4 +114,4 @@ def _fields(text: bytes) -> dict[bytes, float]:
     return found
 
 
-PARSER: type[Parser] = MegatronParser
+PARSER: type[FormatParser] = MegatronParser

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
-from gpualert_common.progress.pairs import count_of, losses, named, whole
+from gpualert_common.progress.pairs import losses, named, to_count, whole
 from gpualert_common.regex import compile_bytes
 
 _LINE = compile_bytes(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
@@ -29,8 +29,8 @@ _RESUMES = compile_bytes(rb"^Resuming from (\S+)")
 _NOTHING = b"There were no checkpoints found in checkpoint_dir"
 
 
-class NemoParser(Parser):
-    """Both generations."""
+class NemoParser(FormatParser):
+    """Parser of both generations."""
 
     hints = Hints(
         steps=rb"Training epoch \d+, iteration \d+/\d+ \|",
@@ -41,35 +41,35 @@ class NemoParser(Parser):
     def __init__(self) -> None:
         self._evaluated: float | None = None
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         text = line.text
         if line.bar is not None and b"reduced_train_loss=" in line.bar.rest:
             yield FrameworkName()
-            yield from self._step(line, None, line.bar.total, named(line.bar.rest))
+            yield from self._read_step(line, None, line.bar.total, named(line.bar.rest))
         if found := _LINE.search(text):
             yield FrameworkName()
             said = named(found[4])
             said.setdefault(b"global_step", float(found[2]))
-            yield from self._step(line, float(found[1]), int(found[3]) + 1, said)
+            yield from self._read_step(line, float(found[1]), int(found[3]) + 1, said)
         elif found := _SAVED.search(text):
-            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif _NOTHING in text:
             yield FrameworkName()
-            yield line.marker(Start.FRESH)
+            yield line.make_marker(Start.FRESH)
         elif b"[NeMo " in line.raw:
             yield FrameworkName()
             if found := _RESUMES.search(text):
-                yield line.checkpoint(CheckpointAction.LOADED, None, found[1])
-                yield line.marker(Start.RESUMED)
+                yield line.make_checkpoint(CheckpointAction.LOADED, None, found[1])
+                yield line.make_marker(Start.RESUMED)
 
-    def _step(
+    def _read_step(
         self, line: ProgressLine, epoch: float | None, total: int | None, said: dict[bytes, float]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[ParsedItem]:
         _, train, evaluation = losses(said.items())
         step = said.get(b"global_step")
-        at = count_of(step)
-        yield line.point(
+        at = to_count(step)
+        yield line.make_point(
             step=at,
             total_steps=total,
             epoch=epoch,
@@ -80,7 +80,7 @@ class NemoParser(Parser):
         )
         if evaluation is not None and repr(evaluation) != repr(self._evaluated):
             self._evaluated = evaluation
-            yield line.point(phase=Phase.EVAL, step=at, epoch=epoch, loss=evaluation)
+            yield line.make_point(phase=Phase.EVAL, step=at, epoch=epoch, loss=evaluation)
 
 
-PARSER: type[Parser] = NemoParser
+PARSER: type[FormatParser] = NemoParser

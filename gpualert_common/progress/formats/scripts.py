@@ -1,14 +1,19 @@
-"""What programs of any kind say of checkpoints, of where they begin, and of their end.
+"""Messages of any program about checkpoints, start and end.
 
-Sources: the corpus of this project, and the example scripts of PyTorch and Transformers.  It tells
-no steps, and stands aside where a framework's own line was read.
+Sources: the corpus of this project, and the example scripts of PyTorch and Transformers.  It has
+no steps, and applies only to lines that no other format recognizes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.progress.formats._interface import Finding, Hints, Parser, ProgressLine
+from gpualert_common.progress.formats._interface import (
+    FormatParser,
+    Hints,
+    ParsedItem,
+    ProgressLine,
+)
 from gpualert_common.progress.model import CheckpointAction, Start, TrainingEndKind
 from gpualert_common.progress.pairs import whole
 from gpualert_common.regex import compile_bytes
@@ -52,38 +57,40 @@ _ADVICE = compile_bytes(
     rb"|or|before|after|while|during|for|finished|start|async)"
     rb" (?:be )?$|^ *(?:-|#|\*|usage:|\$|\+ ))"
 )
-_SAYS_NO = compile_bytes(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|can|requires)\b)")
+_NEGATION = compile_bytes(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|can|requires)\b)")
 
 
-class ScriptParser(Parser):
-    """Sentences, so it looks for advice and settings that read the same."""
+class ScriptParser(FormatParser):
+    """Parser of sentences that ignores similar advice and settings."""
 
-    accompanies = True
+    is_fallback = True
     hints = Hints(rare=_RESUMED + rb"|" + _FRESH + rb"|" + _SAVED + rb"|" + _STOPPED)
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         text = line.text
         if found := _FRESH_RE.search(text):
             if not _advises(text, found):
-                yield line.marker(Start.FRESH)
+                yield line.make_marker(Start.FRESH)
         elif found := _RESUMED_RE.search(text):
             if not _advises(text, found):
                 step = _step(text)
-                yield line.checkpoint(CheckpointAction.LOADED, step, _path(text))
-                yield line.marker(Start.RESUMED, step)
+                yield line.make_checkpoint(CheckpointAction.LOADED, step, _path(text))
+                yield line.make_marker(Start.RESUMED, step)
         elif found := _SAVED_RE.search(text):
             if not _advises(text, found):
-                yield line.checkpoint(CheckpointAction.SAVED, _step(text), _path(text))
+                yield line.make_checkpoint(CheckpointAction.SAVED, _step(text), _path(text))
         elif (found := _STOPPED_RE.search(text)) and not _advises(text, found):
             diverged = b"is nan" in text.lower()
-            yield line.ending(TrainingEndKind.DIVERGED if diverged else TrainingEndKind.EARLY_STOP)
+            yield line.make_ending(
+                TrainingEndKind.DIVERGED if diverged else TrainingEndKind.EARLY_STOP
+            )
 
 
 def _advises(text: bytes, found: object) -> bool:
-    """True for "to resume from ...", an option's help, or a setting that is off."""
+    """Return True for "to resume from ...", the help of an option, or a disabled setting."""
     begin, end = found.span()  # type: ignore[attr-defined]  # a match of RE2, which has no types
-    return bool(_ADVICE.search(text[:begin]) or _SAYS_NO.search(text[end:]))
+    return bool(_ADVICE.search(text[:begin]) or _NEGATION.search(text[end:]))
 
 
 def _step(text: bytes) -> int | None:
@@ -96,4 +103,4 @@ def _path(text: bytes) -> bytes | None:
     return found[1] if found else None
 
 
-PARSER: type[Parser] = ScriptParser
+PARSER: type[FormatParser] = ScriptParser

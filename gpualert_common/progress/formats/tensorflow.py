@@ -1,7 +1,7 @@
 """TensorFlow's estimators and sessions with hooks, which log through ``INFO:tensorflow:``.
 
-Sources: runs of the hooks of TensorFlow 2.21.0 (tests/progress/captured/tf-*); estimators, which
-are gone from it, by the documentation of 1.15: ``loss = 0.43, step = 101 (8.123 sec)``, the
+Sources: runs of the hooks of TensorFlow 2.21.0 (tests/progress/captured/tf-*); estimators,
+which it no longer has, by the documentation of 1.15: ``loss = 0.43, step = 101 (8.123 sec)``, the
 seconds being those since the line before.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
@@ -30,8 +30,8 @@ _EVALUATED = compile_bytes(
 )
 
 
-class TensorFlowParser(Parser):
-    """Knows the last step, for the time that steps took, and the speed told before it."""
+class TensorFlowParser(FormatParser):
+    """Parser that remembers the last step and the speed logged before it."""
 
     hints = Hints(
         steps=rb"(?:tensorflow|hooks\.py:\d+\]).*(?:step|loss) = |global_step/sec: [\d.]",
@@ -43,33 +43,33 @@ class TensorFlowParser(Parser):
         self._step: int | None = None
         self._speed: float | None = None
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         text = line.text
         if found := _SAVED.search(text):
             yield FrameworkName()
-            yield line.checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif found := _RESTORED.search(text):
             step = whole(found[2]) if found[2] else None
             yield FrameworkName()
-            yield line.checkpoint(CheckpointAction.LOADED, step, found[1])
+            yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
             if self._step is None and step:
-                yield line.marker(Start.RESUMED, step)
+                yield line.make_marker(Start.RESUMED, step)
         elif found := _EVALUATED.search(text):
             loss = number(found[2])
-            yield line.point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
+            yield line.make_point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
         elif found := _SPEED.search(text):
             self._speed = number(found[1])
         elif b"Loss for final step: " in text:
-            yield line.ending(TrainingEndKind.FINISHED)
+            yield line.make_ending(TrainingEndKind.FINISHED)
         elif b"Model diverged with loss" in text:
-            yield line.ending(TrainingEndKind.DIVERGED)
+            yield line.make_ending(TrainingEndKind.DIVERGED)
         elif b"Skipping training since max_steps" in text:
-            yield line.ending(TrainingEndKind.STEP_LIMIT)
+            yield line.make_ending(TrainingEndKind.STEP_LIMIT)
         else:
-            yield from self._log(line)
+            yield from self._read_log(line)
 
-    def _log(self, line: ProgressLine) -> Iterator[Finding]:
+    def _read_log(self, line: ProgressLine) -> Iterator[ParsedItem]:
         loss, told = _LOSS.search(line.text), _STEP.search(line.text)
         if loss is None or told is None:
             return
@@ -77,7 +77,7 @@ class TensorFlowParser(Parser):
         step = int(told[1])
         seconds = number(told[2]) if told[2] else None
         apart = step - self._step if self._step is not None else 0
-        yield line.point(
+        yield line.make_point(
             step=step,
             loss=number(loss[1]),
             step_s=seconds / apart if seconds is not None and apart > 0 else None,
@@ -87,4 +87,4 @@ class TensorFlowParser(Parser):
         self._step, self._speed = step, None
 
 
-PARSER: type[Parser] = TensorFlowParser
+PARSER: type[FormatParser] = TensorFlowParser

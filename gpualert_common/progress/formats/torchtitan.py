@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
     TrainingLength,
 )
@@ -36,27 +36,27 @@ _SAVING = b"Saving the checkpoint (or staging if async is enabled)."
 _FRESH = b"No checkpoint was provided, this is a fresh start"
 
 
-class TorchTitanParser(Parser):
-    """Knows the last step, which the lines about checkpoints do not tell."""
+class TorchTitanParser(FormatParser):
+    """Parser that remembers the last step, which lines about checkpoints lack."""
 
     hints = Hints(
         steps=rb"step: +\d+ +loss: ",
         rare=rb"Training starts at step \d|Loading the checkpoint "
         rb"|(?:Finished s|S)aving the checkpoint|No checkpoint was provided"
-        rb"|\] *(?:20[\d-]+ [\d:,]+ - root - INFO - )?Training completed",
+        rb"|\] *(?:20[\d-]+ [\d:,]+ - root - INFO - )?Training complete_point",
     )
 
     def __init__(self) -> None:
         self._step: int | None = None
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         text = line.text
         if found := _STEP.search(text):
             yield FrameworkName()
             step = int(found[2])
             self._step = step
-            yield line.point(
+            yield line.make_point(
                 phase=Phase.EVAL if found[1] else Phase.TRAIN,
                 step=step,
                 loss=number(found[3]),
@@ -67,21 +67,23 @@ class TorchTitanParser(Parser):
         elif found := _STARTS.search(text):
             first = int(found[1])
             yield FrameworkName()
-            yield line.marker(Start.RESUMED if first > 1 else Start.FRESH, first - 1)
+            yield line.make_marker(Start.RESUMED if first > 1 else Start.FRESH, first - 1)
             if found[2]:
                 yield TrainingLength(total_steps=whole(found[2]))
         elif found := _LOADS.search(text):
             of_step = _OF_STEP.search(found[1]) if found[1] else None
             told = of_step[1] if of_step else found[2]
-            yield line.checkpoint(CheckpointAction.LOADED, whole(told) if told else None, found[1])
+            yield line.make_checkpoint(
+                CheckpointAction.LOADED, whole(told) if told else None, found[1]
+            )
         elif _SAVED in text:
-            yield line.checkpoint(CheckpointAction.SAVED, self._step, None)
+            yield line.make_checkpoint(CheckpointAction.SAVED, self._step, None)
         elif text.endswith(_SAVING):
             yield FrameworkName()
         elif _FRESH in text:
-            yield line.marker(Start.FRESH)
-        elif text.endswith(b"Training completed"):
-            yield line.ending(TrainingEndKind.FINISHED)
+            yield line.make_marker(Start.FRESH)
+        elif text.endswith(b"Training complete_point"):
+            yield line.make_ending(TrainingEndKind.FINISHED)
 
 
-PARSER: type[Parser] = TorchTitanParser
+PARSER: type[FormatParser] = TorchTitanParser

@@ -3,9 +3,9 @@
 Sources: runs of 4.46.3 and 5.23.0, of TRL 0.12.2 and 1.16.0 (tests/progress/captured/hf*, trl*).
 
 A dictionary on stdout for each log: in 4.x with numbers, in 5.x with quoted ones of four digits.
-It has the epoch as a fraction, and no step.  The bar on stderr has the step: it is drawn anew
-right behind each dictionary, where both go to one place and stdout is not buffered.  The bar has
-no label, and that of an evaluation has none either.  Neither release says by default that it
+It has the epoch as a fraction, and no step.  The bar on stderr has the step: it is redrawn right
+after each dictionary if both streams go to one file and stdout is not buffered.  Neither the bar of
+the training nor that of an evaluation has a label.  By default, no release reports that it
 resumes.
 """
 
@@ -16,10 +16,10 @@ from dataclasses import replace
 
 from gpualert_common.progress.bars import Bar
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
     TrainingLength,
 )
@@ -37,13 +37,13 @@ _NO_SAMPLE = b"There seems not to be a single sample in your epoch_iterator"
 _OF_A_LOOP = {b"step", b"steps", b"global_step", b"iter", b"iteration", b"batch", b"update"}
 _OF_TRL = {b"mean_token_accuracy", b"num_tokens", b"rewards/chosen", b"completions/mean_length"}
 _OF_A_REWARD = {b"reward", b"objective/rlhf_reward"}
-"""What GRPO, RLOO and PPO log; those of DPO, rewards/chosen and so on, come with a true loss."""
+"""Logged by GRPO, RLOO and PPO; DPO logs rewards/chosen and so on with a real loss."""
 _MOST_EPOCHS = 1e9
 _SAME_EPOCH = 0.006
 
 
-class TransformersParser(Parser):
-    """Holds a dictionary back until the next line, which may be the bar that has its step."""
+class TransformersParser(FormatParser):
+    """Parser that holds a dictionary back for the next line, which can be its bar."""
 
     by_epoch = True
     hints = Hints(
@@ -67,10 +67,10 @@ class TransformersParser(Parser):
         self._paces: tuple[float, ...] = ()
         self._doubt: tuple[int, float, float] | None = None
         self._ended = False
-        self._told = False
+        self._has_logs = False
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says; of a dictionary when its step is known, or not to be known."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*; a dictionary follows once its step is decided."""
         if line.bar is not None:
             yield from self._read_bar(line, line.bar)
         text = line.text
@@ -80,14 +80,14 @@ class TransformersParser(Parser):
             yield from self._read_plan(found[1], whole(found[2]))
         elif found := _CONTINUES.search(text):
             yield FrameworkName()
-            yield line.marker(Start.RESUMED, whole(found[1]) if found[1] else None)
-        elif _MISSING_KEYS in text and not self._told:
+            yield line.make_marker(Start.RESUMED, whole(found[1]) if found[1] else None)
+        elif _MISSING_KEYS in text and not self._has_logs:
             yield FrameworkName()
-            yield line.marker(Start.RESUMED)
-        elif _NO_SAMPLE in text:  # at a later step an endless data set came to its end
+            yield line.make_marker(Start.RESUMED)
+        elif _NO_SAMPLE in text:  # at a later step: the data set ended early
             yield FrameworkName()
             at_once = b"stopping training at step 0!" in text
-            yield line.ending(
+            yield line.make_ending(
                 TrainingEndKind.NO_BATCHES if at_once else TrainingEndKind.INTERRUPTED
             )
         elif found := _SAVES.search(text) or _LOADS.search(text):
@@ -96,13 +96,13 @@ class TransformersParser(Parser):
             )
             step = whole(found[2]) if found[2] else None
             path = found[1] + (b"-" + found[2] if found[2] else b"")
-            yield line.checkpoint(action, step, path)
+            yield line.make_checkpoint(action, step, path)
 
-    def finish(self) -> Iterator[Finding]:
-        """The last dictionary."""
+    def finish(self) -> Iterator[ParsedItem]:
+        """Yield the last dictionary."""
         yield from self._release(self._bar)
 
-    def _read_plan(self, what: bytes, count: int | None) -> Iterator[Finding]:
+    def _read_plan(self, what: bytes, count: int | None) -> Iterator[ParsedItem]:
         yield FrameworkName()
         if what == b"Num Epochs":
             yield TrainingLength(total_epochs=count)
@@ -110,10 +110,10 @@ class TransformersParser(Parser):
             self._total = count
             yield TrainingLength(total_steps=count)
 
-    def _read_bar(self, line: ProgressLine, bar: Bar) -> Iterator[Finding]:
+    def _read_bar(self, line: ProgressLine, bar: Bar) -> Iterator[ParsedItem]:
         if bar.label == _WRITING and bar.done == bar.total:
             step = self._bar.done if self._bar is not None else None
-            yield line.checkpoint(CheckpointAction.SAVED, step, None)
+            yield line.make_checkpoint(CheckpointAction.SAVED, step, None)
         if bar.label or bar.rest or bar.total is None:
             return
         if self._ended and bar.done == 0:  # another training in the same process
@@ -123,13 +123,15 @@ class TransformersParser(Parser):
         if bar.total == self._total:
             self._bar = bar
             yield from self._release(bar)
-            yield line.point(step=bar.done, total_steps=bar.total, step_s=bar.step_s)
+            yield line.make_point(step=bar.done, total_steps=bar.total, step_s=bar.step_s)
         else:
             self._compare(bar)
 
     def _compare(self, bar: Bar) -> None:
-        """A bar of another length keeps pace with the epochs of two dictionaries: it is that of the
-        training, and the one before was that of an evaluation.
+        """Detect that a bar of another length is the bar of the training.
+
+        It is when it advances with the epochs of two dictionaries; the bar before it was that of
+        an evaluation.
         """
         epoch = self._held.epoch if self._held is not None else None
         if not epoch or not bar.done or bar.total is None:
@@ -142,7 +144,9 @@ class TransformersParser(Parser):
                 self._total, self._bar, self._pace = bar.total, bar, pace
             self._doubt = (bar.total, pace, epoch)
 
-    def _read_dictionary(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[Finding]:
+    def _read_dictionary(
+        self, line: ProgressLine, said: dict[bytes, float]
+    ) -> Iterator[ParsedItem]:
         epoch = said.get(b"epoch")
         if epoch is not None and not 0 <= epoch < _MOST_EPOCHS:
             return
@@ -150,16 +154,16 @@ class TransformersParser(Parser):
             yield from self._release(self._bar)
             self._ended = True
             values = {name.decode(): value for name, value in said.items()}
-            yield line.ending(TrainingEndKind.SUMMARY, values)
+            yield line.make_ending(TrainingEndKind.SUMMARY, values)
         elif epoch is None or said.keys() & _OF_A_LOOP:
             return
         elif (loss := said.get(b"loss")) is not None:
-            if not self._told or said.keys() & (_OF_TRL | _OF_A_REWARD):
-                self._told = True
+            if not self._has_logs or said.keys() & (_OF_TRL | _OF_A_REWARD):
+                self._has_logs = True
                 by_reward = bool(said.keys() & _OF_A_REWARD)
                 built_on = by_reward or said.keys() & _OF_TRL
                 yield FrameworkName("trl" if built_on else None, by_reward)
-            point = line.point(
+            point = line.make_point(
                 epoch=epoch,
                 loss=loss,
                 learning_rate=said.get(b"learning_rate"),
@@ -167,7 +171,7 @@ class TransformersParser(Parser):
                 throughput=said.get(b"throughput"),
                 throughput_unit="tokens/s" if b"throughput" in said else None,
             )
-            if self._held is not None and _is_told_again(self._held, point):
+            if self._held is not None and _is_repeated(self._held, point):
                 self._held = replace(
                     self._held,
                     throughput=point.throughput,
@@ -181,10 +185,10 @@ class TransformersParser(Parser):
                 yield FrameworkName()
             yield from self._release()
             self._before = self._bar
-            self._held = line.point(phase=Phase.EVAL, epoch=epoch, loss=loss)
+            self._held = line.make_point(phase=Phase.EVAL, epoch=epoch, loss=loss)
 
-    def _release(self, after: Bar | None = None) -> Iterator[Finding]:
-        """The point that was held, with its step if a bar around it has it."""
+    def _release(self, after: Bar | None = None) -> Iterator[ParsedItem]:
+        """Yield the held point, with the step from a bar next to it."""
         point, self._held = self._held, None
         if point is None:
             return
@@ -196,8 +200,10 @@ class TransformersParser(Parser):
         yield point
 
     def _step(self, epoch: float, before: Bar | None, after: Bar) -> int | None:
-        """The step of a dictionary: on the bar that is drawn anew behind it or, where stdout comes
-        late, on the one in front of it.  Where they differ it is the one that keeps the pace.
+        """Return the step of a dictionary, None if unknown.
+
+        It is on the bar after the dictionary or, if stdout is late, on the bar before it.  If they
+        differ, the one that fits the speed so far is right.
         """
         places = [bar.done for bar in (before, after) if bar is not None and bar.done]
         paces = tuple(done / epoch for done in places)
@@ -218,12 +224,12 @@ class TransformersParser(Parser):
         return done
 
 
-def _is_told_again(point: Point, again: Point) -> bool:
-    """True when a second line, of a callback or a logger, tells of the same log."""
+def _is_repeated(point: Point, again: Point) -> bool:
+    """Return True when a second line, of a callback or a logger, repeats a log."""
     if point.phase is not again.phase or point.loss is None or again.loss is None:
         return False
     same_epoch = abs((point.epoch or 0) - (again.epoch or 0)) <= _SAME_EPOCH
     return same_epoch and abs(point.loss - again.loss) <= 1e-3 * abs(point.loss) + 1e-4
 
 
-PARSER: type[Parser] = TransformersParser
+PARSER: type[FormatParser] = TransformersParser

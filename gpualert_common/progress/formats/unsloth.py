@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.progress.formats._interface import (
-    Finding,
+    FormatParser,
     FrameworkName,
     Hints,
-    Parser,
+    ParsedItem,
     ProgressLine,
     TrainingLength,
 )
@@ -24,14 +24,14 @@ _EPOCHS = compile_bytes(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
 _STEPS = compile_bytes(rb"\| Total steps = ([\d,]+)")
 
 
-class UnslothParser(Parser):
-    """Its banner."""
+class UnslothParser(FormatParser):
+    """Parser of its banner."""
 
     built_on = "transformers"
     hints = Hints(rare=rb"==\(\(====\)\)== +Unsloth|Num examples = [\d,]+ \||\| Total steps = ")
 
-    def read(self, line: ProgressLine) -> Iterator[Finding]:
-        """What a line says."""
+    def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
+        """Yield the items on *line*."""
         yield FrameworkName()
         if found := _EPOCHS.search(line.text):
             yield TrainingLength(total_epochs=whole(found[1]))
@@ -39,4 +39,4 @@ class UnslothParser(Parser):
             yield TrainingLength(total_steps=whole(found[1]))
 
 
-PARSER: type[Parser] = UnslothParser
+PARSER: type[FormatParser] = UnslothParser

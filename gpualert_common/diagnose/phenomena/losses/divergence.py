@@ -58,7 +58,7 @@ def _not_finite(progress: Progress) -> Finding | None:
     if len(lost) >= thresholds.NAN_LOSSES:
         text = f"the losses are not finite from line {lost[-1].line} to the end"
         return _found(text, "nan_loss", 0.95, (lost[-1], with_loss[-1]))
-    skipped = list(takewhile(lambda point: not point.finite, reversed(with_loss)))[::-1]
+    skipped = list(takewhile(lambda point: not point.is_finite, reversed(with_loss)))[::-1]
     quarter = len(skipped) // 4
     if len(skipped) < thresholds.NAN_NORMS:
         return None
@@ -72,7 +72,7 @@ def _not_finite(progress: Progress) -> Finding | None:
 def _is_lost(point: Point) -> bool:
     """Return whether a loss is no number; Transformers prints 0 for one that it filters out."""
     return point.loss is not None and not (
-        math.isfinite(point.loss) and (point.finite or point.loss != 0)
+        math.isfinite(point.loss) and (point.is_finite or point.loss != 0)
     )
 
 
@@ -141,7 +141,7 @@ def _moved(points: Sequence[Point]) -> float:
 def _stands(points: Sequence[Point]) -> bool:
     """Return whether learning rate or gradient was next to nothing nearly all of the time."""
     rates = [abs(point.learning_rate) for point in points if point.learning_rate is not None]
-    norms = [abs(one.grad_norm) for one in points if one.grad_norm is not None and one.finite]
+    norms = [abs(one.grad_norm) for one in points if one.grad_norm is not None and one.is_finite]
     without_rate = bool(rates) and median(rates) <= thresholds.NO_RATE
     return without_rate or (bool(norms) and median(norms) <= thresholds.NO_GRADIENT)
 

@@ -25,7 +25,7 @@ from gpualert_common.command_options import is_evaluation, parse_options, split_
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, LogLocation
-from gpualert_common.progress import Progress, Start, beginning_of
+from gpualert_common.progress import Progress, Start, determine_start
 
 FAMILY = "E2"
 _ASKS = frozenset(
@@ -102,7 +102,7 @@ class _ResumeRequest:
 
 
 def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
-    beginning = beginning_of(progress)
+    beginning = determine_start(progress)
     wanted = _wanted(evidence, progress)
     if wanted is None or beginning.start is Start.UNKNOWN:
         return

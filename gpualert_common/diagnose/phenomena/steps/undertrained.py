@@ -26,7 +26,7 @@ from gpualert_common.progress import (
     Progress,
     Start,
     TrainingEndKind,
-    beginning_of,
+    determine_start,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _far_fewer(progress: Progress, before: Baseline | None) -> int | None:
     Both are counted from the first reported step.  A resumed run may have had as few left.
     """
     counts = progress.counts
-    if before is None or before.steps is None or beginning_of(progress).start is Start.RESUMED:
+    if before is None or before.steps is None or determine_start(progress).start is Start.RESUMED:
         return None
     if counts.first_step is None or counts.last_step is None:
         return None
