@@ -18,7 +18,7 @@ def mask_secrets(text: str) -> str:
     """Return *text* as Airflow may keep it in its database: likely secrets are masked."""
     from gpualert_common.redact import Redactor  # not needed to parse a DAG
 
-    return Redactor().text(text)
+    return Redactor().mask_text(text)
 
 
 class TrainingFailed(TrainingFailure, AirflowException):

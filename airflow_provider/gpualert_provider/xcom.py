@@ -52,7 +52,7 @@ def _redactor(known: list[str]) -> Redactor:
 def mask(value: Any, redactor: Redactor) -> Any:
     """Return *value* with the secrets in each of its strings masked."""
     if isinstance(value, str):
-        return redactor.text(value)
+        return redactor.mask_text(value)
     if isinstance(value, list):
         return [mask(one, redactor) for one in value]
     if isinstance(value, dict):

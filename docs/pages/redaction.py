@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.pages.markdown import ROOT, format_code, format_list
-from gpualert_common.redact.samples import expand
+from gpualert_common.redact.samples import expand_sample
 from gpualert_common.redact.secret_kinds import SecretKind, load_secrets
 
 HEAD = """\
@@ -36,7 +36,7 @@ def make_redaction_page() -> str:
 def _kind_section(kind: SecretKind) -> str:
     """Return the section of one kind of secret: sample lines after masking, and sources."""
     masked = (
-        expand(kind.samples[pattern.name].hits[0]).masked(kind.id) for pattern in kind.patterns
+        expand_sample(kind.samples[pattern.name].hits[0]).mask(kind.id) for pattern in kind.patterns
     )
     lines = format_list(format_code(line) for line in masked)
     sources = f"Sources: {'; '.join(kind.sources)}. Since {kind.since}."

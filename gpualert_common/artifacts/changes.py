@@ -1,4 +1,4 @@
-"""What a run made: the files that are new or others than after its launch."""
+"""Files that a run created or changed since its launch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpualert_common.artifacts.safe_open import resolve
-from gpualert_common.artifacts.search import FoundFile, MissedFile, globs_of, own_folders, survey
+from gpualert_common.artifacts.search import (
+    FoundFile,
+    UnavailableFile,
+    find_files,
+    find_own_folders,
+    read_globs,
+)
 from gpualert_common.artifacts.snapshot import DirectorySnapshot, read_baseline
 
 if TYPE_CHECKING:
@@ -16,110 +22,111 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
 
 MOST_LISTED = 1_000
-"""Rows of a manifest; more are counted."""
+"""Maximum number of rows in a manifest; further files are only counted."""
 CLOCK_SLACK_NS = 2 * 10**9
-"""A file server's clock may be behind ours, and some filesystems keep times in steps of 2 s."""
+"""The clock of a file server can be behind, and some filesystems store times in steps of 2 s."""
 TICK_NS = 20 * 10**6
-"""The kernel writes the time of its last tick into a file.  That is all the slack for what stood
-there when the baseline was taken, or a setting that was written just before counted as a result."""
+"""The kernel stamps a file with the time of its last tick.  Files in the baseline get no more slack
+than that; otherwise a settings file written just before the run would count as a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileCandidate:
-    """A file that a message could carry.
+    """A file that an alert could carry.
 
-    ``path`` is absolute and without links, ``name`` what people are shown.  ``asked``: an explicit
-    GLOB names it; ``changed``: by the run.  ``missed`` says why it cannot be had.
+    ``path`` is absolute and contains no link; ``name`` is the name for display.  ``is_requested``
+    is True when a GLOB of the user names the file, ``is_changed`` when the run created or changed
+    it.  ``unavailable`` says why the file cannot be read.
     """
 
     path: str
     name: str
-    asked: bool = False
-    changed: bool = True
+    is_requested: bool = False
+    is_changed: bool = True
     size: int | None = None
-    missed: MissedFile | None = None
+    unavailable: UnavailableFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The candidates of a run, how many more there were, and what was not seen."""
+    """The candidates of a run, the number of further ones, and notes on what the search skipped."""
 
     candidates: tuple[FileCandidate, ...]
     beyond_cap: int
     notes: tuple[str, ...]
 
 
-def changed(
+def find_changes(
     record: Record,
     globs: Sequence[str] | None = None,
     *,
     deadline_s: float,
     most: int = MOST_LISTED,
 ) -> Changes:
-    """The files that ``globs`` (None: those of the launch record) name, and the usual results that
-    the run made or changed.
+    """Return the files that ``globs`` name and the usual results that the run created or changed.
 
-    A file was changed when it is not what the baseline says, or when its times say so: they are
-    later than the launch record.  ``ctime`` cannot be set back, so copies that keep their times are
-    seen, and so is what a quick run wrote before the baseline was taken.  Raises RecordError.
+    ``globs`` defaults to the globs in the launch record.  A file is changed when it differs from
+    the baseline, or when its times are later than the launch record.  ``ctime`` cannot be set back,
+    so the search also finds copies that keep their ``mtime``, and files that a short run wrote
+    before the baseline existed.  Raises RecordError.
     """
     spec = record.spec
     cwd = spec.get("cwd")
-    judge = _ChangeFilter(read_baseline(record), float(spec.get("created_at") or 0.0))
-    found = survey(
+    changes = _ChangeFilter(read_baseline(record), float(spec.get("created_at") or 0.0))
+    found = find_files(
         cwd if isinstance(cwd, str) else None,
-        globs_of(spec) if globs is None else globs,
+        read_globs(spec) if globs is None else globs,
         deadline_s=deadline_s,
         most=most,
-        skip=own_folders(record),
-        keep=judge.keep,
+        skip=find_own_folders(record),
+        keep=changes.keep,
     )
     root = resolve(cwd) if isinstance(cwd, str) else "/"
     candidates = [
-        FileCandidate(os.path.join(root, missed.path), missed.path, True, False, missed=missed)
-        for missed in found.missed
+        FileCandidate(os.path.join(root, file.path), file.path, True, False, unavailable=file)
+        for file in found.unavailable
     ]
     candidates += [
         FileCandidate(
             os.path.join(root, file.path),
             file.path,
-            asked=file.asked,
-            changed=file.path in judge.changed,
+            is_requested=file.is_requested,
+            is_changed=file.path in changes.changed_paths,
             size=file.size,
         )
-        for file in found.found
+        for file in found.files
     ]
     beyond = found.beyond_cap + len(candidates[most:])
     notes = list(found.notes)
-    if judge.missing and found.complete:
-        notes.append(f"{judge.missing} that were there after the launch are gone")
+    if changes.missing_count and found.is_complete:
+        notes.append(f"{changes.missing_count} files that existed after the launch no longer exist")
     return Changes(tuple(candidates[:most]), beyond, tuple(notes))
 
 
 class _ChangeFilter:
-    """Tells what the run changed from what it found there."""
+    """Separates the files that the run changed from those that it found."""
 
     def __init__(self, baseline: DirectorySnapshot | None, created_at: float) -> None:
         self._before = {} if baseline is None else baseline.files
-        self._knows_all = baseline is not None and baseline.complete
+        self._knows_all = baseline is not None and baseline.is_complete
         self._began_ns = int(created_at * 1e9)
         self._still_there = 0
-        self.changed: set[str] = set()
+        self.changed_paths: set[str] = set()
 
     def keep(self, found: FoundFile) -> bool:
-        """True for a file that is a candidate."""
+        """Return True for a file that is a candidate."""
         before = self._before.get(found.path)
         touched_ns = max(found.mtime_ns, found.ctime_ns)
         if before is None:
-            changed = self._knows_all or touched_ns >= self._began_ns - CLOCK_SLACK_NS
+            is_changed = self._knows_all or touched_ns >= self._began_ns - CLOCK_SLACK_NS
         else:
             self._still_there += 1
-            changed = before != found.identity or touched_ns >= self._began_ns - TICK_NS
-        if changed:
-            self.changed.add(found.path)
-        return changed or found.asked
+            is_changed = before != found.identity or touched_ns >= self._began_ns - TICK_NS
+        if is_changed:
+            self.changed_paths.add(found.path)
+        return is_changed or found.is_requested
 
     @property
-    def missing(self) -> int:
-        """How many of the baseline were not met again."""
+    def missing_count(self) -> int:
+        """Number of files in the baseline that the search did not find again."""
         return len(self._before) - self._still_there

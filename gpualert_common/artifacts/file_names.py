@@ -1,4 +1,4 @@
-"""Names of files as people and mail programs may see them."""
+"""Names of files for display and for mail programs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from gpualert_common.redact import Redactor
 
 
-def shown(redactor: Redactor, path: str) -> str:
-    r"""A path on one line, without secrets; what no screen should get reads ``\x0a``."""
-    return "".join(c if c.isprintable() else _escaped(c) for c in redactor.text(path))
+def clean_path(redactor: Redactor, path: str) -> str:
+    r"""Return a path on one line with its secrets masked; control characters become ``\x0a``."""
+    return "".join(c if c.isprintable() else _escape(c) for c in redactor.mask_text(path))
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00  # a byte that is not UTF-8
@@ -22,15 +22,15 @@ def _escaped(character: str) -> str:
 
 
 _FORBIDDEN = dict.fromkeys(map(ord, '/\\:*?"<>|'), "_")
-"""Not in a name on one of the systems that mail is read on."""
+"""Characters that some system of a mail reader forbids in file names."""
 _MOST_NAME_BYTES = 100
 
 
-def attachment_name(path: str, taken: set[str], ending: str = "") -> str:
-    """A name for what was ``path`` (as :func:`shown`), plus ``ending``; added to ``taken``.
+def make_attachment_name(path: str, used: set[str], ending: str = "") -> str:
+    """Return an attachment name for the cleaned ``path`` plus ``ending``; add it to ``used``.
 
-    It has no folder and no control character, begins with no dot, is at most 100 bytes of UTF-8,
-    and no other in ``taken`` is the same, also where capitals do not count.
+    The name has no folder and no control character, does not begin with a dot, has at most 100
+    bytes of UTF-8, and differs from all names in ``used``, also on systems that ignore case.
     """
     name = path.rpartition("/")[2].translate(_FORBIDDEN).strip(". ") or "file"
     stem, dot, suffix = unicodedata.normalize("NFC", name).partition(".")
@@ -40,8 +40,8 @@ def attachment_name(path: str, taken: set[str], ending: str = "") -> str:
         mark = "" if number == 1 else f"-{number}"
         room = _MOST_NAME_BYTES - len(f"{mark}{suffix}".encode())
         name = f"{_cut(stem, room)}{mark}{suffix}"
-        if name.casefold() not in taken:
-            taken.add(name.casefold())
+        if name.casefold() not in used:
+            used.add(name.casefold())
             return name
         number += 1
 

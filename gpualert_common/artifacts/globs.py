@@ -1,4 +1,4 @@
-"""What ``--artifact GLOB`` names: a place to begin at, and which names count below it."""
+"""Globs of ``--artifact``: the folder to start in, and the names to match below it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 class OutsideRootError(Exception):
-    """A relative GLOB that a link takes out of the run's working directory."""
+    """A relative GLOB leads out of the run's working directory through a link."""
 
 
 class Glob(NamedTuple):
-    """Names below ``root``, part by part; None stands for ``**``: any number of folders.
+    """A pattern below ``root``, part by part; None stands for ``**``: any number of folders.
 
-    Its states are the parts that may come next; a walk carries one per folder.
+    A state is the set of parts that can match next; a walk keeps one state per folder.
     """
 
     text: str
@@ -32,15 +32,15 @@ class Glob(NamedTuple):
 
     @property
     def is_literal(self) -> bool:
-        """True when it names one file, which is missed when it is not there."""
+        """True when the pattern names one file, which gets a row even if it does not exist."""
         return all(isinstance(part, str) for part in self.parts)
 
-    def begin(self) -> State:
-        """The state at ``root``."""
-        return self._reach({0})
+    def start(self) -> State:
+        """Return the state at ``root``."""
+        return self._skip_wildcards({0})
 
     def enter(self, state: State, name: str) -> State | None:
-        """The state below folder ``name``; None when nothing there can match."""
+        """Return the state below folder ``name``; None when nothing below it can match."""
         last = len(self.parts) - 1
         after = set()
         for at in state:
@@ -48,17 +48,17 @@ class Glob(NamedTuple):
             if part is None:
                 if not name.startswith("."):
                     after.add(at)
-            elif at < last and _matches(part, name):
+            elif at < last and _is_match(part, name):
                 after.add(at + 1)
-        return self._reach(after) if after else None
+        return self._skip_wildcards(after) if after else None
 
-    def takes(self, state: State, name: str) -> bool:
-        """True when a file of that name matches."""
+    def is_wanted(self, state: State, name: str) -> bool:
+        """Return True when a file of this name matches."""
         last = len(self.parts) - 1
         part = self.parts[last]
-        return last in state and part is not None and _matches(part, name)
+        return last in state and part is not None and _is_match(part, name)
 
-    def _reach(self, state: set[int]) -> State:
+    def _skip_wildcards(self, state: set[int]) -> State:
         reached = set(state)
         for at, part in enumerate(self.parts):
             if at in reached and part is None:
@@ -67,27 +67,26 @@ class Glob(NamedTuple):
 
 
 class UsualResults:
-    """What counts without being asked for: results by their names, in no hidden folder."""
+    """Files that count without a GLOB: results by their names, outside hidden folders."""
 
-    def begin(self) -> State:
-        """The one state there is."""
+    def start(self) -> State:
+        """Return the only state."""
         return frozenset()
 
     def enter(self, state: State, name: str) -> State | None:
-        """Every folder is entered that is not hidden."""
+        """Return the state for a folder that is not hidden, else None."""
         return None if name.startswith(".") else state
 
-    def takes(self, _state: State, name: str) -> bool:
-        """True for a usual result."""
+    def is_wanted(self, _state: State, name: str) -> bool:
+        """Return True for a usual result."""
         return not name.startswith(".") and is_usual(name)
 
 
 def read_glob(text: str, cwd: str | None) -> Glob:
-    """The GLOB as it stands on this machine, with ``~`` and the links before its first wildcard
-    resolved.
+    """Return the GLOB with ``~`` and the links before its first wildcard resolved.
 
-    A folder stands for everything in it; a name that exists as it is written is no pattern.  Raises
-    LeadsOutError, and ValueError for what names nothing.
+    A folder matches everything in it.  A name that exists literally is not a pattern.  Raises
+    OutsideRootError, and ValueError for a text that cannot name a file.
     """
     wanted = os.path.expanduser(text)
     if not wanted or "\0" in wanted or (cwd is None and not os.path.isabs(wanted)):
@@ -102,7 +101,7 @@ def read_glob(text: str, cwd: str | None) -> Glob:
         parts = whole.split("/")[1:]
         fixed = next((at for at, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
         root = resolve("/" + "/".join(parts[:fixed]))
-        parsed = [_part(part) for part in parts[fixed:]]
+        parsed = [_compile_part(part) for part in parts[fixed:]]
     if confined and cwd is not None and not is_inside(root, resolve(cwd)):
         raise OutsideRootError
     if parsed[-1] is None:
@@ -111,7 +110,7 @@ def read_glob(text: str, cwd: str | None) -> Glob:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """True when ``path`` is the folder or lies below it, by its name."""
+    """Return True when ``path`` is the folder or lies below it, judging by the names."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -120,15 +119,15 @@ def _split(path: str) -> tuple[str, list[str]]:
     return folder, [name]
 
 
-def _part(part: str) -> re.Pattern[str] | str | None:
+def _compile_part(part: str) -> re.Pattern[str] | str | None:
     if part == "**":
         return None
     return re.compile(translate(part)) if _MAGIC.search(part) else part
 
 
-def _matches(part: re.Pattern[str] | str, name: str) -> bool:
+def _is_match(part: re.Pattern[str] | str, name: str) -> bool:
     if isinstance(part, str):
         return part == name
     if name.startswith(".") and not part.pattern.startswith(r"(?s:\."):
-        return False  # as a shell has it: a hidden name is matched only by a dot
+        return False  # as in a shell: only a pattern with a leading dot matches a hidden name
     return part.match(name) is not None

@@ -1,4 +1,4 @@
-"""The ends of a run's logs: as a file that rides along, and as lines for people."""
+"""Ends of a run's logs: as attachments, and as lines for display."""
 
 from __future__ import annotations
 
@@ -15,57 +15,59 @@ if TYPE_CHECKING:
     from gpualert_common.redact import Redactor
 
 WINDOW_BYTES = 256 << 10
-"""Read of a log for its last lines."""
+"""Bytes of a log that are read for its last lines."""
 MOST_LINE = 500
 _MARK = "[...]"
 _JOINERS = "\u200c\u200d"
-"""Hold letters and emoji together."""
+"""Join letters and emoji; invisible, and kept."""
 
 
-def log_tail(record: Record, redactor: Redactor, most_bytes: int) -> tuple[tuple[str, bytes], ...]:
-    """For each log its name and its end, masked, at most ``most_bytes`` with the mark of the cut.
+def read_log_tails(
+    record: Record, redactor: Redactor, most_bytes: int
+) -> tuple[tuple[str, bytes], ...]:
+    """Return the name and the masked end of each log, each end at most ``most_bytes`` long.
 
-    The first line says how many bytes are left out.  A log that cannot be read says so in place of
-    its end; an empty one is empty.
+    The first line says how many bytes are left out.  For a log that cannot be read, the text is a
+    line with the reason; for an empty log it is empty.
     """
-    return tuple((name, _tail(record, name, redactor, most_bytes)) for name in record.logs)
+    return tuple((name, _read_tail(record, name, redactor, most_bytes)) for name in record.logs)
 
 
-def _tail(record: Record, name: str, redactor: Redactor, most: int) -> bytes:
+def _read_tail(record: Record, name: str, redactor: Redactor, most: int) -> bytes:
     try:
         raw, size = _read_end(record, name, most + truncation.MARGIN_BYTES)
     except (OSError, RefusedError) as error:
-        told = f"[{name} cannot be read: {_words(error)}]\n".encode()
-        return told if len(told) <= most else b""
-    content = redactor.data(raw)
+        notice = f"[{name} cannot be read: {_describe_error(error)}]\n".encode()
+        return notice if len(notice) <= most else b""
+    content = redactor.mask_bytes(raw)
     cut = len(raw) < size
     if not cut and len(content) <= most:
         return content
     room = most - truncation.MARK_BYTES
     if room <= 0:
         return b""
-    tail = truncation.tail_of(content, room, cut=cut)
-    return truncation.left_out(size - len(tail)) + tail
+    tail = truncation.cut_tail(content, room, is_piece=cut)
+    return truncation.mark_cut(size - len(tail)) + tail
 
 
-def log_lines(record: Record, redactor: Redactor, most_lines: int) -> tuple[str, ...]:
-    """The last lines of the log as a terminal would show them, masked, oldest first.
+def read_last_lines(record: Record, redactor: Redactor, most_lines: int) -> tuple[str, ...]:
+    """Return the last lines of the log as a terminal shows them, masked, oldest first.
 
-    A progress bar is one line, in its last state.  There are no escape sequences and no control
-    characters, no line is longer than MOST_LINE characters, and blank lines never come in a row.
-    Of two logs both have their share, each under its name.
+    A progress bar is one line in its last state.  The lines contain no escape sequences and no
+    control characters, are at most MOST_LINE characters long, and no two blank lines are adjacent.
+    Two logs share the lines, each under a heading with its name.
     """
     logs = record.logs
     if len(logs) == 1:
-        return _last_lines(record, logs[0], redactor, most_lines)
-    ends = {name: _last_lines(record, name, redactor, most_lines) for name in logs}
-    told = {name: lines for name, lines in ends.items() if lines}
-    if len(told) == 1:
-        return next(iter(told.values()))
+        return _read_log_lines(record, logs[0], redactor, most_lines)
+    ends = {name: _read_log_lines(record, name, redactor, most_lines) for name in logs}
+    filled = {name: lines for name, lines in ends.items() if lines}
+    if len(filled) == 1:
+        return next(iter(filled.values()))
     lines: list[str] = []
     room = most_lines
-    for position, (name, end) in enumerate(told.items()):
-        later = list(told.values())[position + 1 :]
+    for position, (name, end) in enumerate(filled.items()):
+        later = list(filled.values())[position + 1 :]
         share = max(room // (1 + len(later)), room - sum(1 + len(other) for other in later))
         if share > 1:
             kept = end[-(share - 1) :]
@@ -74,27 +76,27 @@ def log_lines(record: Record, redactor: Redactor, most_lines: int) -> tuple[str,
     return tuple(lines)
 
 
-def _last_lines(record: Record, name: str, redactor: Redactor, most: int) -> tuple[str, ...]:
+def _read_log_lines(record: Record, name: str, redactor: Redactor, most: int) -> tuple[str, ...]:
     if most <= 0:
         return ()
     try:
         raw, size = _read_end(record, name, WINDOW_BYTES)
     except (OSError, RefusedError) as error:
-        return (f"[{name} cannot be read: {_words(error)}]",)
-    begun = False
+        return (f"[{name} cannot be read: {_describe_error(error)}]",)
+    is_cut = False
     if len(raw) < size:
-        whole = truncation.tail_of(raw, len(raw))
-        begun = not raw.endswith(b"\n" + whole)
+        whole = truncation.cut_tail(raw, len(raw))
+        is_cut = not raw.endswith(b"\n" + whole)
         raw = whole
-    text = "\n".join(_last_state(line) for line in raw.split(b"\n"))
-    lines = [_clean(line) for line in redactor.text(text).split("\n")]
-    if begun:
+    text = "\n".join(_render_line(line) for line in raw.split(b"\n"))
+    lines = [_clean(line) for line in redactor.mask_text(text).split("\n")]
+    if is_cut:
         lines[0] = f"{_MARK} {lines[0][-(MOST_LINE - len(_MARK) - 1) :]}"
-    return tuple(_cut(line) for line in _squeezed(lines)[-most:])
+    return tuple(_cut(line) for line in _squeeze(lines)[-most:])
 
 
-def _last_state(line: bytes) -> str:
-    r"""What is left on the screen of a line that was redrawn behind ``\r``."""
+def _render_line(line: bytes) -> str:
+    r"""Return the text that stays on the screen of a line that ``\r`` redraws."""
     states = canonicalize(line).split(b"\n")
     last = next((state for state in reversed(states) if state.strip()), b"")
     return last.decode("utf-8", "replace")
@@ -102,17 +104,17 @@ def _last_state(line: bytes) -> str:
 
 def _clean(line: str) -> str:
     line = line.expandtabs(4).rstrip()
-    return line if line.isprintable() else "".join(map(_visible, line))
+    return line if line.isprintable() else "".join(map(_replace_invisible, line))
 
 
-def _visible(character: str) -> str:
+def _replace_invisible(character: str) -> str:
     if character.isprintable() or character in _JOINERS:
         return character
     return " " if unicodedata.category(character) == "Zs" else "\ufffd"
 
 
-def _squeezed(lines: list[str]) -> list[str]:
-    """The lines without blank ones at both ends and after another blank one."""
+def _squeeze(lines: list[str]) -> list[str]:
+    """Return the lines without blank lines at both ends and after another blank line."""
     kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
     return kept[:-1] if kept and not kept[-1] else kept
 
@@ -122,7 +124,7 @@ def _cut(line: str) -> str:
 
 
 def _read_end(record: Record, name: str, most: int) -> tuple[bytes, int]:
-    """The last ``most`` bytes of a log, and its size.  Raises OSError, RefusedError."""
+    """Return the last ``most`` bytes of a log, and its size.  Raises OSError, RefusedError."""
     fd = open_path(os.path.join(resolve(record.path), os.path.basename(name)))
     try:
         size = os.fstat(fd).st_size
@@ -136,5 +138,5 @@ def _read_end(record: Record, name: str, most: int) -> tuple[bytes, int]:
         os.close(fd)
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

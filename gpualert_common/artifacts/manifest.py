@@ -1,4 +1,4 @@
-"""From a run record to the files that its message carries, and their manifest."""
+"""The bundle of a run: the files that its alert carries, and their manifest."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.artifacts.changes import changed
-from gpualert_common.artifacts.file_names import shown
+from gpualert_common.artifacts.changes import find_changes
+from gpualert_common.artifacts.file_names import clean_path
 from gpualert_common.artifacts.packer import pack
 from gpualert_common.artifacts.search import DEADLINE_S
-from gpualert_common.model import SCHEMA, Bundle
+from gpualert_common.model import SCHEMA, Artifact, Bundle
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
     from gpualert_common.redact import Redactor
 
 SEARCH_SHARE = 1 / 2
-"""Of the time there is, at most so much goes to the search; the rest is for reading."""
+"""Share of the available time for the search; the rest is for reading the files."""
 
 
 def bundle(
@@ -29,14 +29,14 @@ def bundle(
     files: int,
     deadline_s: float,
 ) -> Bundle:
-    """What a message of this budget carries of the run's files, and the manifest of all.
+    """Return the files that an alert of this budget carries, and the manifest of all files.
 
-    Writes nothing.  Takes ``deadline_s`` and a little more, unless a folder or file does not answer
-    at all (a dead network mount): call it where that can be given up.  Raises RecordError when the
-    launch record cannot be read.
+    Writes nothing.  Takes little longer than ``deadline_s``, unless a folder or file does not
+    answer at all (a dead network mount): call it from a process that can be stopped.  Raises
+    RecordError when the launch record cannot be read.
     """
     began = time.monotonic()
-    changes = changed(record, deadline_s=min(DEADLINE_S, deadline_s * SEARCH_SHARE))
+    changes = find_changes(record, deadline_s=min(DEADLINE_S, deadline_s * SEARCH_SHARE))
     packed = pack(
         changes.candidates,
         files_bytes=files_bytes,
@@ -45,15 +45,15 @@ def bundle(
         redactor=redactor,
         deadline_s=deadline_s - (time.monotonic() - began),
     )
-    notes = tuple(shown(redactor, note) for note in changes.notes)
+    notes = tuple(clean_path(redactor, note) for note in changes.notes)
     return dataclasses.replace(packed, beyond_cap=changes.beyond_cap, notes=notes)
 
 
-def manifest_json(bundle: Bundle) -> dict[str, Any]:
-    """The object stored as ``bundle.json``: every row, and what each attachment weighs."""
+def encode_manifest(bundle: Bundle) -> dict[str, Any]:
+    """Return the object stored as ``bundle.json``: every row, and the size of each attachment."""
     return {
         "schema": SCHEMA,
-        "artifacts": [_row(artifact) for artifact in bundle.artifacts],
+        "artifacts": [_encode_row(artifact) for artifact in bundle.artifacts],
         "attachments": [
             {"name": file.name, "bytes": len(file.content), "media_type": file.media_type}
             for file in bundle.attachments
@@ -63,7 +63,7 @@ def manifest_json(bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def _row(artifact: Any) -> dict[str, Any]:
+def _encode_row(artifact: Artifact) -> dict[str, Any]:
     row = dataclasses.asdict(artifact)
     path = artifact.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return {**row, "path": path, "fate": artifact.fate.value}

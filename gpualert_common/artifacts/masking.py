@@ -1,4 +1,4 @@
-"""Masks a long text in pieces, so that a deadline can end it in between."""
+"""Masking of long texts in pieces, so that a deadline can stop it in between."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ if TYPE_CHECKING:
     from gpualert_common.redact import Redactor
 
 PIECE_BYTES = 1 << 20
-"""Takes some milliseconds; about a second where every line holds a secret."""
+"""Takes some milliseconds; about a second if every line contains a secret."""
 AROUND_BYTES = 16 << 10
-"""More than any secret is long, a private key among them."""
+"""Longer than any secret, private keys included."""
 _TRIES = 8
 _STEP_BYTES = 997
-"""Back from a place in a line that cannot be cut: not a multiple of anything that repeats."""
+"""Step back from a place that cannot be cut; a prime, so that it fits no repeating pattern."""
 
 
 def mask(redactor: Redactor, data: bytes, check: Callable[[], None]) -> tuple[bytes, int]:
-    """The bytes as if masked at once, and how many secrets there were.
+    """Return the bytes as if masked at once, and the number of secrets.
 
-    ``check`` is called before each piece, and ends it by raising.
+    Calls ``check`` before each piece; an exception that it raises stops the masking.
     """
     before = redactor.found.total()
     done = []
-    for piece in _pieces(redactor, data):
+    for piece in _split(redactor, data):
         check()
-        done.append(redactor.data(piece))
+        done.append(redactor.mask_bytes(piece))
     return b"".join(done), redactor.found.total() - before
 
 
-def _pieces(redactor: Redactor, data: bytes) -> Iterator[bytes]:
+def _split(redactor: Redactor, data: bytes) -> Iterator[bytes]:
     probe = copy.copy(redactor)
-    probe.found = Counter()  # a look at a seam masks nothing that anybody gets
+    probe.found = Counter()  # secrets that a probe finds are not counted
     begin = 0
     at = PIECE_BYTES
     while at + AROUND_BYTES < len(data):
-        seam = _seam(probe, data, at)
+        seam = _find_seam(probe, data, at)
         if seam > begin:
             yield data[begin:seam]
             begin = seam
@@ -47,12 +47,12 @@ def _pieces(redactor: Redactor, data: bytes) -> Iterator[bytes]:
     yield data[begin:]
 
 
-def _seam(probe: Redactor, data: bytes, at: int) -> int:
-    """A place near ``at`` that no secret stands across; 0 where none was found."""
+def _find_seam(probe: Redactor, data: bytes, at: int) -> int:
+    """Return a place near ``at`` that lies in no secret; 0 where none is found."""
     for _ in range(_TRIES):
         at = (data.rfind(b"\n", max(0, at - AROUND_BYTES), at) + 1) or at
         left, right = data[max(0, at - AROUND_BYTES) : at], data[at : at + AROUND_BYTES]
-        if probe.data(left + right) == probe.data(left) + probe.data(right):
+        if probe.mask_bytes(left + right) == probe.mask_bytes(left) + probe.mask_bytes(right):
             return at
         at = max(at - _STEP_BYTES, 1)
     return 0

@@ -1,4 +1,4 @@
-"""Fills a message with the files of a run, within its budget, and says what became of each."""
+"""Packing of a run's files into the budget of an alert, with a manifest row for each file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING
 
 from gpualert_common.artifacts import truncation
-from gpualert_common.artifacts.file_kinds import AttachMode, FileKind, by_content, kind_of
-from gpualert_common.artifacts.file_names import attachment_name, shown
+from gpualert_common.artifacts.file_kinds import AttachMode, FileKind, detect_kind, find_kind
+from gpualert_common.artifacts.file_names import clean_path, make_attachment_name
 from gpualert_common.artifacts.masking import mask
 from gpualert_common.artifacts.safe_open import RefusedError, open_path
 from gpualert_common.model import Artifact, Attachment, Bundle, Fate
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from gpualert_common.redact import Redactor
 
 MOST_READ_BYTES = 16 << 20
-"""Of text, compressed as a whole in about a second.  Of more only both ends are read."""
+"""Longest text that is read whole; only both ends of a longer one are read."""
 MOST_CUT_BYTES = 512 << 10
-"""Kept of a text that is cut; nobody reads more of it in a message."""
+"""Length of a text after it is cut; nobody reads more of it in an alert."""
 LEAST_CUT_BYTES = 1 << 10
 HEAD_SHARE = 1 / 4
-"""The head names the columns, the tail says how it went."""
-_SNIFFED_BYTES = 8 << 10
+"""Share of the head, which names the columns; the tail shows the last results."""
+_HEAD_BYTES = 8 << 10
 _WORTH_COMPRESSING = 50
-"""Times the room that is left; text that shrinks more than that is noise."""
+"""Compress a text only up to this multiple of the remaining room: real text shrinks less."""
 _GZIP_LEVEL = 6
 _TIME_OVER = "no time was left to read it"
 
@@ -48,28 +48,28 @@ def pack(
     redactor: Redactor,
     deadline_s: float,
 ) -> Bundle:
-    """Attachments of at most ``files_bytes`` together, ``file_bytes`` each and ``files`` in number,
-    and a row for each candidate.
+    """Return at most ``files`` attachments, and a manifest row for each candidate.
 
-    What was asked for and changed comes first, then what changed, then what was asked for and did
-    not; of equals the smaller, so that many fit.  Texts are masked, and compressed or cut where
-    they are too long; images go whole or not at all.  No OSError gets out; what is left when
-    ``deadline_s`` is over stays in place.
+    The attachments have at most ``files_bytes`` together and ``file_bytes`` each.  Requested files
+    that changed come first, then other files that changed, then requested files that did not;
+    among equals the smaller file comes first, so that many fit.  Texts are masked, and compressed
+    or cut if they are too long; images are attached whole or not at all.  Never raises OSError.
+    Files that are left when ``deadline_s`` is over stay in place.
     """
     packer = _Packer(files_bytes, file_bytes, files, redactor, time.monotonic() + deadline_s)
-    artifacts = tuple(packer.add(candidate) for candidate in sorted(candidates, key=_turn))
+    artifacts = tuple(packer.add(candidate) for candidate in sorted(candidates, key=_sort_key))
     return Bundle(artifacts, tuple(packer.attachments))
 
 
-def _turn(candidate: FileCandidate) -> tuple[int, int, str]:
-    if candidate.missed is not None:
-        return 0, 0, candidate.name  # what was asked for in vain should be seen
-    rank = 2 if not candidate.changed else 0 if candidate.asked else 1
+def _sort_key(candidate: FileCandidate) -> tuple[int, int, str]:
+    if candidate.unavailable is not None:
+        return 0, 0, candidate.name  # requested files that are unavailable must be visible
+    rank = 2 if not candidate.is_changed else 0 if candidate.is_requested else 1
     return rank, candidate.size or 0, candidate.name
 
 
 class _Packer:
-    """A message that is being filled."""
+    """Attachments under construction, and the remaining budget."""
 
     def __init__(
         self, files_bytes: int, file_bytes: int, files: int, redactor: Redactor, until: float
@@ -84,41 +84,41 @@ class _Packer:
         self.attachments: list[Attachment] = []
 
     def add(self, candidate: FileCandidate) -> Artifact:
-        """The row of a candidate, which is attached if it can be."""
-        row = _Row(candidate, shown(self._redactor, candidate.name))
-        if candidate.missed is not None:
-            fate = Fate.VANISHED if candidate.missed.gone else Fate.UNREADABLE
-            return row.ends(fate, candidate.missed.why)
-        kind = kind_of(os.path.basename(candidate.path))
-        why = self._why_not(kind)
+        """Attach a candidate if possible, and return its row."""
+        row = _Row(candidate, clean_path(self._redactor, candidate.name))
+        if candidate.unavailable is not None:
+            fate = Fate.VANISHED if candidate.unavailable.is_gone else Fate.UNREADABLE
+            return row.finish(fate, candidate.unavailable.why)
+        kind = find_kind(os.path.basename(candidate.path))
+        why = self._find_obstacle(kind)
         if why:
-            return row.ends(Fate.LEFT_IN_PLACE, why)
+            return row.finish(Fate.LEFT_IN_PLACE, why)
         try:
             fd = open_path(candidate.path)
         except FileNotFoundError:
-            return row.ends(Fate.VANISHED, "it went away after it was found")
+            return row.finish(Fate.VANISHED, "it was removed after the search")
         except RefusedError as refused:
-            return row.ends(Fate.UNREADABLE, str(refused))
+            return row.finish(Fate.UNREADABLE, str(refused))
         except OSError as error:
-            return row.ends(Fate.UNREADABLE, error.strerror or str(error))
+            return row.finish(Fate.UNREADABLE, error.strerror or str(error))
         try:
             return self._add_open(row, fd, kind)
         except _NoTimeError:
-            return row.ends(Fate.LEFT_IN_PLACE, _TIME_OVER)
+            return row.finish(Fate.LEFT_IN_PLACE, _TIME_OVER)
         except OSError as error:
-            return row.ends(Fate.UNREADABLE, error.strerror or str(error))
+            return row.finish(Fate.UNREADABLE, error.strerror or str(error))
         finally:
             os.close(fd)
 
-    def _why_not(self, kind: FileKind | None) -> str:
-        """Why a file is not even opened; empty where it is."""
-        if kind is not None and kind.how is AttachMode.NAMED:
+    def _find_obstacle(self, kind: FileKind | None) -> str:
+        """Return the reason not to open a file; empty when there is none."""
+        if kind is not None and kind.mode is AttachMode.NAMED:
             return kind.reason
         if len(self.attachments) >= self._files:
             return f"the message takes no more than {self._files} files"
         if self._room <= 0:
             return "no room was left"
-        return _TIME_OVER if self._no_time() else ""
+        return _TIME_OVER if self._is_out_of_time() else ""
 
     def _add_open(self, row: _Row, fd: int, kind: FileKind | None) -> Artifact:
         status = os.fstat(fd)
@@ -126,64 +126,64 @@ class _Packer:
         identity = (status.st_dev, status.st_ino, status.st_ctime_ns)
         first = self._first.setdefault(identity, row)
         if first is not row:
-            return row.ends(Fate.LEFT_IN_PLACE, f"the same file as {first.name}")
+            return row.finish(Fate.LEFT_IN_PLACE, f"the same file as {first.name}")
         if not row.size:
-            return row.ends(Fate.LEFT_IN_PLACE, "it is empty")
-        head = by_content(os.pread(fd, _SNIFFED_BYTES, 0))
-        if kind is None or (kind.how is AttachMode.TEXT and head.how is not AttachMode.TEXT):
+            return row.finish(Fate.LEFT_IN_PLACE, "it is empty")
+        head = detect_kind(os.pread(fd, _HEAD_BYTES, 0))
+        if kind is None or (kind.mode is AttachMode.TEXT and head.mode is not AttachMode.TEXT):
             kind = head
-        if kind.how is AttachMode.NAMED:
-            return row.ends(Fate.LEFT_IN_PLACE, kind.reason)
-        if kind.how is not AttachMode.TEXT:
+        if kind.mode is AttachMode.NAMED:
+            return row.finish(Fate.LEFT_IN_PLACE, kind.reason)
+        if kind.mode is not AttachMode.TEXT:
             return self._add_whole(row, fd, kind)
         if row.size > MOST_READ_BYTES:
-            return self._add_ends_of(row, fd, kind)
+            return self._add_excerpt(row, fd, kind)
         return self._add_text(row, fd, kind)
 
-    # -- how each kind is added ------------------------------------------------------------
+    # -- one method for each kind of file --------------------------------------------------
 
     def _add_whole(self, row: _Row, fd: int, kind: FileKind) -> Artifact:
         if row.size > self._room:
-            return row.ends(Fate.LEFT_IN_PLACE, _too_large(self._room))
+            return row.finish(Fate.LEFT_IN_PLACE, _explain_size(self._room))
         content = self._read(row, fd)
         if row.sha256 is None:
-            return row.ends(Fate.LEFT_IN_PLACE, "it was written to while it was read")
-        if kind.how is AttachMode.WHOLE and self._masked(content)[1]:
-            return row.ends(Fate.LEFT_IN_PLACE, "it holds what looks like a secret")
+            return row.finish(Fate.LEFT_IN_PLACE, "it changed while it was read")
+        if kind.mode is AttachMode.WHOLE and self._mask(content)[1]:
+            return row.finish(Fate.LEFT_IN_PLACE, "it contains what looks like a secret")
         return self._attach(row, Fate.ATTACHED, content, kind.media_type, why=kind.reason)
 
     def _add_text(self, row: _Row, fd: int, kind: FileKind) -> Artifact:
-        content, row.redactions = self._masked(self._read(row, fd))
+        content, row.redactions = self._mask(self._read(row, fd))
         if len(content) <= self._room:
             return self._attach(row, Fate.ATTACHED, content, kind.media_type)
-        if len(content) <= self._room * _WORTH_COMPRESSING and not self._no_time():
+        if len(content) <= self._room * _WORTH_COMPRESSING and not self._is_out_of_time():
             packed = gzip.compress(content, _GZIP_LEVEL, mtime=0)
             if len(packed) <= self._room:
-                why = _too_large(self._room)
+                why = _explain_size(self._room)
                 return self._attach(row, Fate.COMPRESSED, packed, "application/gzip", ".gz", why)
         if self._room < LEAST_CUT_BYTES:
-            return row.ends(Fate.LEFT_IN_PLACE, _too_large(self._room))
+            return row.finish(Fate.LEFT_IN_PLACE, _explain_size(self._room))
         most = min(self._room, MOST_CUT_BYTES) - truncation.MARK_BYTES
-        head = truncation.head_of(content, int(most * HEAD_SHARE), cut=False)
-        tail = truncation.tail_of(content, most - len(head), cut=False)
-        return self._attach_ends(row, head, tail, len(content), kind)
+        head = truncation.cut_head(content, int(most * HEAD_SHARE), is_piece=False)
+        tail = truncation.cut_tail(content, most - len(head), is_piece=False)
+        return self._attach_excerpt(row, head, tail, len(content), kind)
 
-    def _add_ends_of(self, row: _Row, fd: int, kind: FileKind) -> Artifact:
+    def _add_excerpt(self, row: _Row, fd: int, kind: FileKind) -> Artifact:
         if self._room < LEAST_CUT_BYTES:
-            return row.ends(Fate.LEFT_IN_PLACE, _too_large(self._room))
+            return row.finish(Fate.LEFT_IN_PLACE, _explain_size(self._room))
         most = min(self._room, MOST_CUT_BYTES) - truncation.MARK_BYTES
         length = most + truncation.MARGIN_BYTES
-        head, in_head = self._masked(_read_at(fd, 0, length))
-        tail, in_tail = self._masked(_read_at(fd, row.size - length, length))
+        head, in_head = self._mask(_read_at(fd, 0, length))
+        tail, in_tail = self._mask(_read_at(fd, row.size - length, length))
         row.redactions = in_head + in_tail
-        head = truncation.head_of(head, int(most * HEAD_SHARE))
-        tail = truncation.tail_of(tail, most - len(head))
-        return self._attach_ends(row, head, tail, row.size, kind)
+        head = truncation.cut_head(head, int(most * HEAD_SHARE))
+        tail = truncation.cut_tail(tail, most - len(head))
+        return self._attach_excerpt(row, head, tail, row.size, kind)
 
-    def _attach_ends(
+    def _attach_excerpt(
         self, row: _Row, head: bytes, tail: bytes, whole: int, kind: FileKind
     ) -> Artifact:
-        content = truncation.joined(head, tail, whole - len(head) - len(tail))
+        content = truncation.join_ends(head, tail, whole - len(head) - len(tail))
         row.redactions = min(row.redactions, content.count(b"[redacted "))
         why = f"its first {len(head):,} and last {len(tail):,} bytes"
         return self._attach(row, Fate.TRUNCATED, content, kind.media_type, why=why)
@@ -197,34 +197,34 @@ class _Packer:
         ending: str = "",
         why: str = "",
     ) -> Artifact:
-        name = attachment_name(row.name, self._names, ending)
+        name = make_attachment_name(row.name, self._names, ending)
         self.attachments.append(Attachment(name, content, media_type))
         self._left -= len(content)
         row.sent = len(content)
-        return row.ends(fate, why)
+        return row.finish(fate, why)
 
-    # -- what it goes by -------------------------------------------------------------------
+    # -- budget and reading ----------------------------------------------------------------
 
     @property
     def _room(self) -> int:
         return min(self._left, self._file_bytes)
 
-    def _no_time(self) -> bool:
+    def _is_out_of_time(self) -> bool:
         return time.monotonic() >= self._until
 
-    def _masked(self, data: bytes) -> tuple[bytes, int]:
-        """The bytes with each secret masked, and how many there were."""
+    def _mask(self, data: bytes) -> tuple[bytes, int]:
+        """Return the bytes with each secret masked, and the number of secrets."""
         return mask(self._redactor, data, self._check_time)
 
     def _check_time(self) -> None:
-        if self._no_time():
+        if self._is_out_of_time():
             raise _NoTimeError
 
     def _read(self, row: _Row, fd: int) -> bytes:
-        """What the file held when it was opened; its digest if that was all, and stayed so."""
+        """Return the content at the time of opening; set the digest if the file did not change."""
         chunks = []
         offset = 0
-        before = _version(fd)
+        before = _read_version(fd)
         while offset < row.size:
             self._check_time()
             chunk = os.pread(fd, min(1 << 20, row.size - offset), offset)
@@ -233,17 +233,17 @@ class _Packer:
             chunks.append(chunk)
             offset += len(chunk)
         content = b"".join(chunks)
-        if _version(fd) == before and offset == row.size:
+        if _read_version(fd) == before and offset == row.size:
             row.sha256 = hashlib.sha256(content).hexdigest()
         else:
             row.remarks.append(
-                f"it was written to meanwhile; this is from its first {offset:,} bytes"
+                f"it changed while it was read; this is from its first {offset:,} bytes"
             )
         return content
 
 
 class _Row:
-    """A row of the manifest that is being made."""
+    """A manifest row under construction."""
 
     def __init__(self, candidate: FileCandidate, name: str) -> None:
         self.name = name
@@ -254,13 +254,13 @@ class _Row:
         self.remarks: list[str] = []
         self._candidate = candidate
 
-    def ends(self, fate: Fate, why: str) -> Artifact:
-        """The row, with what became of the file."""
+    def finish(self, fate: Fate, why: str) -> Artifact:
+        """Return the finished row."""
         candidate = self._candidate
         remarks = [why] if why else []
         if self.sent:
             remarks += self.remarks
-        if candidate.missed is None and not candidate.changed:
+        if candidate.unavailable is None and not candidate.is_changed:
             remarks.append("not changed by the run")
         return Artifact(
             path=candidate.path,
@@ -275,7 +275,7 @@ class _Row:
 
 
 def _read_at(fd: int, offset: int, length: int) -> bytes:
-    """As many of these bytes as there are; one call may give fewer, over a network."""
+    """Return up to ``length`` bytes; one call of ``pread`` can return fewer, over a network."""
     data = b""
     while length and (chunk := os.pread(fd, length, offset)):
         data += chunk
@@ -284,10 +284,10 @@ def _read_at(fd: int, offset: int, length: int) -> bytes:
     return data
 
 
-def _version(fd: int) -> tuple[int, int, int]:
+def _read_version(fd: int) -> tuple[int, int, int]:
     status = os.fstat(fd)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _too_large(room: int) -> str:
-    return f"whole it is more than the {room:,} bytes that were left"
+def _explain_size(room: int) -> str:
+    return f"it is larger than the {room:,} bytes that were left"

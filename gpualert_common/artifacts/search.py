@@ -1,6 +1,6 @@
-"""Which files there are: what was asked for, and the usual results below the working directory.
+"""Search for files: those that globs name, and usual results below the working directory.
 
-A run is surveyed twice, after its launch (the baseline) and at its end.
+It runs twice for each run: after the launch, for the baseline, and after the end.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 from gpualert_common.artifacts.globs import OutsideRootError, UsualResults, is_inside, read_glob
-from gpualert_common.artifacts.safe_open import refusal, resolve
+from gpualert_common.artifacts.safe_open import find_refusal, resolve
 from gpualert_common.artifacts.walk import MOST_DEPTH, MOST_ENTRIES, Walk
 from gpualert_common.record import Record
 
 DEADLINE_S = 2.0
-"""For one survey.  A local disk gives MOST_ENTRIES in that time; a network folder what it can."""
+"""Time for one search: enough for MOST_ENTRIES on a local disk; a network folder may be slower."""
 _MOST_GLOBS = 100
 
 
 class FoundFile(NamedTuple):
-    """A file of ours.  ``path`` is relative to the working directory, absolute outside of it.
+    """A file of this user.  ``path`` is relative to the working directory, absolute outside of it.
 
-    The four numbers together are another after every change; ``asked``: an explicit GLOB names it.
+    ``is_requested`` is True when a GLOB of the user names the file.
     """
 
     path: str
-    asked: bool
+    is_requested: bool
     size: int
     mtime_ns: int
     ctime_ns: int
@@ -36,33 +36,33 @@ class FoundFile(NamedTuple):
 
     @property
     def identity(self) -> tuple[int, int, int, int]:
-        """What differs after every change."""
+        """Size, times and inode: together they differ after every change."""
         return self[2:]
 
 
-class MissedFile(NamedTuple):
-    """Something that was asked for and cannot be had; ``gone``: nothing is there."""
+class UnavailableFile(NamedTuple):
+    """A requested file that cannot be read; ``is_gone`` is True when nothing exists there."""
 
     path: str
     why: str
-    gone: bool
+    is_gone: bool
 
 
 class SearchResult(NamedTuple):
-    """What one look found.
+    """Result of one search.
 
-    ``complete`` is False where it was ended by time or by the number of names; ``beyond_cap``
-    counts files that were seen but are not in ``found``.
+    ``is_complete`` is False when the deadline or the limit on names stopped it.  ``beyond_cap``
+    counts files that were found but are not in ``files``.
     """
 
-    found: tuple[FoundFile, ...]
-    missed: tuple[MissedFile, ...]
-    complete: bool
+    files: tuple[FoundFile, ...]
+    unavailable: tuple[UnavailableFile, ...]
+    is_complete: bool
     beyond_cap: int
     notes: tuple[str, ...]
 
 
-def survey(
+def find_files(
     root: str | None,
     globs: Sequence[str],
     *,
@@ -71,22 +71,22 @@ def survey(
     skip: AbstractSet[tuple[int, int]] = frozenset(),
     keep: Callable[[FoundFile], bool] = lambda _found: True,
 ) -> SearchResult:
-    """The files that ``globs`` name, then the usual results below ``root``; at most ``most``.
+    """Return the files that ``globs`` name, then usual results below ``root``; at most ``most``.
 
-    ``skip`` are folders, by device and inode, that are not entered; ``keep`` is asked of each file.
-    None of this raises; what was not seen stands in ``notes``.
+    Folders in ``skip``, by device and inode, are not entered.  Only files for which ``keep``
+    returns True count.  Never raises; ``notes`` say what the search left out.
     """
     search = _Search(root, time.monotonic() + deadline_s, most, skip, keep)
     for text in globs[:_MOST_GLOBS]:
-        search.search_for(text)
+        search.find_requested(text)
     if len(globs) > _MOST_GLOBS:
-        search.notes.append(f"of {len(globs)} globs the first {_MOST_GLOBS} were looked for")
-    search.search_around()
+        search.notes.append(f"only the first {_MOST_GLOBS} of {len(globs)} globs were searched")
+    search.find_usual()
     return search.result()
 
 
 class _Search:
-    """A survey that is going on."""
+    """State of one search."""
 
     def __init__(
         self,
@@ -102,120 +102,124 @@ class _Search:
         self._skip = skip
         self._keep = keep
         self._found: dict[str, FoundFile] = {}
-        self._seen: set[str] = set()
-        self._missed: dict[str, MissedFile] = {}
-        self._complete = True
+        self._requested: set[str] = set()
+        self._unavailable: dict[str, UnavailableFile] = {}
+        self._is_complete = True
         self._beyond = 0
         self.notes: list[str] = []
 
     def result(self) -> SearchResult:
-        """What was found."""
+        """Return what was found."""
         notes = tuple(dict.fromkeys(self.notes))
-        # What was a link at one look may be a file at the next.
-        missed = tuple(one for path, one in self._missed.items() if path not in self._found)
+        # A path that was missing at first can be a file later in the same search.
+        unavailable = tuple(
+            one for path, one in self._unavailable.items() if path not in self._found
+        )
         found = tuple(self._found.values())
-        return SearchResult(found, missed, self._complete, self._beyond, notes)
+        return SearchResult(found, unavailable, self._is_complete, self._beyond, notes)
 
-    def search_for(self, text: str) -> None:
-        """Add what a GLOB names."""
+    def find_requested(self, text: str) -> None:
+        """Add the files that a GLOB names."""
         try:
             glob = read_glob(text, self._cwd)
         except OutsideRootError:
-            self._miss(text, "a link leads out of the run's working directory")
+            self._add_unavailable(text, "a link leads out of the run's working directory")
             return
         except (ValueError, OSError) as error:
-            self._miss(text, f"no file can have this name: {error}")
+            self._add_unavailable(text, f"no file can have this name: {error}")
             return
         limit = glob.root
         if self._cwd is not None and is_inside(glob.root, self._cwd):
             limit = self._cwd
         if glob.is_literal:
-            self._take_one(os.path.join(glob.root, *map(str, glob.parts)), limit)
+            self._add_file(os.path.join(glob.root, *map(str, glob.parts)), limit)
             return
         walk = Walk(glob.root, glob, until=self._until, skip=self._skip)
-        hits = self._take(glob.root, walk.files(), asked=True)
+        hits = self._add_files(glob.root, walk.files(), is_requested=True)
         for path in walk.links:
-            self._take_one(os.path.join(glob.root, path), limit)
+            self._add_file(os.path.join(glob.root, path), limit)
         for path, why in walk.refused:
-            self._miss(os.path.join(glob.root, path), why)
-        self._report(walk, f"the search for {text}")
-        if walk.complete and not (hits or walk.links or walk.refused):
+            self._add_unavailable(os.path.join(glob.root, path), why)
+        self._note_limits(walk, f"the search for {text}")
+        if walk.is_complete and not (hits or walk.links or walk.refused):
             why = f": {walk.problem}" if walk.problem else ""
             self.notes.append(f"nothing matched {text}{why}")
 
-    def search_around(self) -> None:
+    def find_usual(self) -> None:
         """Add the usual results below the working directory."""
         if self._cwd is None:
-            self.notes.append(
-                "the run's working directory is not known: only globs were looked for"
-            )
+            self.notes.append("the run's working directory is not known: only globs were searched")
             return
         walk = Walk(self._cwd, UsualResults(), until=self._until, skip=self._skip)
-        self._take(self._cwd, walk.files(), asked=False)
+        self._add_files(self._cwd, walk.files(), is_requested=False)
         if walk.problem:
             self.notes.append(f"the run's working directory cannot be read: {walk.problem}")
-        self._report(walk, "the search below the working directory")
+        self._note_limits(walk, "the search below the working directory")
         others = len(walk.refused)
         if others:
-            self.notes.append(f"{others} that belong to other users or are no files were passed by")
+            self.notes.append(f"{others} skipped: not regular files, or files of other users")
         if walk.links:
             self.notes.append(f"{len(walk.links)} links were not followed")
 
-    def _take(self, root: str, files: Iterable[tuple[str, os.stat_result]], *, asked: bool) -> int:
-        """Add files below ``root``; returns how many there were."""
-        hits = 0
+    def _add_files(
+        self, root: str, files: Iterable[tuple[str, os.stat_result]], *, is_requested: bool
+    ) -> int:
+        """Add files below ``root``; return how many there were."""
+        count = 0
         for path, status in files:
-            hits += 1
-            shown = self._shown(os.path.join(root, path))
-            if shown in self._seen:
+            count += 1
+            short = self._shorten(os.path.join(root, path))
+            if short in self._requested:
                 continue
-            if asked:
-                self._seen.add(shown)  # the usual ones come last, and each once
+            if is_requested:
+                self._requested.add(
+                    short
+                )  # the search for usual results comes last and skips these
             times = (status.st_mtime_ns, status.st_ctime_ns)
-            found = FoundFile(shown, asked, status.st_size, *times, status.st_ino)
+            found = FoundFile(short, is_requested, status.st_size, *times, status.st_ino)
             if not self._keep(found):
                 continue
             if len(self._found) < self._most:
-                self._found[shown] = found
+                self._found[short] = found
             else:
                 self._beyond += 1
-        return hits
+        return count
 
-    def _take_one(self, path: str, limit: str) -> None:
-        """Add the file that ``path`` is or links to, unless that lies out of ``limit``."""
+    def _add_file(self, path: str, limit: str) -> None:
+        """Add the file that ``path`` is or links to, unless it lies outside ``limit``."""
         target = resolve(path)
         if not is_inside(target, limit):
-            self._miss(path, "a link that leads out of where it was looked for")
+            self._add_unavailable(path, "a link that leads out of the searched folder")
             return
         try:
             status = os.lstat(target)
         except FileNotFoundError:
-            self._miss(path, "it was not there when files were looked for", gone=True)
+            self._add_unavailable(path, "it did not exist at the time of the search", is_gone=True)
             return
         except OSError as error:
-            self._miss(path, error.strerror or str(error))
+            self._add_unavailable(path, error.strerror or str(error))
             return
-        why = refusal(status)
+        why = find_refusal(status)
         if why:
-            self._miss(path, why)
+            self._add_unavailable(path, why)
         else:
             folder, name = os.path.split(target)
-            self._take(folder, [(name, status)], asked=True)
+            self._add_files(folder, [(name, status)], is_requested=True)
 
-    def _miss(self, path: str, why: str, *, gone: bool = False) -> None:
-        path = self._shown(path)
-        if len(self._missed) < self._most:
-            self._missed.setdefault(path, MissedFile(path, why, gone))
-        elif path not in self._missed:
+    def _add_unavailable(self, path: str, why: str, *, is_gone: bool = False) -> None:
+        path = self._shorten(path)
+        if len(self._unavailable) < self._most:
+            self._unavailable.setdefault(path, UnavailableFile(path, why, is_gone))
+        elif path not in self._unavailable:
             self._beyond += 1
 
-    def _report(self, walk: Walk, what: str) -> None:
-        """Note what a walk did not see."""
-        if not walk.complete:
-            self._complete = False
+    def _note_limits(self, walk: Walk, what: str) -> None:
+        """Note what a walk left out."""
+        if not walk.is_complete:
+            self._is_complete = False
             self.notes.append(
-                f"{what} ended before everything was seen (after {MOST_ENTRIES} names or when its "
-                "time was up); what it did not reach is not counted"
+                f"{what} stopped early (after {MOST_ENTRIES} names or at its deadline); files that "
+                "it did not reach are not counted"
             )
         for count, text in (
             (walk.strange_folders, "on other filesystems"),
@@ -226,14 +230,14 @@ class _Search:
             if count:
                 self.notes.append(f"{what} left out folders {text} ({count})")
 
-    def _shown(self, path: str) -> str:
+    def _shorten(self, path: str) -> str:
         if self._cwd is not None and os.path.isabs(path) and is_inside(path, self._cwd):
             return path[len(self._cwd.rstrip("/")) + 1 :]
         return path
 
 
-def own_folders(record: Record) -> frozenset[tuple[int, int]]:
-    """Where gpualert keeps its own: the record, and the state directory that it lies in."""
+def find_own_folders(record: Record) -> frozenset[tuple[int, int]]:
+    """Return gpualert's own folders: the record, and the state directory around it."""
     runs = os.path.dirname(record.path)
     folders = [record.path]
     if os.path.basename(runs) == "runs":
@@ -248,8 +252,8 @@ def own_folders(record: Record) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def globs_of(spec: dict[str, Any]) -> tuple[str, ...]:
-    """The globs that a launch record names; what is none is passed over."""
+def read_globs(spec: dict[str, Any]) -> tuple[str, ...]:
+    """Return the globs in a launch record; other values are ignored."""
     alerts = spec.get("alerts")
     globs = alerts.get("artifacts") if isinstance(alerts, dict) else None
     if not isinstance(globs, list | tuple):

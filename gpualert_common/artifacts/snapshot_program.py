@@ -1,8 +1,8 @@
-"""The look after launch: which files stand in the run's working directory.
+"""Program that lists the run's working directory right after the launch.
 
-Started with the path of the record (:mod:`gpualert_common.processes.program`).  It writes
-``baseline.json`` into the record and prints nothing.  The kernel kills it when its time is up; no
-fault of it reaches the run.  Without ``baseline.json``, new files are recognised by their times.
+It is started with the path of the record (:mod:`gpualert_common.processes.program`), writes
+``baseline.json`` into the record, and prints nothing.  The kernel kills it at its deadline; its
+failures do not affect the run.  Without ``baseline.json``, new files are recognized by their times.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import resource
 import signal
 
 NICENESS = 10
-"""A training that takes every core still leaves us some time; disks serve us after it, too."""
+"""The training goes first, for the CPU and for the disk."""
 MOST_MEMORY_BYTES = 512 << 20
 GRACE_S = 2
 
 
-def take_snapshot(path: str) -> None:
-    """Survey the run of the record at ``path`` and write its baseline."""
+def write_snapshot(path: str) -> None:
+    """List the files of the run of the record at ``path`` and store the baseline."""
     from gpualert_common.artifacts import search, snapshot
     from gpualert_common.record import Record
 
     record = Record.open(path)
     spec = record.spec
-    found = search.survey(
+    found = search.find_files(
         spec.get("cwd"),
-        search.globs_of(spec),
+        search.read_globs(spec),
         deadline_s=search.DEADLINE_S,
         most=snapshot.MOST_FILES,
-        skip=search.own_folders(record),
+        skip=search.find_own_folders(record),
     )
     snapshot.write_baseline(record, found)
 
 
-def restrain(seconds: int) -> None:
-    """Bound what this process can take: its priority, its memory, and its life."""
+def limit_resources(seconds: int) -> None:
+    """Limit the priority, the memory, and the lifetime of this process."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.alarm(seconds)
@@ -47,13 +47,13 @@ def restrain(seconds: int) -> None:
 
 
 def main(record_path: str) -> None:
-    """Write the snapshot of one run; exits, never returns."""
+    """Write the baseline of one run and exit."""
     try:
-        restrain(2 + GRACE_S)
+        limit_resources(2 + GRACE_S)
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(nothing, fd)
-        take_snapshot(record_path)
-    except Exception:  # noqa: BLE001 - the boundary: nobody waits for us, and nobody listens
+        write_snapshot(record_path)
+    except Exception:  # noqa: BLE001 - the boundary: nothing waits for this process
         os._exit(1)
     os._exit(0)

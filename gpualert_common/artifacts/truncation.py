@@ -1,22 +1,22 @@
-"""Head and tail of a text that is too long, with the cut marked, and no secret at its edges."""
+"""Cutting of long texts to head and tail, with a mark and without partial secrets."""
 
 from __future__ import annotations
 
 MARGIN_BYTES = 16 << 10
-"""Read and masked beyond what is kept: a secret that the cut goes through is masked as a whole.
-More than any key that a file of keys holds."""
+"""Bytes read and masked beyond the kept ones, so that a secret at the cut is masked as a whole.
+Longer than any key."""
 _EDGE_BYTES = MARGIN_BYTES // 4
-"""Never kept of a piece's outer edge, where half a secret may stand that no pattern knows."""
+"""Bytes dropped at the outer edge of a piece, where half a secret can match no pattern."""
 _MARK = "[... {} bytes left out ...]\n"
 MARK_BYTES = len(_MARK.format(10**18)) + 1
 
 
-def head_of(masked: bytes, most: int, *, cut: bool = True) -> bytes:
-    """The first ``most`` bytes at most, whole lines where they are not too long.
+def cut_head(masked: bytes, most: int, *, is_piece: bool = True) -> bytes:
+    """Return the first ``most`` bytes at most, in whole lines unless they are too long.
 
-    ``cut``: the bytes are a piece of something longer.
+    ``is_piece``: the bytes are part of a longer text.
     """
-    if cut:
+    if is_piece:
         edge = masked.rfind(b"\n", -_EDGE_BYTES) + 1
         masked = masked[: edge or -_EDGE_BYTES]
     head = masked[:most]
@@ -25,15 +25,15 @@ def head_of(masked: bytes, most: int, *, cut: bool = True) -> bytes:
     line = head.rfind(b"\n") + 1
     if line > len(head) // 2:
         return head[:line]
-    return head[: len(head) - _begun(head)]
+    return head[: len(head) - _count_incomplete(head)]
 
 
-def tail_of(masked: bytes, most: int, *, cut: bool = True) -> bytes:
-    """The last ``most`` bytes at most, from the start of a line where that is near.
+def cut_tail(masked: bytes, most: int, *, is_piece: bool = True) -> bytes:
+    """Return the last ``most`` bytes at most, from the start of a line if one is near.
 
-    ``cut``: the bytes are a piece of something longer.
+    ``is_piece``: the bytes are part of a longer text.
     """
-    if cut:
+    if is_piece:
         masked = masked[(masked.find(b"\n", 0, _EDGE_BYTES) + 1) or _EDGE_BYTES :]
     tail = masked[-most:] if most > 0 else b""
     if len(tail) == len(masked):
@@ -43,22 +43,22 @@ def tail_of(masked: bytes, most: int, *, cut: bool = True) -> bytes:
     line = tail.find(b"\n") + 1
     if 0 < line < len(tail) // 2:
         return tail[line:]
-    return tail[_continued(tail) :]
+    return tail[_count_continuation(tail) :]
 
 
-def left_out(count: int) -> bytes:
-    """The line that stands for what was cut."""
+def mark_cut(count: int) -> bytes:
+    """Return the line that replaces the removed bytes."""
     return _MARK.format(max(count, 1)).encode()
 
 
-def joined(head: bytes, tail: bytes, count: int) -> bytes:
-    """Head and tail with the mark on a line of its own between."""
+def join_ends(head: bytes, tail: bytes, count: int) -> bytes:
+    """Return head and tail with the mark between them on a line of its own."""
     end = b"" if not head or head.endswith(b"\n") else b"\n"
-    return head + end + left_out(count) + tail
+    return head + end + mark_cut(count) + tail
 
 
-def _begun(data: bytes) -> int:
-    """How many bytes at the end belong to a character that is not whole."""
+def _count_incomplete(data: bytes) -> int:
+    """Return the number of bytes at the end that belong to an incomplete character."""
     for back in range(1, min(3, len(data)) + 1):
         byte = data[-back]
         if byte >= 0xC0:
@@ -69,8 +69,8 @@ def _begun(data: bytes) -> int:
     return 0
 
 
-def _continued(data: bytes) -> int:
-    """How many bytes at the start belong to a character that began before."""
+def _count_continuation(data: bytes) -> int:
+    """Return the number of bytes at the start that continue a character from before."""
     count = 0
     while count < min(3, len(data)) and 0x80 <= data[count] < 0xC0:
         count += 1

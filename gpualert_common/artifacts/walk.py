@@ -1,8 +1,8 @@
-"""Walks the folders below one root, the shallow ones first, at a bounded price.
+"""Walk over the folders below a root, breadth first, at a bounded cost.
 
-A huge folder is read in slices, so that it does not keep the others waiting.  Nothing is opened but
-folders, and those without following a link; a folder that does not answer (a dead network mount)
-can be bounded by the death of this process only.
+A huge folder is read in slices, so that it does not delay the others.  The walk opens folders only,
+and follows no link.  A folder that does not answer (a dead network mount) blocks it until the
+process is killed.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from gpualert_common.artifacts.globs import State
-from gpualert_common.artifacts.safe_open import open_below, open_folder, refusal
+from gpualert_common.artifacts.safe_open import find_refusal, open_below, open_folder
 
 MOST_ENTRIES = 200_000
-"""Names that one walk reads; about half a second where nothing else holds it up."""
+"""Names that one walk reads; about half a second on an idle machine."""
 MOST_DEPTH = 64
 SLICE = 10_000
-"""Names read of one folder before others have their turn."""
+"""Names read from one folder before the next folder."""
 HEAVY = frozenset({"node_modules", "__pycache__", "site-packages"})
 _MARKS_OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 
-class Names(Protocol):
-    """Decides which files are wanted, and which folders may hold some."""
+class NameFilter(Protocol):
+    """Decides which files are wanted, and which folders can contain some."""
 
-    def begin(self) -> State:
+    def start(self) -> State:
         """Return the state at the root."""
 
     def enter(self, state: State, name: str) -> State | None:
-        """Return the state below a folder; None where it is not entered."""
+        """Return the state below a folder; None when it is not entered."""
 
-    def takes(self, state: State, name: str) -> bool:
-        """True for a wanted file."""
+    def is_wanted(self, state: State, name: str) -> bool:
+        """Return True for a wanted file."""
 
 
 class _Folder:
-    """A folder that is being read.  Its state is that of the names wanted."""
+    """An open folder, with the state of the name filter in it."""
 
     __slots__ = ("_fd", "entries", "parts", "state")
 
@@ -52,34 +52,35 @@ class _Folder:
         self.entries = os.scandir(fd)
 
     def status(self, name: str) -> os.stat_result:
-        """The status of what is in it, of a link itself.  Raises OSError."""
+        """Return the status of an entry; of a link, not of its target.  Raises OSError."""
         return os.stat(name, dir_fd=self._fd, follow_symlinks=False)
 
     def close(self) -> None:
-        """Stop reading."""
+        """Close the descriptors."""
         self.entries.close()
         os.close(self._fd)
 
 
 class Walk:
-    """One walk; when its files have been had, it says what it did not see.
+    """One walk; after :meth:`files`, its attributes say what it left out.
 
-    ``complete`` is False where time or the number of names ended it; the counts are of what was
-    wanted by its name and is none of ours, and of folders that were not entered.
+    ``is_complete`` is False when the deadline or the limit on names stopped it.  ``links`` and
+    ``refused`` are wanted names that are not regular files of this user; the counts are of folders
+    that were not entered.
     """
 
     def __init__(
-        self, root: str, names: Names, *, until: float, skip: AbstractSet[tuple[int, int]]
+        self, root: str, names: NameFilter, *, until: float, skip: AbstractSet[tuple[int, int]]
     ) -> None:
         self._root = root
         self._names = names
         self._until = until
         self._entries_left = MOST_ENTRIES
-        self._seen = set(skip)
+        self._visited = set(skip)
         self._skip = skip
         self._device = -1
         self._waiting: deque[_Folder | tuple[tuple[str, ...], State]] = deque()
-        self.complete = True
+        self.is_complete = True
         self.problem = ""
         self.links: list[str] = []
         self.refused: list[tuple[str, str]] = []
@@ -89,37 +90,40 @@ class Walk:
         self.own_folders = 0
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Every wanted file of ours, by its path below the root; ``problem`` if there is none."""
+        """Yield the path below the root and the status of every wanted file of this user.
+
+        Sets ``problem`` when the root cannot be read.
+        """
         try:
-            root = self._begin()
+            root = self._open_root()
         except OSError as error:
             self.problem = error.strerror or str(error)
             return
         try:
-            while self._waiting and self.complete:
-                readable = self._next(root)
+            while self._waiting and self.is_complete:
+                readable = self._open_next(root)
                 if readable is not None:
-                    yield from self._slice(readable)
+                    yield from self._read_slice(readable)
         finally:
             for folder in self._waiting:
                 if isinstance(folder, _Folder):
                     folder.close()
             os.close(root)
 
-    def _begin(self) -> int:
+    def _open_root(self) -> int:
         root = open_folder(self._root)
         self._device = os.fstat(root).st_dev
-        self._waiting.append(((), self._names.begin()))
+        self._waiting.append(((), self._names.start()))
         return root
 
-    def _next(self, root: int) -> _Folder | None:
-        """The folder whose turn it is; None when it cannot or need not be read."""
+    def _open_next(self, root: int) -> _Folder | None:
+        """Return the next folder; None when it cannot or need not be read."""
         waiting = self._waiting.popleft()
         if isinstance(waiting, _Folder):
             return waiting
         parts, state = waiting
         try:
-            fd = open_below(parts, os.dup(root), listed=True)
+            fd = open_below(parts, os.dup(root), is_listed=True)
         except OSError:
             self.closed_folders += 1
             return None
@@ -139,15 +143,15 @@ class Walk:
         if status.st_dev != self._device:
             self.strange_folders += 1
             return False
-        if identity in self._seen:
+        if identity in self._visited:
             self.own_folders += identity in self._skip
             return False
-        self._seen.add(identity)
-        return not any(_is_there(mark, fd) for mark in _MARKS_OF_ENVIRONMENTS)
+        self._visited.add(identity)
+        return not any(_exists(mark, fd) for mark in _MARKS_OF_ENVIRONMENTS)
 
-    def _slice(self, folder: _Folder) -> Iterator[tuple[str, os.stat_result]]:
-        """The wanted files among the next names of a folder; it waits again if there are more."""
-        keep = False
+    def _read_slice(self, folder: _Folder) -> Iterator[tuple[str, os.stat_result]]:
+        """Yield wanted files among the next names of a folder; queue it again if more remain."""
+        is_queued = False
         try:
             for _ in range(SLICE):
                 entry = next(folder.entries, None)
@@ -155,26 +159,26 @@ class Walk:
                     return
                 self._entries_left -= 1
                 if self._entries_left < 0 or time.monotonic() > self._until:
-                    self.complete = False
+                    self.is_complete = False
                     return
-                status = self._enter(folder, entry)
+                status = self._check_entry(folder, entry)
                 if status is not None:
                     yield "/".join((*folder.parts, entry.name)), status
             self._waiting.append(folder)
-            keep = True
+            is_queued = True
         except OSError:
-            self.closed_folders += 1  # it went away, or its disk did, while it was read
+            self.closed_folders += 1  # the folder or its disk was removed meanwhile
         finally:
-            if not keep:
+            if not is_queued:
                 folder.close()
 
-    def _enter(self, folder: _Folder, entry: os.DirEntry[str]) -> os.stat_result | None:
-        """The status of a wanted file; a folder waits for its turn."""
+    def _check_entry(self, folder: _Folder, entry: os.DirEntry[str]) -> os.stat_result | None:
+        """Return the status of a wanted file, else None; queue a folder."""
         name = entry.name
         if entry.is_dir(follow_symlinks=False):
-            self._meet_folder(folder, name)
+            self._queue_folder(folder, name)
             return None
-        if not self._names.takes(folder.state, name):
+        if not self._names.is_wanted(folder.state, name):
             return None
         path = "/".join((*folder.parts, name))
         try:
@@ -184,7 +188,7 @@ class Walk:
         except OSError as error:
             self.refused.append((path, error.strerror or str(error)))
             return None
-        why = refusal(status)
+        why = find_refusal(status)
         if stat.S_ISLNK(status.st_mode):
             self.links.append(path)
         elif why:
@@ -193,7 +197,7 @@ class Walk:
             return status
         return None
 
-    def _meet_folder(self, folder: _Folder, name: str) -> None:
+    def _queue_folder(self, folder: _Folder, name: str) -> None:
         state = None if name in HEAVY else self._names.enter(folder.state, name)
         if state is None:
             return
@@ -203,7 +207,7 @@ class Walk:
             self._waiting.append(((*folder.parts, name), state))
 
 
-def _is_there(name: str, folder: int) -> bool:
+def _exists(name: str, folder: int) -> bool:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

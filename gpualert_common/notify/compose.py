@@ -57,7 +57,7 @@ def compose_warning(
     """
     redactor = Redactor(known_secrets)
     warning = view_warning(entry.get("warning") or {}, TextSanitizer(redactor))
-    lines = artifacts.log_lines(record, redactor, WARNING_LOG_LINES)
+    lines = artifacts.read_last_lines(record, redactor, WARNING_LOG_LINES)
     view = view_run(record, read_verdict(record), masks=redactor, log_lines=lines)
     subject, text = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
@@ -80,8 +80,8 @@ def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exce
         f"next: gpualert show {record.run_id}",
         f"The full message could not be made: {type(error).__name__}: {error}",
     ]
-    text = Redactor(known_secrets).text("\n".join(lines)).encode()[: budget.text_bytes]
-    subject = " ".join(Redactor(known_secrets).text(f"[gpualert] {lines[0]}").split())
+    text = Redactor(known_secrets).mask_text("\n".join(lines)).encode()[: budget.text_bytes]
+    subject = " ".join(Redactor(known_secrets).mask_text(f"[gpualert] {lines[0]}").split())
     return Message(
         id=message_id(record.run_id),
         thread=thread_id(spec),
@@ -101,7 +101,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
         masks=redactor,
         bundle=bundle,
         outcome=read_lenient(record, OUTCOME),
-        log_lines=artifacts.log_lines(record, redactor, BODY_LOG_LINES),
+        log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
     view = dataclasses.replace(view, redactions=view.redactions + masked)
@@ -137,16 +137,16 @@ def _rendered(
             templates=alerts_in(record.spec).get("templates"),
         )
         masks = Redactor(known_secrets)
-        text = masks.text(rendered.text)
+        text = masks.mask_text(rendered.text)
         excess = len(text.encode()) - budget.text_bytes
         if excess <= 0:
             break
         room = max(LEAST_TEXT_BYTES, room - excess)
     text = text.encode()[: budget.text_bytes].decode("utf-8", "ignore")
-    html = None if rendered.html is None else masks.text(rendered.html)
+    html = None if rendered.html is None else masks.mask_text(rendered.html)
     if html is not None and len(html.encode()) > budget.html_bytes:
         html = None
-    return masks.text(rendered.subject), text, html
+    return masks.mask_text(rendered.subject), text, html
 
 
 def thread_id(spec: dict[str, Any]) -> str | None:
@@ -163,7 +163,7 @@ def _log_ends(record: Record, redactor: Redactor, budget: Budget) -> tuple[Attac
     if not number or number > budget.files:
         return ()
     room = min(budget.file_bytes, MOST_LOG_BYTES, int(budget.files_bytes * LOG_SHARE) // number)
-    ends = artifacts.log_tail(record, redactor, room)
+    ends = artifacts.read_log_tails(record, redactor, room)
     return tuple(Attachment(name, content, "text/plain") for name, content in ends if content)
 
 

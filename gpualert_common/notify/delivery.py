@@ -130,14 +130,14 @@ def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
         if entry.about != ENDED:
             return compose_warning(record, entry.fields, budget, secrets)
         message, bundle = compose(record, budget, secrets)
-        manifest = artifacts.manifest_json(bundle)
+        manifest = artifacts.encode_manifest(bundle)
         with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
             record.write_json(bundle_file(entry.channel), manifest)
         return message
 
     with _masking(secrets):
         answer = str(sender.send(composed, DeliveryProgress(entry), TIMEOUT_S))
-    return Redactor(secrets).text(answer)
+    return Redactor(secrets).mask_text(answer)
 
 
 @contextlib.contextmanager
@@ -153,7 +153,7 @@ def _masking(secrets: list[str]) -> Iterator[None]:
         problem, transient = f"the channel failed: {_describe(error)}", True
     else:
         return
-    raise DeliveryError(Redactor(secrets).text(problem), transient)
+    raise DeliveryError(Redactor(secrets).mask_text(problem), transient)
 
 
 def _note(record: Record, entry: OutboxEntry, **facts: Any) -> None:

@@ -1,6 +1,7 @@
-"""Kinds made ready for matching: one automaton that tells which patterns may occur at all.
+"""Compiled patterns of secrets.
 
-Only these are searched for, each in one pass: RE2 is linear in the text, whatever it holds.
+One automaton selects the patterns that can occur in a text.  Each of these takes one pass: RE2 is
+linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _MASK_START = b"[redacted "
 
 
 class SecretSpan(NamedTuple):
-    """A secret: from ``start`` up to ``end``.  The lowest ``order`` names what overlaps."""
+    """A secret from ``start`` to ``end``.  The lowest ``order`` names overlaps."""
 
     start: int
     end: int
@@ -28,7 +29,7 @@ class SecretSpan(NamedTuple):
 
 
 class Finder:
-    """One pattern, compiled.  Raises :data:`RegexError`."""
+    """One compiled pattern.  Raises :data:`RegexError`."""
 
     def __init__(self, pattern: SecretPattern, kind: str, order: int) -> None:
         self.kind = kind
@@ -44,8 +45,8 @@ class Finder:
         self._groups = [names[name] for name in names if name.startswith(_GROUP)] or [0]
         self.probes = self.probes or [pattern.re.encode()]
 
-    def spans(self, text: bytes) -> Iterator[SecretSpan]:
-        """Every secret of this form in *text*, from left to right."""
+    def find_spans(self, text: bytes) -> Iterator[SecretSpan]:
+        """Yield every secret of this form in *text*, from left to right."""
         for match in self._regex.finditer(text):
             if self._unless is not None and self._unless.search(match.group()):
                 continue
@@ -56,9 +57,9 @@ class Finder:
 
 
 class CompiledSecrets:
-    """The patterns of all kinds.  Safe to share between threads; costs some 20 ms to make.
+    """The compiled patterns of all kinds.  Thread-safe; takes some 20 ms to create.
 
-    ``broken`` names the files that are left out because an expression does not compile.
+    ``broken`` lists the errors of files with an expression that does not compile.
     """
 
     def __init__(self, kinds: Iterable[SecretKind]) -> None:
@@ -68,27 +69,29 @@ class CompiledSecrets:
         for order, kind in enumerate(kinds, start=1):
             names.append(kind.id.encode())
             try:
-                self._finders += [_finder(pattern, kind, order) for pattern in kind.patterns]
+                self._finders += [
+                    _compile_finder(pattern, kind, order) for pattern in kind.patterns
+                ]
             except RuleError as error:
                 self.broken.append(error)
-        # Only our own kinds: a mask that anyone can make up would hide what stands in it.
+        # Only existing kinds: the text of any other mask may contain a secret.
         self._mask = compile_bytes(rb"\[redacted (?:%s)\]" % b"|".join(names), spans_lines=True)
         probes = [(probe, finder) for finder in self._finders for probe in finder.probes]
         self._set = RegexSet((probe for probe, _ in probes), spans_lines=True)
         self._owners = [finder for _, finder in probes]
 
-    def spans(self, text: bytes) -> Iterator[SecretSpan]:
-        """Every secret in *text*, pattern by pattern; they may overlap."""
-        for finder in self._finders_for(text):
-            yield from finder.spans(text)
+    def find_spans(self, text: bytes) -> Iterator[SecretSpan]:
+        """Yield every secret in *text*, pattern by pattern; they may overlap."""
+        for finder in self._select_finders(text):
+            yield from finder.find_spans(text)
 
-    def masks(self, text: bytes) -> list[tuple[int, int]]:
-        """Where masks stand in *text*, from left to right."""
+    def find_masks(self, text: bytes) -> list[tuple[int, int]]:
+        """Return the spans of masks in *text*, from left to right."""
         if _MASK_START not in text:
             return []
         return [match.span() for match in self._mask.finditer(text)]
 
-    def _finders_for(self, text: bytes) -> list[Finder]:
+    def _select_finders(self, text: bytes) -> list[Finder]:
         found = self._set.search(text)
         if found is None:
             return self._finders
@@ -96,7 +99,7 @@ class CompiledSecrets:
         return [finder for finder in self._finders if id(finder) in wanted]
 
 
-def _finder(pattern: SecretPattern, kind: SecretKind, order: int) -> Finder:
+def _compile_finder(pattern: SecretPattern, kind: SecretKind, order: int) -> Finder:
     try:
         return Finder(pattern, kind.id, order)
     except RegexError as error:
@@ -105,8 +108,8 @@ def _finder(pattern: SecretPattern, kind: SecretKind, order: int) -> Finder:
 
 
 @lru_cache(maxsize=4)
-def program_in(directory: Path) -> tuple[CompiledSecrets, tuple[RuleError, ...]]:
-    """The program of the kinds in *directory* and what had to be left out of it; made once."""
+def compile_directory(directory: Path) -> tuple[CompiledSecrets, tuple[RuleError, ...]]:
+    """Return the compiled kinds in *directory* and the errors of files left out; cached."""
     broken: list[RuleError] = []
-    program = CompiledSecrets(load_secrets(directory, broken=broken))
-    return program, (*broken, *program.broken)
+    compiled = CompiledSecrets(load_secrets(directory, broken=broken))
+    return compiled, (*broken, *compiled.broken)

@@ -1,4 +1,4 @@
-"""Text without terminal escape sequences, and the way back to where it stood."""
+"""Text without terminal escape sequences, with a map to positions in the original."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _ESCAPE = re.compile(
 
 
 class PlainText:
-    """*raw* as a terminal shows it, in ``text``."""
+    """*raw* with its escape sequences removed, in ``text``."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self.text = _ESCAPE.sub(b"", raw) if b"\x1b" in raw else raw
 
     @property
-    def differs(self) -> bool:
-        """True when there was a sequence to take out."""
+    def has_escapes(self) -> bool:
+        """True when *raw* contains an escape sequence."""
         return len(self.text) != len(self.raw)
 
-    def back(self, start: int, end: int) -> tuple[int, int]:
-        """Where in ``raw`` the bytes stand that are ``text[start:end]``; not empty."""
-        return self._raw(start), self._raw(end - 1) + 1
+    def map_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span in ``raw`` of the non-empty ``text[start:end]``."""
+        return self._map_position(start), self._map_position(end - 1) + 1
 
     def clip(self, start: int, end: int) -> tuple[int, int]:
-        """``raw[start:end]`` without a sequence that begins before it or ends behind it.
+        """Return the span without a sequence that crosses its start or end.
 
-        Unless it lies in that sequence whole, or that sequence can hold text: then it is left.
+        A sequence that contains the whole span, or that can contain text, is not removed.
         """
-        starts, ends = self._silent
+        starts, ends = self._textless
         before = bisect_left(starts, start) - 1
         if before >= 0 and start < ends[before] < end:
             start = ends[before]
@@ -44,29 +44,29 @@ class PlainText:
             end = starts[last]
         return start, end
 
-    def _raw(self, at: int) -> int:
+    def _map_position(self, at: int) -> int:
         cuts, removed = self._cuts
         return at + removed[bisect_right(cuts, at)]
 
     @cached_property
-    def _places(self) -> tuple[list[int], list[int]]:
+    def _escapes(self) -> tuple[list[int], list[int]]:
         spans = [match.span() for match in _ESCAPE.finditer(self.raw)]
         return [start for start, _ in spans], [end for _, end in spans]
 
     @cached_property
-    def _silent(self) -> tuple[list[int], list[int]]:
-        """The places of sequences that hold no text."""
-        pairs = [pair for pair in zip(*self._places, strict=True) if self._is_silent(pair[0])]
+    def _textless(self) -> tuple[list[int], list[int]]:
+        """Starts and ends of the sequences that cannot contain text."""
+        pairs = [pair for pair in zip(*self._escapes, strict=True) if self._is_textless(pair[0])]
         return [start for start, _ in pairs], [end for _, end in pairs]
 
-    def _is_silent(self, start: int) -> bool:
+    def _is_textless(self, start: int) -> bool:
         return not self.raw.startswith(b"\x1b]", start)
 
     @cached_property
     def _cuts(self) -> tuple[list[int], list[int]]:
-        """Where in ``text`` something is gone, and how much before each of these and after all."""
+        """Positions in ``text`` of removed sequences, and the total length removed before each."""
         cuts, removed = [], [0]
-        for start, end in zip(*self._places, strict=True):
+        for start, end in zip(*self._escapes, strict=True):
             cuts.append(start - removed[-1])
             removed.append(removed[-1] + end - start)
         return cuts, removed

@@ -1,7 +1,7 @@
-"""The notation of sample lines: where the secret stands, and letters that are drawn.
+"""Notation of sample lines in the rule files of secrets.
 
-``«...»`` marks what must be masked; ``{{hex:40}}`` stands for forty characters of that alphabet,
-so that no rule file holds anything that looks like a real token.
+``«...»`` marks the text to mask.  ``{{hex:40}}`` stands for forty random characters of an alphabet,
+so that no rule file contains a string that looks like a real token.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _ALPHABETS = {
 
 @dataclass(frozen=True, slots=True)
 class SecretSample:
-    """A line, the secrets in it, and the line around them: one piece more than secrets."""
+    """A line, the secrets in it, and the pieces around them: one more than secrets."""
 
     text: str
     secrets: tuple[str, ...]
     around: tuple[str, ...]
 
-    def masked(self, kind: str) -> str:
-        """The line as it should read after redaction."""
+    def mask(self, kind: str) -> str:
+        """Return the expected line after redaction."""
         return f"[redacted {kind}]".join(self.around)
 
 
-def expand(notation: str, draw: random.Random | None = None) -> SecretSample:
-    """The sample that *notation* describes, its letters drawn by *draw*, else always the same.
+def expand_sample(notation: str, draw: random.Random | None = None) -> SecretSample:
+    """Return the sample of *notation* with characters from *draw*, by default always the same.
 
-    Raises ValueError for an alphabet that does not exist.
+    Raises ValueError for an unknown alphabet.
     """
     source = draw or random.Random(notation)
 

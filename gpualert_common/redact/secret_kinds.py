@@ -1,6 +1,6 @@
-"""Kinds of secrets as data: one TOML file per kind in ``rules/secrets``.
+"""Kinds of secrets: one TOML file for each in ``rules/secrets``.
 
-This module only reads and validates; matching is in :mod:`gpualert_common.redact.compiled_secrets`.
+This module reads and validates the files; :mod:`gpualert_common.redact.compiled_secrets` matches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpualert_common.rule_files import (
 from gpualert_common.toml_table import Table
 
 KNOWN = "known"
-"""The kind of the literal secrets that a :class:`Redactor` is given; no file has this name."""
+"""Kind of the literal secrets given to a :class:`Redactor`; no file has this name."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PART = re.compile(r"<<(\w+)>>")
@@ -33,12 +33,12 @@ _FOLDER = "secrets"
 
 @dataclass(frozen=True, slots=True)
 class SecretPattern:
-    """One form of a secret.  Parts that the file names are already put in.
+    """One form of a secret, with named parts inserted.
 
-    ``re`` is RE2 syntax over bytes: a class that excludes characters lets in every byte beyond
-    ASCII.  What is masked are its named groups that begin with ``secret``; the whole match when
-    there is none.  A match in which ``unless`` is found is left alone.  ``literals`` are in lower
-    case; every match contains one of them, in any case.
+    ``re`` is RE2 syntax over bytes: a negated class matches every byte beyond ASCII.  The named
+    groups that begin with ``secret`` are masked, or the whole match if there is none.  A match that
+    contains ``unless`` is not masked.  ``literals`` are in lower case; every match contains one of
+    them, in any case.
     """
 
     name: str
@@ -49,10 +49,10 @@ class SecretPattern:
 
 @dataclass(frozen=True, slots=True)
 class SecretKind:
-    """A kind of secret and everything that is known of it.
+    """A kind of secret.
 
-    ``id`` is what a mask says, ``title`` says it to people.  Of several kinds that cover the same
-    text the one of lowest ``order`` gives the mask.
+    Masks contain ``id``; ``title`` is its name for display.  Of several kinds that match the same
+    text, the one with the lowest ``order`` names the mask.
     """
 
     id: str
@@ -66,9 +66,9 @@ class SecretKind:
 
 
 def secrets_directory(rules: str | os.PathLike[str] | None = None) -> Path:
-    """Where the kinds lie that belong to *rules* (or to the rules in use).
+    """Return the directory with the kinds of *rules* (by default the rules in use).
 
-    A rules directory without a ``secrets`` folder leaves the shipped kinds in force.
+    For a rules directory without a ``secrets`` folder this is the shipped one.
     """
     own = (rules_directory() if rules is None else Path(rules)) / _FOLDER
     return own if own.is_dir() else shipped_directory() / _FOLDER
@@ -77,10 +77,10 @@ def secrets_directory(rules: str | os.PathLike[str] | None = None) -> Path:
 def load_secrets(
     directory: Path, *, samples: bool = False, broken: list[RuleError] | None = None
 ) -> tuple[SecretKind, ...]:
-    """The kinds of all ``*.toml`` files in *directory*, ordered; samples only when asked for.
+    """Return the kinds of all ``*.toml`` files in *directory* in order, with *samples* on request.
 
-    A file that is wrong raises :class:`RuleError`; with *broken* given the error is appended there
-    instead and the other files are used.
+    Raises :class:`RuleError` for an invalid file; with *broken* the error is appended there
+    instead, and the other files are used.
     """
     problems: list[RuleError] = []
     kinds = []
@@ -127,30 +127,30 @@ def _read_kind(file: Path, samples: bool) -> SecretKind:
 
 
 def _read_parts(table: Table) -> dict[str, str]:
-    """The parts of expressions by name; each may hold those that stand above it."""
+    """Return the parts of expressions by name; each can use the parts above it."""
     parts: dict[str, str] = {}
     for name in table.left():
-        parts[name] = _put_in(table.text(name), parts, table.file, table.path + name)
+        parts[name] = _insert_parts(table.text(name), parts, table.file, table.path + name)
     return parts
 
 
-def _put_in(expression: str, parts: Mapping[str, str], file: str, key: str) -> str:
-    """*expression* with each ``<<name>>`` replaced by that part."""
+def _insert_parts(expression: str, parts: Mapping[str, str], file: str, key: str) -> str:
+    """Return *expression* with each ``<<name>>`` replaced by that part."""
 
-    def part(match: re.Match[str]) -> str:
+    def find_part(match: re.Match[str]) -> str:
         if match[1] not in parts:
-            raise RuleError(file, key, f"{match[0]}: no part of this name stands above")
+            raise RuleError(file, key, f"{match[0]}: no part of this name is defined above")
         return parts[match[1]]
 
-    return _PART.sub(part, expression)
+    return _PART.sub(find_part, expression)
 
 
 def _read_pattern(entry: Table, parts: Mapping[str, str]) -> SecretPattern:
     unless = entry.text("unless", None)
     pattern = SecretPattern(
         name=entry.text("name"),
-        re=_put_in(entry.text("re"), parts, entry.file, f"{entry.path}re"),
-        unless=unless and _put_in(unless, parts, entry.file, f"{entry.path}unless"),
+        re=_insert_parts(entry.text("re"), parts, entry.file, f"{entry.path}re"),
+        unless=unless and _insert_parts(unless, parts, entry.file, f"{entry.path}unless"),
         literals=entry.texts("literals", ()),
     )
     if not _NAME.fullmatch(pattern.name):

@@ -22,7 +22,7 @@ class Masks(Protocol):
     def found(self) -> Any:
         """How many secrets of each kind were masked so far."""
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return ``text`` with its secrets masked."""
 
 
@@ -31,7 +31,7 @@ class NoMasks:
 
     found: Mapping[str, int] = {}
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return ``text`` as it is."""
         return text
 
@@ -67,4 +67,4 @@ class TextSanitizer:
         return tuple(text for one in values[:MOST_ITEMS] if (text := self.prose(one)))
 
     def _masked(self, value: object) -> str:
-        return self._masks.text(value[:_MOST_READ]) if isinstance(value, str) else ""
+        return self._masks.mask_text(value[:_MOST_READ]) if isinstance(value, str) else ""

@@ -92,7 +92,7 @@ class Poster:
             masks = Redactor(self._known)
             view = view_run(record, verdict, masks=masks, outcome=outcome)
         evidence = presentation.rows(verdict, masks)
-        logs = [one_line(masks.text(path), _MOST_PATH) for path in self._logs]
+        logs = [one_line(masks.mask_text(path), _MOST_PATH) for path in self._logs]
         # Prefect queues the event and sends it even at exit.
         emit_event(
             event.NAME,

@@ -64,9 +64,9 @@ class _ChannelBlock(ABC):
         settings, found = resolve_secrets(channel_of(reveal(table), {}), {})
         masks = Redactor([*known, *found])
         try:
-            return masks.text(self._probe(settings))
+            return masks.mask_text(self._probe(settings))
         except DeliveryError as error:
-            raise DeliveryError(masks.text(str(error)), transient=error.transient) from None
+            raise DeliveryError(masks.mask_text(str(error)), transient=error.transient) from None
 
 
 class MailChannel(_ChannelBlock, Block):

@@ -77,7 +77,7 @@ def _scalars(values: Mapping[str, Any], masks: Masks) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in [*values.items()][:_MOST_ELEMENTS]:
         if isinstance(value, str):
-            found[name] = one_line(masks.text(value), MOST_CELL)
+            found[name] = one_line(masks.mask_text(value), MOST_CELL)
         elif value is None or isinstance(value, bool | int | float):
             found[name] = value
     return found

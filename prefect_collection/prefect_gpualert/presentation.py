@@ -49,7 +49,7 @@ def table(rows: list[Row]) -> list[Row]:
 
 def _row(claim: Claim, masks: Masks) -> Row:
     def cell(text: str | None) -> str | None:
-        return one_line(masks.text(text[:_MOST_READ]), MOST_CELL) if text else None
+        return one_line(masks.mask_text(text[:_MOST_READ]), MOST_CELL) if text else None
 
     return {
         "claim": cell(claim.claim),

@@ -128,7 +128,7 @@ class Publication:
                 from gpualert_common.redact import Redactor
 
                 problem = " ".join(f"{type(problem).__name__}: {problem}".split())
-                problem = Redactor(self._known).text(problem)[:_MOST_PROBLEM]
+                problem = Redactor(self._known).mask_text(problem)[:_MOST_PROBLEM]
             run_id = self._record.run_id
             message = f"Prefect does not show all of training {run_id} yet: {problem}"
             self._log(message, logging.WARNING)

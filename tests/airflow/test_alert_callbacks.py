@@ -29,25 +29,25 @@ from airflow.sdk import DAG
 from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 from gpualert_provider.operators.gpualert import GPUAlertOperator
 
-told = GPUAlertNotifier()
+alert = GPUAlertNotifier()
 with DAG("fails", schedule=None):
     BashOperator(
         task_id="train",
         bash_command="echo \\"ModuleNotFoundError: No module named 'apex'\\"; exit 3",
-        on_failure_callback=told,
+        on_failure_callback=alert,
     )
 with DAG("killed", schedule=None):
-    BashOperator(task_id="train", bash_command="exec sleep 600", on_failure_callback=told)
+    BashOperator(task_id="train", bash_command="exec sleep 600", on_failure_callback=alert)
 with DAG("ours_killed", schedule=None):
-    GPUAlertOperator(task_id="train", bash_command="exec sleep 601", on_failure_callback=told)
+    GPUAlertOperator(task_id="train", bash_command="exec sleep 601", on_failure_callback=alert)
 with DAG("ours_fails", schedule=None):
-    GPUAlertOperator(task_id="train", bash_command="exit 3", on_failure_callback=[told, told])
+    GPUAlertOperator(task_id="train", bash_command="exit 3", on_failure_callback=[alert, alert])
 """
 NAMES = ("fails", "killed", "ours_killed", "ours_fails")
 KILLED = {"killed": "600", "ours_killed": "601"}
 """DAGs whose task is killed once its training, a ``sleep`` of so many seconds, runs."""
 
-Told = dict[str, list[EmailMessage]]
+Sent = dict[str, list[EmailMessage]]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
 
 
 @pytest.fixture(scope="module")
-def told(lab: Standalone) -> Told:
+def sent(lab: Standalone) -> Sent:
     """Every DAG played to its end; the mails about each."""
     runs = {dag: lab.trigger(dag) for dag in NAMES}
     for dag in KILLED:
@@ -100,21 +100,21 @@ def _mails(lab: Standalone) -> list[EmailMessage]:
 
 
 @pytest.mark.parametrize("dag", NAMES)
-def test_one_alert_of_each(told: Told, dag: str) -> None:
+def test_one_alert_of_each(sent: Sent, dag: str) -> None:
     """Each failed task sends one alert, in whichever process its callback runs."""
-    assert len(told[dag]) == 1
+    assert len(sent[dag]) == 1
 
 
-def test_log_of_a_task(told: Told) -> None:
+def test_log_of_a_task(sent: Sent) -> None:
     """The alert of another operator's task names the cause, by the task's log."""
-    (mail,) = told["fails"]
+    (mail,) = sent["fails"]
     assert "missing_module" in mail["Subject"]
     assert "No module named 'apex'" in body(mail)
 
 
-def test_killed_training_has_one_record(lab: Standalone, told: Told) -> None:
+def test_killed_training_has_one_record(lab: Standalone, sent: Sent) -> None:
     """The guardian sends the alert of a training whose task was killed, from its own record."""
-    (mail,) = told["ours_killed"]
+    (mail,) = sent["ours_killed"]
     ours = [path for path in (lab.state / "runs").iterdir() if path.name in mail["Message-ID"]]
     record = Record.open(str(ours[0]))
     assert record.spec["custody"]["key"][1] == "ours_killed"

@@ -62,8 +62,8 @@ def test_hold_lasts_until_the_next_attempt_could_be_there(trials: Trials, lab: L
     """An alert is held for the retry delay and the scheduler's delay, and no longer."""
     dag = trials.dag("bash_command='exit 1', retries=1, retry_delay=datetime.timedelta(0)")
     trials.test(dag)
-    told = Record.open(str(lab.records()[0])).read_json("outcome.json") or {}
-    assert (told["state"], told["next_within_s"]) == ("up_for_retry", 180.0)
+    outcome = Record.open(str(lab.records()[0])).read_json("outcome.json") or {}
+    assert (outcome["state"], outcome["next_within_s"]) == ("up_for_retry", 180.0)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from gpualert_common.guardian.attempt import fingerprint
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from tests.airflow.conftest import Done, Trials
-from tests.airflow.test_ending import told, trainer
+from tests.airflow.test_ending import recorded_end, trainer
 from tests.alerts.alerting import mails
 from tests.supervised import Lab, until
 
@@ -39,14 +39,14 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triggers, "SAMPLE_INTERVAL_S", 0.2)
 
 
-def said(lab: Lab) -> dict[str, Any]:
+def outcome_of(lab: Lab) -> dict[str, Any]:
     """Return the outcome in the only record."""
     return lab.record().read_json("outcome.json") or {}
 
 
 def is_deferred(lab: Lab) -> bool:
     """True once the only run is left to a trigger, and lives."""
-    return bool(lab.records()) and "deferred" in said(lab) and lab.record().ending is None
+    return bool(lab.records()) and "deferred" in outcome_of(lab) and lab.record().ending is None
 
 
 # -- the same, without a worker ------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
     assert done.state == "failed"
     assert isinstance(done.error, AirflowTaskTimeout)
     until(lab.is_empty, "the guardian to be gone")
-    assert told(lab) == (code, "timeout", "failed")
+    assert recorded_end(lab) == (code, "timeout", "failed")
 
 
 def test_guardian_killed(trials: Trials, lab: Lab, when: When) -> None:
@@ -193,7 +193,7 @@ def test_stopped_by_a_person(trials: Trials, lab: Lab, when: When) -> None:
     done = trials.train(trainer("save", deferrable=True))
     assert done.state == "failed"
     assert isinstance(done.error, TrainingFailed)
-    assert told(lab) == (0, "cancelled", "failed")
+    assert recorded_end(lab) == (0, "cancelled", "failed")
 
 
 def assert_done(process: subprocess.CompletedProcess[bytes]) -> None:
@@ -218,7 +218,7 @@ def test_directory_that_is_not_shared(
     assert (done.state, done.tries) == ("failed", 1)
     assert "GPUALERT_STATE_DIR" in str(done.error)
     assert str(runs) in str(done.error)
-    assert told(lab) == (-15, "cancelled", "failed")
+    assert recorded_end(lab) == (-15, "cancelled", "failed")
     until(lab.is_empty, "all to be gone")
 
 

@@ -40,7 +40,7 @@ def send(number: int) -> Callable[[], None]:
     return lambda: os.kill(os.getpid(), number)
 
 
-def told(lab: Lab) -> tuple[object, object, object]:
+def recorded_end(lab: Lab) -> tuple[object, object, object]:
     """Return exit code, disposition and outcome of the only record."""
     record = lab.record()
     ending = record.ending
@@ -60,7 +60,7 @@ def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
     assert done.state == "failed"
     assert isinstance(done.error, AirflowTaskTimeout)
     until(lab.is_empty, "the guardian to be gone")
-    assert told(lab) == (code, "timeout", "failed")
+    assert recorded_end(lab) == (code, "timeout", "failed")
 
 
 def test_timeout_at_any_moment(trials: Trials, lab: Lab) -> None:
@@ -80,7 +80,7 @@ def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None
     assert done.state == "failed"
     assert isinstance(done.error, TrainingFailed)
     assert done.error.exit_code == code
-    assert told(lab)[:2] == (code, "preempted")  # nobody touched the task
+    assert recorded_end(lab)[:2] == (code, "preempted")  # nobody touched the task
     until(lab.is_empty, "the guardian to be gone")
 
 
@@ -94,7 +94,7 @@ def test_kill_on_a_persons_word(trials: Trials, lab: Lab, when: When, state: str
 
     when(lambda: is_training(lab), mark_and_kill)
     trials.train(trainer("plain"))
-    assert told(lab)[1] == "cancelled"
+    assert recorded_end(lab)[1] == "cancelled"
     stopping = lab.record().event("stopping")
     assert stopping is not None
     because = stopping["sender"]["because"]
@@ -125,7 +125,7 @@ def test_kill_when_airflow_does_not_answer(
     began = time.monotonic()
     assert trials.train(trainer("plain")).state == "failed"
     assert time.monotonic() - began < 20
-    assert told(lab)[1] == "cancelled"
+    assert recorded_end(lab)[1] == "cancelled"
 
 
 def test_kill_of_a_skip_code(trials: Trials, lab: Lab, when: When) -> None:
@@ -139,7 +139,7 @@ def test_interrupt(trials: Trials, lab: Lab, when: When) -> None:
     """Ctrl-C under ``dag.test()`` stops the training."""
     when(lambda: is_training(lab), send(signal.SIGINT))
     assert trials.train(trainer("plain")).state == "failed"
-    assert told(lab)[0] == -15
+    assert recorded_end(lab)[0] == -15
     until(lab.is_empty, "the guardian to be gone")
 
 

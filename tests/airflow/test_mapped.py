@@ -105,7 +105,7 @@ def maps(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Maps:
     return Maps(trials, lab)
 
 
-# -- beside BashOperator -------------------------------------------------------------------
+# -- compared with BashOperator -------------------------------------------------------------------
 
 _EXPAND = """
 train = OPERATOR.partial(task_id="train").expand(

@@ -95,17 +95,17 @@ def test_secret_of_the_operator_on_retry(
 
 def test_success_where_wanted(trials: Trials, lab: Lab) -> None:
     """``on_success_callback`` sends an alert after a success."""
-    told = "on_success_callback=GPUAlertNotifier()"
-    assert trials.train(f"bash_command='true', {told}", operator=BASH).state == "success"
+    callback = "on_success_callback=GPUAlertNotifier()"
+    assert trials.train(f"bash_command='true', {callback}", operator=BASH).state == "success"
     assert len(mails(lab)) == 1
     assert (lab.record().read_json("verdict.json") or {})["cause"] == "none"
 
 
-def test_success_is_told_where_its_callback_says(trials: Trials, lab: Lab) -> None:
+def test_success_callback_uses_its_own_channels(trials: Trials, lab: Lab) -> None:
     """A success callback uses its own channels; the operator's get failures only."""
     other = lab.home / "other"
-    told = f"notify='mailbox:{other}', on_success_callback=GPUAlertNotifier('mailbox')"
-    assert trials.train(f"bash_command='true', {told}").state == "success"
+    callback = f"notify='mailbox:{other}', on_success_callback=GPUAlertNotifier('mailbox')"
+    assert trials.train(f"bash_command='true', {callback}").state == "success"
     assert len(mails(lab)) == 1
     assert not other.exists()
 
@@ -121,15 +121,15 @@ def test_notifier_never_fails_its_task(trials: Trials, lab: Lab, targets: str) -
     assert "exit code 1" in str(done.error)
 
 
-def test_targets_that_can_be_had_are_told(trials: Trials, lab: Lab) -> None:
+def test_other_targets_get_their_alert(trials: Trials, lab: Lab) -> None:
     """Other channels get their alert when a connection is missing."""
-    told = "on_failure_callback=GPUAlertNotifier(['airflow:nowhere', 'mailbox'])"
-    trials.train(f"bash_command='exit 1', {told}", operator=BASH)
+    callback = "on_failure_callback=GPUAlertNotifier(['airflow:nowhere', 'mailbox'])"
+    trials.train(f"bash_command='exit 1', {callback}", operator=BASH)
     assert len(mails(lab)) == 1
 
 
-def test_nobody_is_told(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has configured that nobody is told gets no record either."""
+def test_never(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ``notify_on="never"`` in the configuration no record is made."""
     monkeypatch.setenv("GPUALERT_NOTIFY_ON", "never")
     GPUAlertNotifier().notify(seen_by_processor())
     assert (mails(lab), lab.records()) == ([], [])
@@ -172,8 +172,8 @@ def test_callback_of_a_dag(lab: Lab, context: Any) -> None:
 def test_silent_server(trials: Trials, lab: Lab) -> None:
     """A callback waits until its deadline, not until a server's time-out."""
     with mail_process("silent") as port:
-        told = f"on_failure_callback=GPUAlertNotifier([{mail_target(port)!r}], None, '500ms')"
-        assert trials.train(f"bash_command='exit 1', {told}", operator=BASH).state == "failed"
+        callback = f"on_failure_callback=GPUAlertNotifier([{mail_target(port)!r}], None, '500ms')"
+        assert trials.train(f"bash_command='exit 1', {callback}", operator=BASH).state == "failed"
         (entry,) = queued(lab.record())
         assert (entry.state, entry.fields["attempts"]) == ("pending", 0)
         lab.end_everything()

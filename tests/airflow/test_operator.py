@@ -67,9 +67,9 @@ def test_state_follows_the_status(trials: Trials, lab: Lab, arguments: str, stat
 
 def outcome(lab: Lab) -> tuple[str, bool]:
     """Return the task's state in the only record."""
-    told = lab.record().read_json("outcome.json")
-    assert told is not None
-    return told["state"], told["final"]
+    outcome = lab.record().read_json("outcome.json")
+    assert outcome is not None
+    return outcome["state"], outcome["final"]
 
 
 def test_failure_says_why(trials: Trials, lab: Lab) -> None:
@@ -96,9 +96,9 @@ def test_retry_after_a_failure_trains_anew(trials: Trials, lab: Lab) -> None:
     assert done.state == "failed"
     logs = [(path / "output.log").read_text() for path in lab.records()]
     assert logs == ["1\n", "2\n"]
-    told = [(path / "outcome.json").read_text() for path in lab.records()]
-    assert '"up_for_retry"' in told[0]
-    assert '"failed"' in told[1]
+    outcomes = [(path / "outcome.json").read_text() for path in lab.records()]
+    assert '"up_for_retry"' in outcomes[0]
+    assert '"failed"' in outcomes[1]
 
 
 def test_same_run_again_trains_anew(trials: Trials, lab: Lab) -> None:

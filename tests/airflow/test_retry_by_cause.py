@@ -22,8 +22,8 @@ def trained(trials: Trials, lab: Lab, program: str, more: str = "") -> tuple[int
     script = lab.script("train.py", program)
     done = trials.train(f"bash_command='python3 {script}', {AGAIN}{more}")
     assert done.state == "failed"
-    told = [json.loads((path / "outcome.json").read_text())["state"] for path in lab.records()]
-    return len(told), told
+    states = [json.loads((path / "outcome.json").read_text())["state"] for path in lab.records()]
+    return len(states), states
 
 
 def test_deterministic_cause(trials: Trials, lab: Lab) -> None:

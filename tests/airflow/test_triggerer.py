@@ -123,7 +123,7 @@ def test_marked_while_deferred(cases: Cases, row: str, code: int) -> None:
 
 
 def test_cleared_while_deferred(cases: Cases) -> None:
-    """Clearing a deferred task stops its training; the next attempt waits, and trains anew."""
+    """Clearing a deferred task stops its training; the next attempt waits and starts a new one."""
     case = ended(cases, "cleared")
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
     assert [run["disposition"] for run in case.runs] == ["cancelled", "completed"]

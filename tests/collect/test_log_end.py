@@ -1,4 +1,4 @@
-"""The end of a log: as a file, and as lines that people read."""
+"""The end of a log: as an attachment, and as lines for display."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from tests.collect.workplace import TOKEN, Workplace
 
 
 def tail(place: Workplace, most: int = 100_000) -> bytes:
-    """The end of the only log."""
-    ((name, content),) = artifacts.log_tail(place.record, Redactor(), most)
+    """Return the end of the only log."""
+    ((name, content),) = artifacts.read_log_tails(place.record, Redactor(), most)
     assert name == "output.log"
     return content
 
 
 def lines(place: Workplace, most: int = 40) -> tuple[str, ...]:
-    """The last lines."""
-    return artifacts.log_lines(place.record, Redactor(), most)
+    """Return the last lines."""
+    return artifacts.read_last_lines(place.record, Redactor(), most)
 
 
 # -- as a file ---------------------------------------------------------------------------------
 
 
 def test_short_log_is_whole(place: Workplace) -> None:
-    """A log that fits is there byte by byte."""
+    """A log that fits is attached unchanged."""
     place.log(b"\x00\xff epoch 1\r\nepoch 2")
     assert tail(place) == b"\x00\xff epoch 1\r\nepoch 2"
 
 
 def test_long_log_keeps_its_end(place: Workplace) -> None:
-    """Of a long log the end is kept from a line's start, and the first line says what is not."""
+    """A long log keeps its last whole lines, and the first line counts the missing bytes."""
     log = b"".join(b"line %d\n" % number for number in range(100_000))
     place.log(log)
     mark, _, kept = tail(place, 5000).partition(b"\n")
@@ -61,7 +61,7 @@ def test_huge_log(place: Workplace) -> None:
 
 
 def test_log_is_masked(place: Workplace) -> None:
-    """No secret leaves with a log, wherever its end begins."""
+    """Secrets in a log are masked, wherever its end begins."""
     place.log(b"." * 30_000 + f" {TOKEN}\n".encode() + b"." * 1000)
     for most in range(1000, 1200):
         assert TOKEN[-10:].encode() not in tail(place, most)
@@ -71,14 +71,14 @@ def test_log_is_masked(place: Workplace) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=400), st.integers(1, 200), st.integers(-5, 30_000))
 def test_tail_is_bounded(place: Workplace, piece: bytes, times: int, most: int) -> None:
-    """Whatever the log, its end is not longer than it may be."""
+    """The end of a log never exceeds its limit."""
     place.log(piece * times)
     assert len(tail(place, most)) <= max(most, 0)
 
 
 @pytest.mark.parametrize("what", ["absent", "pipe", "folder", "link"])
 def test_log_that_cannot_be_read(place: Workplace, what: str) -> None:
-    """A log that is gone, or is none any more, says so instead of its end."""
+    """A log that cannot be read is replaced by a line with the reason."""
     path = Path(place.record.log_path("output.log"))
     match what:
         case "pipe":
@@ -95,24 +95,24 @@ def test_log_that_cannot_be_read(place: Workplace, what: str) -> None:
 
 
 def test_empty_log(place: Workplace) -> None:
-    """A log in which nothing was written has no end."""
+    """An empty log has an empty end."""
     place.log(b"")
     assert tail(place) == b""
     assert lines(place) == ()
 
 
 def test_two_logs(place: Workplace) -> None:
-    """Logs that were kept apart have an end each."""
+    """Each of two logs has its own end."""
     place.describe(logs=("stdout.log", "stderr.log"))
     place.log(b"out\n", "stdout.log")
     place.log(b"err\n", "stderr.log")
-    ends = artifacts.log_tail(place.record, Redactor(), 1000)
+    ends = artifacts.read_log_tails(place.record, Redactor(), 1000)
     assert ends == (("stdout.log", b"out\n"), ("stderr.log", b"err\n"))
 
 
 # -- as lines ----------------------------------------------------------------------------------
 
-SEEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
+RENDERED: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "plain": (b"a\nb\n", ("a", "b")),
     "no end": (b"a\nb", ("a", "b")),
     "dos": (b"a\r\nb\r\n", ("a", "b")),
@@ -129,30 +129,30 @@ SEEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("case", SEEN)
+@pytest.mark.parametrize("case", RENDERED)
 def test_lines_as_a_terminal_shows_them(place: Workplace, case: str) -> None:
-    """Lines read as they were left on the screen, without what a screen should not get."""
-    log, expected = SEEN[case]
+    """Lines appear as on a terminal, without control characters."""
+    log, expected = RENDERED[case]
     place.log(log)
     assert lines(place) == expected
 
 
 def test_last_lines_are_taken(place: Workplace) -> None:
-    """Of many lines the last ones are there, oldest first."""
+    """The last lines are returned, oldest first."""
     place.log(b"".join(b"line %d\n" % number for number in range(200_000)))
     assert lines(place, 3) == ("line 199997", "line 199998", "line 199999")
     assert lines(place, 0) == ()
 
 
 def test_long_lines_are_cut(place: Workplace) -> None:
-    """A line that is too long is cut, with a mark."""
+    """A long line is cut, with a mark."""
     place.log(b"x" * 10_000 + b"\nshort\n")
     cut, short = lines(place)
     assert (len(cut), cut[-7:], short) == (500, "x [...]", "short")
 
 
 def test_lines_of_two_logs(place: Workplace) -> None:
-    """Each of two logs has its share under its name; one that says little leaves the other more."""
+    """Two logs share the lines under their names; a short log leaves more lines to the other."""
     place.describe(logs=("stdout.log", "stderr.log"))
     place.log(b"out\n" * 100, "stdout.log")
     place.log(b"err 1\nerr 2\n", "stderr.log")
@@ -168,7 +168,7 @@ def test_lines_of_two_logs(place: Workplace) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.binary(max_size=2000), st.integers(1, 400), st.integers(1, 30))
 def test_lines_are_bounded(place: Workplace, piece: bytes, times: int, most: int) -> None:
-    """Whatever the log: no more lines than asked for, none too long, nothing that acts."""
+    """The lines never exceed their number and length, and contain no control characters."""
     place.log(piece * times)
     found = lines(place, most)
     assert len(found) <= most

@@ -1,4 +1,4 @@
-"""What becomes of each file: within the budget, masked, and nothing silent."""
+"""Each file is attached within the budget and masked, or its row says why not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from gpualert_common import artifacts
 from gpualert_common.artifacts import masking, packer, truncation
 from gpualert_common.artifacts.changes import FileCandidate
-from gpualert_common.artifacts.file_names import attachment_name, shown
+from gpualert_common.artifacts.file_names import clean_path, make_attachment_name
 from gpualert_common.model import Artifact, Bundle, Fate
 from gpualert_common.redact import Redactor
 from tests.collect.workplace import TOKEN, Workplace, candidate
@@ -29,13 +29,13 @@ GIB = 1 << 30
 
 
 def only(bundle: Bundle) -> Artifact:
-    """The only row."""
+    """Return the only row."""
     (row,) = bundle.artifacts
     return row
 
 
 def noise(size: int) -> bytes:
-    """Text that hardly shrinks."""
+    """Return text that hardly compresses."""
     return os.urandom(size).hex().encode()[:size]
 
 
@@ -43,7 +43,7 @@ def noise(size: int) -> bytes:
 
 
 def test_text_is_attached(place: Workplace) -> None:
-    """A text that fits is attached as it is, with the digest of the file."""
+    """A text that fits is attached unchanged, with the digest of the file."""
     file = place.write("metrics.json", '{"loss": 0.1}')
     bundle = place.packed(file)
     (attached,) = bundle.attachments
@@ -76,7 +76,7 @@ def test_large_text_is_compressed(place: Workplace) -> None:
 
 
 def test_incompressible_text_is_cut(place: Workplace) -> None:
-    """A text that fits in no other way keeps whole lines of head and tail; the cut is marked."""
+    """A text that is too long even when compressed keeps whole lines of head and tail."""
     lines = [b"%06d " % number + noise(40) for number in range(2000)]
     file = place.write("log.csv", b"\n".join(lines) + b"\n")
     bundle = place.packed(file, file_bytes=10_000)
@@ -92,7 +92,7 @@ def test_incompressible_text_is_cut(place: Workplace) -> None:
 
 
 def test_twenty_gigabytes(place: Workplace) -> None:
-    """Of a file that is far too long only both ends are read."""
+    """Only both ends of a very long file are read."""
     file = place.write("huge.log", b"first\n" + b"a line\n" * 10_000)
     with file.open("r+b") as opened:
         opened.truncate(20 * GIB)
@@ -108,7 +108,7 @@ def test_twenty_gigabytes(place: Workplace) -> None:
 
 
 def _read_bytes() -> int:
-    """What this process has read so far."""
+    """Return the number of bytes that this process has read."""
     fields = Path("/proc/self/io").read_text().split()
     return int(fields[fields.index("rchar:") + 1])
 
@@ -120,14 +120,14 @@ def test_image_goes_whole_or_not_at_all(place: Workplace) -> None:
     assert (only(whole).fate, whole.attachments[0].media_type) == (Fate.ATTACHED, "image/png")
     left = place.packed(file, file_bytes=5000)
     assert (only(left).fate, left.attachments) == (Fate.LEFT_IN_PLACE, ())
-    assert "more than the 5,000 bytes" in only(left).why
+    assert "larger than the 5,000 bytes" in only(left).why
 
 
 def test_image_with_a_secret_stays(place: Workplace) -> None:
     """A binary file that holds a secret is not sent: it cannot be masked."""
     file = place.write("plot.png", b"\x89PNG\0 token=" + TOKEN.encode() + b" \0")
     row = only(place.packed(file))
-    assert (row.fate, row.why) == (Fate.LEFT_IN_PLACE, "it holds what looks like a secret")
+    assert (row.fate, row.why) == (Fate.LEFT_IN_PLACE, "it contains what looks like a secret")
     assert (row.redactions, row.sent_bytes) == (0, 0)
 
 
@@ -141,7 +141,7 @@ def test_image_with_a_secret_stays(place: Workplace) -> None:
     ],
 )
 def test_named_never_sent(place: Workplace, name: str, why: str) -> None:
-    """Checkpoints, traces and dumps are named where they lie, asked for or not."""
+    """Checkpoints, traces and dumps are listed and never sent, even on request."""
     place.write(name)
     row = place.rows(name)[name]
     assert row.fate is Fate.LEFT_IN_PLACE
@@ -149,27 +149,27 @@ def test_named_never_sent(place: Workplace, name: str, why: str) -> None:
 
 
 def test_archive_that_was_asked_for(place: Workplace) -> None:
-    """An archive is sent where it was asked for, and the manifest says that nobody looked in."""
+    """An archive is sent on request; the manifest says that it was not searched."""
     place.write("all.zip", b"PK\3\4\0\0")
     row = place.rows("all.zip")["all.zip"]
-    assert (row.fate, row.why) == (Fate.ATTACHED, "packed: not looked into for secrets")
+    assert (row.fate, row.why) == (Fate.ATTACHED, "an archive; not searched for secrets")
 
 
 def test_text_by_its_name_that_is_none(place: Workplace) -> None:
-    """What has NUL bytes is no text, whatever its name says: it is not cut."""
+    """A file with NUL bytes is not a text, whatever its name, and is not cut."""
     file = place.write("data.txt", b"a hole\n\0\0\0" * 500)
     assert only(place.packed(file, file_bytes=4000)).fate is Fate.LEFT_IN_PLACE
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_wide_text_stays(place: Workplace, encoding: str) -> None:
-    """A text in UTF-16 is not sent: secrets would not be seen in it."""
+    """A text in UTF-16 is not sent: secrets in it cannot be found."""
     row = only(place.packed(place.write("report.txt", f"token: {TOKEN}\n".encode(encoding))))
     assert (row.fate, row.why[:6]) == (Fate.LEFT_IN_PLACE, "UTF-16")
 
 
 def test_unknown_name(place: Workplace) -> None:
-    """A file whose name says nothing is a text where it has no NUL bytes."""
+    """A file with an unknown name is a text when it has no NUL bytes."""
     file = place.write("Makefile", f"TOKEN={TOKEN}\n")
     bundle = place.packed(file)
     assert bundle.attachments[0].media_type == "text/plain"
@@ -177,13 +177,13 @@ def test_unknown_name(place: Workplace) -> None:
 
 
 def test_empty_file(place: Workplace) -> None:
-    """An empty file takes nobody's place."""
+    """An empty file is not attached."""
     row = only(place.packed(place.write("empty.json", "")))
     assert (row.fate, row.size_bytes, row.why) == (Fate.LEFT_IN_PLACE, 0, "it is empty")
 
 
 def test_hard_links(place: Workplace) -> None:
-    """A file with two names is sent once, and the other name says so."""
+    """A file with two names is sent once; the row of the other name says so."""
     file = place.write("a.json")
     os.link(file, place.cwd / "b.json")
     rows = place.packed(file, place.cwd / "b.json").artifacts
@@ -195,7 +195,7 @@ def test_hard_links(place: Workplace) -> None:
 
 
 def test_vanished(place: Workplace) -> None:
-    """A file that went away after the search has its row."""
+    """A file that is removed after the search has a row."""
     row = only(place.packed(place.cwd / "gone.json"))
     assert row.fate is Fate.VANISHED
     assert row.why
@@ -203,7 +203,7 @@ def test_vanished(place: Workplace) -> None:
 
 @pytest.mark.parametrize("swap", ["link", "folder", "pipe", "folder of it"])
 def test_swapped_under_our_hands(place: Workplace, swap: str) -> None:
-    """What is replaced by something else after the search is not read."""
+    """A path that is replaced after the search is not read."""
     file = place.write("a/results.json")
     (place.home / "secret").mkdir()
     (place.home / "secret" / "results.json").write_text("secret")
@@ -234,7 +234,7 @@ with open(sys.argv[1], "ab", buffering=0) as file:
 
 
 def test_growing_file(place: Workplace) -> None:
-    """A file that grows while it is read is cut where it ended at first, and says so."""
+    """A file that grows while it is read is cut at its first size; its row says so."""
     file = place.write("run.log", b"a line\n" * (1 << 20))
 
     def met() -> Bundle | None:
@@ -249,7 +249,7 @@ def test_growing_file(place: Workplace) -> None:
         writer.wait()
     row = only(bundle)
     assert row.fate is Fate.COMPRESSED
-    assert "it was written to meanwhile" in row.why
+    assert "it changed while it was read" in row.why
     assert len(gzip.decompress(bundle.attachments[0].content)) == row.size_bytes
 
 
@@ -273,7 +273,7 @@ while True:
 
 
 def test_files_that_come_and_go(place: Workplace) -> None:
-    """While another process makes, removes and swaps files, every bundle keeps its promises."""
+    """Every bundle is valid while another process creates, removes and swaps files."""
     writer = subprocess.Popen([sys.executable, "-c", CHURN, place.cwd], stdout=subprocess.PIPE)
     assert writer.stdout is not None
     try:
@@ -293,7 +293,7 @@ def test_files_that_come_and_go(place: Workplace) -> None:
 
 
 def check(bundle: Bundle, *, files_bytes: int, file_bytes: int, files: int) -> None:
-    """What every bundle keeps."""
+    """Check the invariants of every bundle."""
     sizes = [len(file.content) for file in bundle.attachments]
     assert sum(sizes) <= files_bytes
     assert all(size <= file_bytes for size in sizes)
@@ -331,8 +331,8 @@ def test_budget_holds(
     most: int,
     has_time: bool,
 ) -> None:
-    """Whatever files there are and whatever may be sent: the limits hold, each file has one row,
-    nothing is silent, and no secret is sent."""
+    """For any files and budget: the limits hold, each file has one row, each row has a reason, and
+    no secret is sent."""
     with tempfile.TemporaryDirectory() as folder:
         candidates = []
         for number, (what, size, ending, asked, changed) in enumerate(files):
@@ -357,7 +357,7 @@ def test_budget_holds(
 
 
 def make(path: Path, what: str, size: int) -> None:
-    """A file of some sort, or what stands in its place."""
+    """Create a path of some sort: a file, a folder, a pipe, a link, or nothing."""
     match what:
         case "text":
             path.write_bytes((b"epoch 1 loss 0.5\n" * (size // 17 + 1))[:size])
@@ -378,16 +378,16 @@ def make(path: Path, what: str, size: int) -> None:
 
 
 def test_budget_is_shared(place: Workplace) -> None:
-    """What one file took of the budget is not there for the next."""
+    """Each attached file reduces the budget for the next."""
     files = [place.write(f"{number}.png", os.urandom(400)) for number in range(3)]
     bundle = place.packed(*files, files_bytes=1000)
     fates = [row.fate for row in bundle.artifacts]
     assert fates == [Fate.ATTACHED, Fate.ATTACHED, Fate.LEFT_IN_PLACE]
-    assert "more than the 200 bytes that were left" in bundle.artifacts[-1].why
+    assert "larger than the 200 bytes that were left" in bundle.artifacts[-1].why
 
 
 def test_small_ones_first(place: Workplace) -> None:
-    """The small files go first, so that many fit; what was asked for goes before them."""
+    """Requested files go first, then small files, so that many fit."""
     for number in range(10):
         place.write(f"{number}.json", "x" * (100 + number * 100))
     place.write("wanted.json", "x" * 900)
@@ -397,14 +397,14 @@ def test_small_ones_first(place: Workplace) -> None:
 
 
 def test_no_files_are_taken(place: Workplace) -> None:
-    """For a channel that takes no files every row says so, and nothing is opened."""
+    """For a channel that accepts no files, every row says so and no file is opened."""
     place.write("a.json")
     bundle = place.bundle(files=0)
     assert only(bundle).why == "the message takes no more than 0 files"
 
 
 def test_no_time_to_read(place: Workplace) -> None:
-    """When the time is over what is left stays in place, and says why."""
+    """Files that are left at the deadline stay in place, and their rows say why."""
     files = [place.write(f"{number}.json") for number in range(3)]
     limits = {"files_bytes": 1000, "file_bytes": 1000, "files": 5}
     bundle = packer.pack(map(candidate, files), **limits, redactor=Redactor(), deadline_s=0.0)
@@ -414,7 +414,7 @@ def test_no_time_to_read(place: Workplace) -> None:
 
 
 def test_bundle_writes_nothing(place: Workplace) -> None:
-    """To bundle is to look: neither the record nor the working directory changes."""
+    """Bundling changes neither the record nor the working directory."""
     place.write("a.json")
     before = sorted(map(str, place.home.rglob("*")))
     place.bundle()
@@ -422,11 +422,13 @@ def test_bundle_writes_nothing(place: Workplace) -> None:
 
 
 def test_manifest(place: Workplace) -> None:
-    """The manifest is JSON, and has every row, whatever the names."""
+    """The manifest is valid JSON with every row, for any names."""
     place.write("a.json")
     Path(os.fsdecode(os.fsencode(place.cwd) + b"/caf\xe9.json")).write_text("{}")
     bundle = place.bundle("nothing.json")
-    manifest = json.loads(json.dumps(artifacts.manifest_json(bundle), ensure_ascii=False).encode())
+    manifest = json.loads(
+        json.dumps(artifacts.encode_manifest(bundle), ensure_ascii=False).encode()
+    )
     assert manifest["schema"] == 1
     fates = {row["name"]: row["fate"] for row in manifest["artifacts"]}
     assert fates == {"nothing.json": "vanished", "a.json": "attached", "caf\\xe9.json": "attached"}
@@ -434,7 +436,7 @@ def test_manifest(place: Workplace) -> None:
 
 
 def test_secrets_in_names(place: Workplace) -> None:
-    """A secret in a file's name reaches neither the manifest's names nor an attachment's."""
+    """A secret in a file name is masked in the manifest and in the attachment name."""
     bundle = place.packed(place.write(f"{TOKEN}.json"))
     assert TOKEN not in only(bundle).name
     assert TOKEN not in bundle.attachments[0].name
@@ -457,23 +459,25 @@ NAMES = {
 
 @pytest.mark.parametrize("path", NAMES, ids=range(len(NAMES)))
 def test_safe_names(path: str) -> None:
-    """A name is without folders and control characters, and at most 100 bytes."""
-    assert attachment_name(shown(Redactor(), path), set()) == NAMES[path]
+    """A name has no folders and control characters, and at most 100 bytes."""
+    assert make_attachment_name(clean_path(Redactor(), path), set()) == NAMES[path]
 
 
 def test_unique_names() -> None:
-    """No two attachments have the same name, also where capitals do not count."""
+    """Names of attachments differ even when case is ignored."""
     taken: set[str] = set()
-    names = [attachment_name(path, taken) for path in ("a.json", "x/a.json", "y/A.json", "z/a")]
+    names = [
+        make_attachment_name(path, taken) for path in ("a.json", "x/a.json", "y/A.json", "z/a")
+    ]
     assert names == ["a.json", "a-2.json", "A-3.json", "a"]
 
 
 @given(st.lists(st.text(max_size=150), max_size=8), st.sampled_from(["", ".gz"]))
 def test_any_names(paths: list[str], ending: str) -> None:
-    """Whatever the paths, names are safe and each is another one."""
+    """Names are safe and unique for any paths."""
     taken: set[str] = set()
     redactor = Redactor()
-    names = [attachment_name(shown(redactor, path), taken, ending) for path in paths]
+    names = [make_attachment_name(clean_path(redactor, path), taken, ending) for path in paths]
     assert len({name.casefold() for name in names}) == len(paths)
     for name in names:
         assert 0 < len(name.encode()) <= 100
@@ -491,7 +495,7 @@ def test_any_names(paths: list[str], ending: str) -> None:
     st.integers(0, 60_000), st.integers(0, 60_000), st.integers(1, 30_000), st.sampled_from([0, 60])
 )
 def test_no_half_secret_at_a_cut(before: int, after: int, most: int, line: int) -> None:
-    """Wherever a cut falls, with lines or without, no part of a secret is left beside it."""
+    """No part of a secret remains next to a cut, with lines or without."""
     redactor = Redactor()
     text = b"." * before + b" " + TOKEN.encode() + b" " + b"." * after
     if line:
@@ -499,8 +503,8 @@ def test_no_half_secret_at_a_cut(before: int, after: int, most: int, line: int) 
     length = most + truncation.MARGIN_BYTES
     if len(text) <= 2 * length:
         return
-    head = truncation.head_of(redactor.data(text[:length]), most)
-    tail = truncation.tail_of(redactor.data(text[-length:]), most)
+    head = truncation.cut_head(redactor.mask_bytes(text[:length]), most)
+    tail = truncation.cut_tail(redactor.mask_bytes(text[-length:]), most)
     assert len(head) <= most
     assert len(tail) <= most
     assert b"ghp_" not in head
@@ -527,17 +531,17 @@ PARTS = st.lists(
 )
 @given(PARTS)
 def test_masked_in_pieces(monkeypatch: pytest.MonkeyPatch, parts: list[bytes]) -> None:
-    """A text that is masked in pieces reads as if it had been masked at once."""
+    """Masking in pieces gives the same text as masking at once."""
     monkeypatch.setattr(masking, "PIECE_BYTES", 3000)
     text = b"".join(parts)
     once, pieces = Redactor(), Redactor()
     masked, count = masking.mask(pieces, text, lambda: None)
-    assert masked == once.data(text)
+    assert masked == once.mask_bytes(text)
     assert (count, pieces.found) == (once.found.total(), once.found)
 
 
 def test_a_file_full_of_secrets(place: Workplace) -> None:
-    """A file in which every line holds a secret is given up in time; it stays in place."""
+    """A file with a secret in every line is given up at the deadline and stays in place."""
     file = place.write("secrets.txt", f"password={TOKEN[:16]}\n".encode() * 500_000)
     limits = {"files_bytes": 1 << 20, "file_bytes": 1 << 20, "files": 5}
     bundle = packer.pack([candidate(file)], **limits, redactor=Redactor(), deadline_s=0.2)
@@ -546,21 +550,21 @@ def test_a_file_full_of_secrets(place: Workplace) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b" "], ids=["lines", "no lines"])
 def test_no_half_secret_at_an_edge(end: bytes) -> None:
-    """Where masks made a piece shorter than what may be kept, its outer edge is not kept."""
+    """The outer edge of a piece is dropped even when masks made the piece short."""
     redactor = Redactor()
     keys = end + KEY.replace(b"\n", b"\\n" if end == b" " else b"\n") * 30
     secret = TOKEN.encode()
     for shift in range(1, len(secret) - 8):
-        head = truncation.head_of(redactor.data(keys + end + secret[:-shift]), 40_000)
-        tail = truncation.tail_of(redactor.data(secret[shift:] + keys), 40_000)
+        head = truncation.cut_head(redactor.mask_bytes(keys + end + secret[:-shift]), 40_000)
+        tail = truncation.cut_tail(redactor.mask_bytes(secret[shift:] + keys), 40_000)
         assert secret[4:8] not in head
         assert secret[-8:] not in tail
 
 
 @given(st.text(min_size=1), st.integers(0, 200))
 def test_characters_stay_whole(text: str, most: int) -> None:
-    """A cut through a text in UTF-8 goes between characters."""
+    """A cut through UTF-8 text falls between characters."""
     data = text.encode("utf-8", "replace")
     data.decode()
-    assert truncation.head_of(data, most, cut=False).decode() in data.decode()
-    assert truncation.tail_of(data, most, cut=False).decode() in data.decode()
+    assert truncation.cut_head(data, most, is_piece=False).decode() in data.decode()
+    assert truncation.cut_tail(data, most, is_piece=False).decode() in data.decode()

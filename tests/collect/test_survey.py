@@ -1,4 +1,4 @@
-"""Which files are found: what was asked for, what the run made, and nothing of anybody else's."""
+"""The search finds requested files and the results of the run, and no files of other users."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 from gpualert_common import artifacts
 from gpualert_common.artifacts import walk
-from gpualert_common.artifacts.search import survey
+from gpualert_common.artifacts.search import find_files
 from gpualert_common.model import Fate
 from gpualert_common.processes.program import program_command
 from tests.collect.workplace import SNAPSHOT_PROGRAM, Workplace
 
 
 def foreign_file(folder: Path) -> Path:
-    """A file of another user's, whoever runs this."""
+    """Return a file that belongs to another user."""
     if os.geteuid():
         return Path("/etc/passwd")
     file = folder / "foreign.json"
@@ -29,7 +29,7 @@ def foreign_file(folder: Path) -> Path:
 
 
 def notes(place: Workplace) -> str:
-    """All notes of the search."""
+    """Return all notes of the search."""
     return "\n".join(place.changes().notes)
 
 
@@ -40,14 +40,14 @@ def notes(place: Workplace) -> str:
     "name", ["metrics.json", "LOSS.CSV", "plots/loss.png", "a/b/c/report.html", "model.pt"]
 )
 def test_usual_results_are_found(place: Workplace, name: str) -> None:
-    """Results by their names are found at any depth, capitals or not."""
+    """The search finds results by their names, at any depth and in any case."""
     place.write(name)
     assert place.names() == {name}
 
 
 @pytest.mark.parametrize("name", ["train.py", "noext", "a.so", "results.zip", "json", ".json"])
 def test_other_files_are_no_results(place: Workplace, name: str) -> None:
-    """What is no result by its name is not found unless it is asked for."""
+    """Files that are not results by their names are found only on request."""
     place.write(name)
     assert place.names() == set()
 
@@ -63,21 +63,21 @@ def test_other_files_are_no_results(place: Workplace, name: str) -> None:
     ],
 )
 def test_hidden_and_heavy_folders_are_not_entered(place: Workplace, name: str) -> None:
-    """Hidden files and folders, and those of package managers, are left alone."""
+    """The search skips hidden files and folders, and folders of package managers."""
     place.write(name)
     assert place.names() == set()
 
 
 @pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta/history"])
 def test_environments_are_not_entered(place: Workplace, mark: str) -> None:
-    """A Python environment holds packages, no results."""
+    """The search skips Python environments."""
     place.write(f"env/{mark}")
     place.write("env/lib/data.json")
     assert place.names() == set()
 
 
 def test_state_directory_in_the_working_directory(place: Workplace) -> None:
-    """Our own records are no results, and that they were left out is said."""
+    """gpualert's own records are not results; a note says that they are left out."""
     place.describe(cwd=str(place.home))
     place.write("mine.json")
     assert place.names() == {"work/mine.json"}
@@ -85,16 +85,16 @@ def test_state_directory_in_the_working_directory(place: Workplace) -> None:
 
 
 def test_special_files_are_not_opened(place: Workplace) -> None:
-    """A named pipe and a socket with a result's name are passed by, and counted."""
+    """A named pipe and a socket with the name of a result are skipped and counted."""
     os.mkfifo(place.cwd / "pipe.json")
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(place.cwd / "socket.json"))
         assert place.names() == set()
-    assert "2 that belong to other users or are no files" in notes(place)
+    assert "2 skipped: not regular files, or files of other users" in notes(place)
 
 
 def test_links_are_not_followed(place: Workplace) -> None:
-    """A link is passed by and counted; what it points to inside stands under its own name."""
+    """A link is skipped and counted; its target is listed under its own name."""
     place.write("real.json")
     (place.cwd / "again.json").symlink_to("real.json")
     (place.home / "outside").mkdir()
@@ -107,14 +107,14 @@ def test_links_are_not_followed(place: Workplace) -> None:
 
 @pytest.mark.e2e
 def test_other_users_files_are_passed_by(place: Workplace) -> None:
-    """A result that belongs to somebody else is not listed, only counted."""
+    """A result of another user is counted, not listed."""
     foreign_file(place.cwd)
     assert place.names() == set()
-    assert "1 that belong to other users" in notes(place)
+    assert "1 skipped: not regular files, or files of other users" in notes(place)
 
 
 def test_odd_names(place: Workplace) -> None:
-    """Names with line ends or bytes that are no text are found, and shown on one line."""
+    """Names with line ends or invalid UTF-8 are found, and displayed on one line."""
     place.write("two\nlines.json")
     (Path(os.fsdecode(os.fsencode(place.cwd) + b"/caf\xe9.json"))).write_text("{}")
     assert set(place.rows()) == {"two\\x0alines.json", "caf\\xe9.json"}
@@ -124,7 +124,7 @@ def test_odd_names(place: Workplace) -> None:
 
 
 def test_files_beyond_the_cap_are_counted(place: Workplace) -> None:
-    """Of more files than may be listed the rest is counted."""
+    """Files beyond the limit are counted."""
     for number in range(12):
         place.write(f"{number}.json")
     changes = place.changes(most=5)
@@ -132,7 +132,7 @@ def test_files_beyond_the_cap_are_counted(place: Workplace) -> None:
 
 
 def test_a_hundred_thousand_files(place: Workplace) -> None:
-    """A hundred thousand results are all looked at: a thousand listed, the rest counted."""
+    """Of a hundred thousand results, a thousand are listed and the rest is counted."""
     folder = os.open(place.cwd, os.O_RDONLY)
     for number in range(100_000):
         os.close(os.open(f"{number}.json", os.O_CREAT | os.O_WRONLY, 0o600, dir_fd=folder))
@@ -146,26 +146,26 @@ def test_a_hundred_thousand_files(place: Workplace) -> None:
 def test_a_huge_folder_does_not_hide_others(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder with more names than are read at all still lets its neighbours have their turn."""
+    """A folder with more names than the limit does not keep the search from other folders."""
     monkeypatch.setattr(walk, "SLICE", 20)
     monkeypatch.setattr(walk, "MOST_ENTRIES", 100)
     for number in range(200):
         place.write(f"data/{number}.dat")
     place.write("runs/first/metrics.json")
     assert place.names() == {"runs/first/metrics.json"}
-    assert "ended before everything was seen" in notes(place)
+    assert "stopped early" in notes(place)
 
 
 def test_no_time(place: Workplace) -> None:
-    """A search without time finds nothing and says so."""
+    """A search without time finds nothing, and a note says so."""
     place.write("metrics.json")
     changes = place.changes(deadline_s=-1.0)
     assert changes.candidates == ()
-    assert "ended before everything was seen" in changes.notes[0]
+    assert "stopped early" in changes.notes[0]
 
 
 def test_deep_nesting(place: Workplace) -> None:
-    """Five thousand folders in each other cost nothing, and are told."""
+    """Five thousand nested folders cost nothing, and a note names them."""
     place.write("top.json")
     fd = os.open(place.cwd, os.O_RDONLY)
     for _ in range(5000):
@@ -183,32 +183,32 @@ def test_deep_nesting(place: Workplace) -> None:
 
 
 def test_no_descriptor_is_left_open(place: Workplace) -> None:
-    """However a search ends, it gives its descriptors back."""
+    """A search closes its descriptors, however it ends."""
     for number in range(30):
         place.write(f"{number % 5}/{number}.json")
     before = set(os.listdir("/proc/self/fd"))
-    survey(str(place.cwd), ["**/1.json"], deadline_s=9, most=3)
-    survey(str(place.cwd), ["**/1.json"], deadline_s=-1, most=3)
+    find_files(str(place.cwd), ["**/1.json"], deadline_s=9, most=3)
+    find_files(str(place.cwd), ["**/1.json"], deadline_s=-1, most=3)
     assert set(os.listdir("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize("cwd", [None, "relative", "/nowhere/at/all"])
 def test_no_working_directory(place: Workplace, cwd: str | None) -> None:
-    """Without a working directory nothing is found, and the notes say why."""
+    """Without a working directory the search finds nothing, and the notes say why."""
     place.describe(cwd=cwd)
     assert place.changes().candidates == ()
     assert "working directory" in notes(place)
 
 
 def test_working_directory_behind_a_link(place: Workplace) -> None:
-    """A working directory that is a link is searched as what it points to."""
+    """The search follows a working directory that is a link."""
     place.write("metrics.json")
     (place.home / "link").symlink_to(place.cwd)
     place.describe("metrics.json", cwd=str(place.home / "link"))
     assert place.names() == {"metrics.json"}
 
 
-# -- what was asked for ------------------------------------------------------------------------
+# -- requested files ---------------------------------------------------------------------------
 
 GLOBS: dict[str, tuple[str, set[str]]] = {
     "literal": ("a.dat", {"a.dat"}),
@@ -230,7 +230,7 @@ GLOBS: dict[str, tuple[str, set[str]]] = {
 
 @pytest.mark.parametrize("case", GLOBS)
 def test_globs(place: Workplace, case: str) -> None:
-    """A GLOB finds what a shell would find with it; ** is any number of folders."""
+    """A GLOB finds the same files as in a shell; ** is any number of folders."""
     glob, expected = GLOBS[case]
     for name in ("a.dat", "one/b.dat", "one/two/c.dat", ".hidden/d.dat", "e[1].x"):
         place.write(name)
@@ -239,7 +239,7 @@ def test_globs(place: Workplace, case: str) -> None:
 
 
 def test_absolute_and_home_globs(place: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Absolute globs and those below ~ are found outside of the working directory."""
+    """Absolute globs and globs below ~ find files outside of the working directory."""
     monkeypatch.setenv("HOME", str(place.home))
     (place.home / "x.dat").touch()
     (place.home / "y.dat").touch()
@@ -248,7 +248,7 @@ def test_absolute_and_home_globs(place: Workplace, monkeypatch: pytest.MonkeyPat
 
 
 def test_glob_before_the_usual(place: Workplace) -> None:
-    """What is asked for is listed though more than the cap of usual results are there."""
+    """Requested files are listed first, however many usual results there are."""
     for number in range(20):
         place.write(f"{number}.json")
     place.write("z/wanted.dat")
@@ -258,20 +258,20 @@ def test_glob_before_the_usual(place: Workplace) -> None:
 
 
 def test_glob_that_matches_nothing(place: Workplace) -> None:
-    """A pattern without a match is told."""
+    """A note names a pattern without a match."""
     place.describe("*.dat", "no/such/*.x")
     assert "nothing matched *.dat\nnothing matched no/such/*.x" in notes(place)
 
 
 def test_name_that_is_not_there(place: Workplace) -> None:
-    """A name that was asked for has its row though nothing is there."""
+    """A requested name has a row even if no such file exists."""
     row = place.rows("final.json")["final.json"]
     assert (row.fate, row.size_bytes) == (Fate.VANISHED, None)
-    assert "it was not there" in row.why
+    assert "it did not exist" in row.why
 
 
 def test_name_that_comes_late(place: Workplace) -> None:
-    """A file that was missed at one look and there at the next has one row."""
+    """A file that appears during the search has one row."""
     place.write("wanted.json")
 
     def keep(_found: object) -> bool:
@@ -279,13 +279,13 @@ def test_name_that_comes_late(place: Workplace) -> None:
         return True
 
     globs = ["late.json", "wanted.json"]
-    seen = survey(str(place.cwd), globs, deadline_s=60.0, most=10, keep=keep)
-    assert {file.path for file in seen.found} == {"late.json", "wanted.json"}
-    assert seen.missed == ()
+    result = find_files(str(place.cwd), globs, deadline_s=60.0, most=10, keep=keep)
+    assert {file.path for file in result.files} == {"late.json", "wanted.json"}
+    assert result.unavailable == ()
 
 
 def test_link_inside_is_listed_once(place: Workplace) -> None:
-    """A link that was asked for stands for its target, which is listed once."""
+    """A requested link stands for its target, which is listed once."""
     place.write("run3/metrics.json")
     (place.cwd / "latest").symlink_to("run3")
     (place.cwd / "best.json").symlink_to("run3/metrics.json")
@@ -295,7 +295,7 @@ def test_link_inside_is_listed_once(place: Workplace) -> None:
 
 @pytest.mark.parametrize("glob", ["out.json", "*.json", "folder/*", "folder/secret.json"])
 def test_link_that_leads_out(place: Workplace, glob: str) -> None:
-    """A relative GLOB does not follow a link out of the working directory, and says so."""
+    """A relative GLOB does not follow a link out of the working directory; its row says so."""
     outside = place.home / "outside"
     outside.mkdir()
     (outside / "secret.json").write_text("{}")
@@ -308,14 +308,14 @@ def test_link_that_leads_out(place: Workplace, glob: str) -> None:
 
 
 def test_special_file_by_name(place: Workplace) -> None:
-    """A named pipe that was asked for is named, never opened."""
+    """A requested named pipe is listed, never opened."""
     os.mkfifo(place.cwd / "pipe")
     row = place.rows("pipe")["pipe"]
     assert (row.fate, row.why) == (Fate.UNREADABLE, "a named pipe, not a file")
 
 
 def test_foreign_file_by_name(place: Workplace) -> None:
-    """A file of another user's is not read, asked for or not."""
+    """A file of another user is not read, even on request."""
     path = foreign_file(place.home)
     row = place.rows(str(path))[str(path)]
     assert row.fate is Fate.UNREADABLE
@@ -324,7 +324,7 @@ def test_foreign_file_by_name(place: Workplace) -> None:
 
 @pytest.mark.parametrize("glob", ["", "\0", "x" * 5000, "[", "**/" * 200 + "x"])
 def test_strange_globs(place: Workplace, glob: str) -> None:
-    """No GLOB whatever makes the search fail."""
+    """No GLOB makes the search fail."""
     place.write("a.json")
     place.describe(glob)
     assert "a.json" in place.names()
@@ -334,18 +334,18 @@ def test_strange_globs(place: Workplace, glob: str) -> None:
 
 
 def test_untouched_results_are_no_candidates(place: Workplace) -> None:
-    """A result that was there before, and is the same, is not the run's."""
+    """A result that existed before and did not change is not a candidate."""
     place.write("old.json")
-    place.take_snapshot()
+    place.write_baseline()
     place.describe(began=+60)
     assert place.names() == set()
 
 
 def test_new_and_changed_results(place: Workplace) -> None:
-    """Results that are new or others than after the launch are the run's."""
+    """Results that are new or changed since the launch are candidates."""
     place.write("old.json")
     place.write("changed.json")
-    place.take_snapshot()
+    place.write_baseline()
     place.describe(began=+60)
     place.write("changed.json", "other")
     place.write("new.json")
@@ -354,16 +354,16 @@ def test_new_and_changed_results(place: Workplace) -> None:
 
 @pytest.mark.parametrize(("began", "expected"), [(0.0, {"a.json"}), (+60.0, set())])
 def test_no_baseline(place: Workplace, began: float, expected: set[str]) -> None:
-    """Where nobody looked after the launch, a file counts when its times are later."""
+    """Without a baseline a file counts when its times are later than the launch."""
     place.describe(began=began)
     place.write("a.json")
     assert place.names() == expected
 
 
 def test_incomplete_baseline(place: Workplace) -> None:
-    """A file that an incomplete baseline does not know is new only by its times."""
+    """A file missing from an incomplete baseline is new only by its times."""
     place.write("a.json")
-    place.take_snapshot()
+    place.write_baseline()
     baseline = place.record.read_json("baseline.json")
     assert baseline is not None
     place.record.write_json("baseline.json", {**baseline, "complete": False, "files": {}})
@@ -372,12 +372,12 @@ def test_incomplete_baseline(place: Workplace) -> None:
 
 
 def long_ago(path: Path) -> None:
-    """Set a file's time back; its ctime is now."""
+    """Set the times of a file back; its ctime is now."""
     os.utime(path, (1.0, 1.0))
 
 
 def test_time_that_was_set_back(place: Workplace) -> None:
-    """A copy that keeps its old time is seen without a baseline: ctime cannot be set back."""
+    """A copy that keeps its old time is found without a baseline: ctime cannot be set back."""
     place.describe(began=0.0)
     place.write("copied.json")
     long_ago(place.cwd / "copied.json")
@@ -385,10 +385,10 @@ def test_time_that_was_set_back(place: Workplace) -> None:
 
 
 def test_same_size_and_time(place: Workplace) -> None:
-    """A file that was replaced by one of equal size and time has changed."""
+    """A file replaced by one of equal size and time counts as changed."""
     file = place.write("metrics.json", "1111")
     long_ago(file)
-    place.take_snapshot()
+    place.write_baseline()
     place.describe(began=+60)
     other = place.write("other.tmp", "2222")
     long_ago(other)
@@ -397,37 +397,37 @@ def test_same_size_and_time(place: Workplace) -> None:
 
 
 def test_written_before_the_baseline(place: Workplace) -> None:
-    """What a quick run wrote before anybody looked counts by its time."""
+    """A file that a short run wrote before the baseline counts by its time."""
     place.describe()
     place.write("quick.json")
-    place.take_snapshot()
+    place.write_baseline()
     assert place.names() == {"quick.json"}
 
 
 def test_written_just_before_the_run(place: Workplace) -> None:
-    """What was written a second before the run began is not the run's."""
+    """A file written a second before the run began is not a candidate."""
     place.write("config.yaml")
-    place.take_snapshot()
+    place.write_baseline()
     place.describe(began=+1.0)
     assert place.names() == set()
 
 
 def test_asked_for_and_unchanged(place: Workplace) -> None:
-    """A file that was asked for is a candidate though the run did not touch it, and says so."""
+    """A requested file is a candidate even if the run did not change it; its row says so."""
     place.write("config.yaml")
     place.describe("config.yaml")
-    place.take_snapshot()
+    place.write_baseline()
     place.describe("config.yaml", began=+60)
     (row,) = place.bundle().artifacts
     assert (row.fate, row.why) == (Fate.ATTACHED, "not changed by the run")
 
 
 def test_results_that_are_gone_are_counted(place: Workplace) -> None:
-    """Results that stood there after the launch and are gone are told."""
+    """A note counts the results that existed after the launch and no longer exist."""
     place.write("old.json")
-    place.take_snapshot()
+    place.write_baseline()
     (place.cwd / "old.json").unlink()
-    assert "1 that were there after the launch are gone" in notes(place)
+    assert "1 files that existed after the launch no longer exist" in notes(place)
 
 
 @pytest.mark.parametrize(
@@ -436,7 +436,7 @@ def test_results_that_are_gone_are_counted(place: Workplace) -> None:
      '{"schema": 1, "complete": true, "files": []}', '{"schema": 99}'],
 )  # fmt: skip
 def test_damaged_baseline(place: Workplace, content: str) -> None:
-    """A baseline that is damaged is none: files count by their times."""
+    """With a damaged baseline, files count by their times."""
     Path(place.record.path, "baseline.json").write_text(content)
     place.write("new.json")
     assert place.names() == {"new.json"}
@@ -444,10 +444,10 @@ def test_damaged_baseline(place: Workplace, content: str) -> None:
 
 @pytest.mark.parametrize("name", [b"caf\xe9.json", "\u20ac\n\u00e9.json".encode()])
 def test_odd_names_in_the_baseline(place: Workplace, name: bytes) -> None:
-    """Any name survives the baseline."""
+    """The baseline preserves any name."""
     file = Path(os.fsdecode(os.fsencode(place.cwd) + b"/" + name))
     file.write_text("{}")
-    place.take_snapshot()
+    place.write_baseline()
     place.describe(began=+60)
     assert place.names() == set()
     assert place.changes().notes == ()  # none is missing, so it was known
@@ -457,7 +457,7 @@ def test_odd_names_in_the_baseline(place: Workplace, name: bytes) -> None:
 
 
 def test_process_without_a_record(tmp_path: Path) -> None:
-    """Where there is no record the look says nothing and fails by itself."""
+    """Without a record the snapshot program prints nothing and exits with 1."""
     done = subprocess.run(
         program_command(SNAPSHOT_PROGRAM, str(tmp_path / "none")), capture_output=True
     )
@@ -465,7 +465,7 @@ def test_process_without_a_record(tmp_path: Path) -> None:
 
 
 def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
-    """A look that hangs is ended by the kernel, whatever signals were blocked for it."""
+    """The kernel kills a snapshot program that hangs, whatever signals it inherited as blocked."""
     hang = tmp_path / "hang.py"
     hang.write_text(
         "import signal, sys, time\n"
@@ -473,18 +473,18 @@ def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
         "from gpualert_common.artifacts import snapshot_program\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
         "signal.signal(signal.SIGALRM, signal.SIG_IGN)\n"
-        "snapshot_program.restrain(1)\n"
+        "snapshot_program.limit_resources(1)\n"
         "while True: time.sleep(60)\n"
     )
     assert subprocess.run([sys.executable, hang], timeout=60).returncode == -14
 
 
 def test_process_needs_little_of_us(place: Workplace) -> None:
-    """The look loads nothing that it does not need: a training is running beside it."""
+    """The snapshot program imports few modules: a training runs at the same time."""
     probe = (
         f"import sys; sys.path.insert(0, {str(Path(artifacts.__file__).parents[2])!r})\n"
         "from gpualert_common.artifacts import snapshot_program\n"
-        f"snapshot_program.take_snapshot({place.record.path!r})\n"
+        f"snapshot_program.write_snapshot({place.record.path!r})\n"
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-I", "-c", probe], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Masking: what is masked, what is left alone, and that it is done once and for all."""
+"""Masking: secrets are masked once, and other text is unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpualert_common.redact import Redactor, load_secrets, secrets_directory
-from gpualert_common.redact.samples import expand
+from gpualert_common.redact.samples import expand_sample
 
 TOKEN = "ghp_" + "a1B2" * 9
 INNOCENT = (Path(__file__).parent / "redact" / "innocent.log").read_text().splitlines()
@@ -63,61 +63,61 @@ TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=30).
 
 @pytest.mark.parametrize("line", INNOCENT, ids=range(1, len(INNOCENT) + 1))
 def test_what_training_writes_is_left_alone(line: str) -> None:
-    """A line of a training log that holds no secret stays as it is, digests and commits too."""
-    assert Redactor().text(line) == line
+    """A log line without a secret is unchanged, including digests and commits."""
+    assert Redactor().mask_text(line) == line
 
 
 def test_whole_innocent_log_is_the_same_object() -> None:
-    """Text without a secret comes back as the object that went in, and nothing is counted."""
+    """Text without a secret is returned as the same object, and nothing is counted."""
     redactor = Redactor()
     data = "\n".join(INNOCENT).encode()
-    assert redactor.data(data) is data
+    assert redactor.mask_bytes(data) is data
     assert redactor.found == {}
 
 
 def test_secrets_are_counted_by_kind() -> None:
-    """The counter adds up over calls, one for each mask."""
+    """The counter counts the masks of all calls."""
     redactor = Redactor()
-    redactor.text(f"{TOKEN} {TOKEN} password=hunter2")
-    redactor.data(b"password=hunter2")
+    redactor.mask_text(f"{TOKEN} {TOKEN} password=hunter2")
+    redactor.mask_bytes(b"password=hunter2")
     assert redactor.found == {"github": 2, "credential": 2}
 
 
 def test_the_most_telling_kind_names_the_mask() -> None:
-    """A secret that several kinds see is masked once, by the name of its form."""
-    assert Redactor().text(f"GITHUB_TOKEN={TOKEN}") == "GITHUB_TOKEN=[redacted github]"
+    """A secret that several kinds match is masked once, with the most specific kind."""
+    assert Redactor().mask_text(f"GITHUB_TOKEN={TOKEN}") == "GITHUB_TOKEN=[redacted github]"
 
 
 def test_overlapping_secrets_are_masked_together() -> None:
-    """Where one secret lies in another, the larger one goes as a whole."""
-    masked = Redactor().text(f"password='pre {TOKEN} post'")
+    """A secret within another is masked together with it."""
+    masked = Redactor().mask_text(f"password='pre {TOKEN} post'")
     assert masked == "password='[redacted github]'"
 
 
 @given(TEXTS)
 @settings(max_examples=400, deadline=None)
 def test_once_is_enough(text: str) -> None:
-    """Whatever the text, masked text stays as it is, and a second look finds nothing."""
-    masked = Redactor(["hunter2"]).text(text)
+    """Masking a masked text again does not change it, for any text."""
+    masked = Redactor(["hunter2"]).mask_text(text)
     second = Redactor(["hunter2"])
-    assert second.text(masked) == masked
+    assert second.mask_text(masked) == masked
     assert second.found == {}
 
 
 @given(st.binary(max_size=400))
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_are_taken(data: bytes) -> None:
-    """Bytes of no encoding raise nothing, and the second look finds nothing."""
-    masked = Redactor().data(data)
-    assert Redactor().data(masked) == masked
+    """Invalid UTF-8 raises nothing, and masking again does not change it."""
+    masked = Redactor().mask_bytes(data)
+    assert Redactor().mask_bytes(masked) == masked
 
 
 @given(TEXTS)
 @settings(max_examples=200, deadline=None)
 def test_growth_is_bounded(text: str) -> None:
-    """The text grows by no more than a mask for each secret."""
+    """The text grows by at most one mask for each secret."""
     redactor = Redactor(["hunter2"])
-    masked = redactor.data(text.encode("utf-8", "surrogatepass"))
+    masked = redactor.mask_bytes(text.encode("utf-8", "surrogatepass"))
     longest = max(len(kind.id) for kind in KINDS) + len("[redacted ]")
     room = longest * redactor.found.total()
     assert len(masked) <= len(text.encode("utf-8", "surrogatepass")) + room
@@ -133,11 +133,11 @@ def test_growth_is_bounded(text: str) -> None:
 def test_planted_secret_does_not_survive(
     pattern: str, hit: str, seed: int, before: str, after: str
 ) -> None:
-    """A secret drawn anew is masked between any lines, and behind the text of a line."""
-    sample = expand(hit, random.Random(seed))
+    """A random secret is masked between any lines, and after other text on a line."""
+    sample = expand_sample(hit, random.Random(seed))
     texts = [f"{before}\n{sample.text}\n{after}", f"{before} {sample.text}\n{after}"]
     for text in texts[:1] if pattern == "netrc_line" else texts:
-        masked = Redactor().text(text)
+        masked = Redactor().mask_text(text)
         assert masked != text
         for secret in sample.secrets:
             assert len(secret) < 6 or secret not in masked
@@ -145,25 +145,27 @@ def test_planted_secret_does_not_survive(
 
 @pytest.mark.parametrize("colour", ["\x1b[1;32m", "\x1b[38;5;10m", "\x1b(B\x1b[m"])
 def test_colours_hide_nothing(colour: str) -> None:
-    """Escape sequences in a name, in a token or at its ends do not save a secret."""
+    """A secret is masked even with escape sequences in its name, in it, or around it."""
     off = "\x1b[0m"
     redactor = Redactor()
-    name = redactor.text(f"{colour}db_password{off}{colour}={off}{colour}hunter2{off} ok")
-    token = redactor.text(f"{colour}{TOKEN[:9]}{off}{TOKEN[9:]}{off} ok")
+    name = redactor.mask_text(f"{colour}db_password{off}{colour}={off}{colour}hunter2{off} ok")
+    token = redactor.mask_text(f"{colour}{TOKEN[:9]}{off}{TOKEN[9:]}{off} ok")
     assert "hunter2" not in name
     assert TOKEN[9:] not in token
     assert (name[-3:], token[-3:]) == (" ok", " ok")
 
 
 def test_colours_stay_where_no_secret_is() -> None:
-    """The sequences around a mask are kept."""
-    masked = Redactor().text(f"\x1b[31mtoken {TOKEN}\x1b[0m end")
+    """Escape sequences around a mask are kept."""
+    masked = Redactor().mask_text(f"\x1b[31mtoken {TOKEN}\x1b[0m end")
     assert masked == "\x1b[31mtoken [redacted github]\x1b[0m end"
 
 
 def test_secret_in_a_terminal_link() -> None:
-    """A link that a terminal does not show is looked through."""
-    masked = Redactor().text("\x1b]8;;https://user:hunter2@example.org\x1b\\here\x1b]8;;\x1b\\")
+    """A secret in the invisible target of a terminal link is masked."""
+    masked = Redactor().mask_text(
+        "\x1b]8;;https://user:hunter2@example.org\x1b\\here\x1b]8;;\x1b\\"
+    )
     assert masked == (
         "\x1b]8;;https://user:[redacted url_password]@example.org\x1b\\here\x1b]8;;\x1b\\"
     )
@@ -176,8 +178,8 @@ KEY_LINES = ["-----BEGIN RSA PRIVATE KEY-----", *["M1Ie" * 16] * 25, "Zz09" * 5 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\\n", "\\r\\n", "\\\\n", "\n[rank12]: ", "\n> "])
 @pytest.mark.parametrize("cut", [slice(None), slice(0, 9), slice(9, None)])
 def test_private_key_whole_or_cut(end: str, cut: slice) -> None:
-    """No line of a private key stays, also when its beginning or its end is not in the text."""
-    masked = Redactor().text("loss 0.5\n" + end.join(KEY_LINES[cut]) + "\nstep 2")
+    """Every line of a private key is masked, even if its first or last line is missing."""
+    masked = Redactor().mask_text("loss 0.5\n" + end.join(KEY_LINES[cut]) + "\nstep 2")
     assert "M1Ie" not in masked
     assert "Zz09" not in masked
     assert masked.startswith("loss 0.5\n")
@@ -185,9 +187,9 @@ def test_private_key_whole_or_cut(end: str, cut: slice) -> None:
 
 
 def test_certificate_stays() -> None:
-    """What is public in PEM is no secret."""
+    """Public PEM blocks are not masked."""
     text = "\n".join(KEY_LINES).replace("RSA PRIVATE KEY", "CERTIFICATE")
-    assert Redactor().text(text) == text
+    assert Redactor().mask_text(text) == text
 
 
 KNOWN = 'tr/u+st "nö 1'
@@ -203,64 +205,66 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_known_secret_in_every_form(form: str) -> None:
-    """A known secret is masked as it is, in JSON and in addresses."""
-    masked = Redactor([KNOWN]).text(f"x{form}y")
+    """A known secret is masked verbatim, in JSON and in URLs."""
+    masked = Redactor([KNOWN]).mask_text(f"x{form}y")
     assert masked in ("x[redacted known]y", 'x"[redacted known]"y', 'x"\\"[redacted known]\\""y')
 
 
 @pytest.mark.parametrize("before", ["", "u:", "us:", "user:"])
 def test_known_secret_in_base64(before: str) -> None:
-    """A known secret that base64 hides, is masked but for the letters that it shares."""
+    """A known secret in base64 is masked except for characters shared with its neighbours."""
     hidden = base64.b64encode(f"{before}{KNOWN}:more".encode()).decode()
-    masked = Redactor([KNOWN]).text(f"sent {hidden} off")
+    masked = Redactor([KNOWN]).mask_text(f"sent {hidden} off")
     assert "[redacted known]" in masked
     assert base64.b64encode(KNOWN.encode()).decode()[4:-8] not in masked
 
 
 def test_short_known_secret_is_ignored() -> None:
-    """A literal of fewer than six characters would mask innocent text, so it is not looked for."""
-    assert Redactor(["loss", "", " a "]).text("loss 0.5") == "loss 0.5"
+    """A literal of fewer than six characters is ignored: it would mask unrelated text."""
+    assert Redactor(["loss", "", " a "]).mask_text("loss 0.5") == "loss 0.5"
 
 
 def test_known_secret_that_a_mask_contains() -> None:
-    """A known secret that is a word of the masks does no harm to them."""
-    masked = Redactor(["redacted", "password"]).text("redacted https://u:hunter2@h.test password")
+    """A known secret that occurs in masks does not damage them."""
+    masked = Redactor(["redacted", "password"]).mask_text(
+        "redacted https://u:hunter2@h.test password"
+    )
     assert masked == ("[redacted known] https://u:[redacted url_password]@h.test [redacted known]")
 
 
 def test_mask_that_is_made_up_hides_nothing() -> None:
-    """What only looks like a mask is text."""
-    masked = Redactor(["hunter2"]).text(f"[redacted hunter2] [redacted {TOKEN}]")
+    """Text that only looks like a mask is masked like any other text."""
+    masked = Redactor(["hunter2"]).mask_text(f"[redacted hunter2] [redacted {TOKEN}]")
     assert masked == "[redacted [redacted known]] [redacted [redacted github]]"
 
 
 def test_file_name_that_is_no_text() -> None:
-    """Lone surrogates, with which Python spells bytes that are not UTF-8, are kept."""
-    assert Redactor().text(f"run\udcff {TOKEN} \ud800") == "run\udcff [redacted github] \ud800"
+    """Lone surrogates, which stand for invalid UTF-8 in Python, are kept."""
+    assert Redactor().mask_text(f"run\udcff {TOKEN} \ud800") == "run\udcff [redacted github] \ud800"
 
 
 def test_passwords_with_letters_beyond_ascii() -> None:
-    """A password goes whole, whatever its alphabet and encoding."""
-    assert Redactor().text("password=pässwörd ok") == "password=[redacted credential] ok"
+    """A password is masked as a whole, in any alphabet and encoding."""
+    assert Redactor().mask_text("password=pässwörd ok") == "password=[redacted credential] ok"
     latin = "password=pässwörd ok".encode("latin-1")
-    assert Redactor().data(latin) == b"password=[redacted credential] ok"
+    assert Redactor().mask_bytes(latin) == b"password=[redacted credential] ok"
 
 
 def test_secret_at_the_end_of_ten_megabytes_in_one_line() -> None:
-    """Neither size nor the absence of line ends hides anything."""
+    """Secrets are found in large texts and in texts without line ends."""
     data = b"step 1 loss 0.5 " * 600_000 + TOKEN.encode()
-    assert Redactor().data(data).endswith(b" [redacted github]")
+    assert Redactor().mask_bytes(data).endswith(b" [redacted github]")
 
 
 @pytest.mark.parametrize("piece", [b"A", b"\0", b"\n", b"eyJ", b"\x1b[", b"\x1b]", b"\xff", b"://"])
 def test_hostile_megabytes(piece: bytes) -> None:
-    """Text that is nothing but the beginning of a secret comes back as it is."""
+    """Text with only the start of a secret is unchanged."""
     data = piece * (1_000_000 // len(piece))
-    assert Redactor().data(data) == data
+    assert Redactor().mask_bytes(data) == data
 
 
 def test_broken_rule_file_is_named_and_left_out(tmp_path: Path) -> None:
-    """One bad file stops nothing: it is named, and the other kinds are still masked."""
+    """An invalid file is listed, and the other kinds are still masked."""
     for path in secrets_directory().glob("git*.toml"):
         (tmp_path / path.name).write_text(path.read_text())
     (tmp_path / "aws.toml").write_text("id = 'aws'\n")
@@ -272,22 +276,22 @@ def test_broken_rule_file_is_named_and_left_out(tmp_path: Path) -> None:
         (secrets_directory() / "slack.toml").read_text().replace("A-Za-z0-9-]", "A-Za-z0-9-")
     )
     redactor = Redactor(directory=tmp_path)
-    assert redactor.text(f"{TOKEN}") == "[redacted github]"
+    assert redactor.mask_text(f"{TOKEN}") == "[redacted github]"
     assert {error.file for error in redactor.broken} == {"aws.toml", "jwt.toml", "slack.toml"}
 
 
 def test_no_rules_at_all(tmp_path: Path) -> None:
-    """Without a single kind known secrets are masked still, and the place is named."""
+    """Without any kind, known secrets are still masked, and the directory is listed."""
     redactor = Redactor(["hunter2"], directory=tmp_path / "absent")
-    assert redactor.text("is hunter2") == "is [redacted known]"
+    assert redactor.mask_text("is hunter2") == "is [redacted known]"
     assert [error.file for error in redactor.broken] == [str(tmp_path / "absent")]
 
 
 def test_own_rules_without_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Own rules of causes leave the shipped kinds of secrets in force; own kinds replace them."""
+    """Custom rules of causes keep the shipped kinds of secrets; custom kinds replace them."""
     monkeypatch.setenv("GPUALERT_RULES_DIR", str(tmp_path))
-    assert Redactor().text(TOKEN) == "[redacted github]"
+    assert Redactor().mask_text(TOKEN) == "[redacted github]"
     (tmp_path / "secrets").mkdir()
     text = (Path(__file__).parents[2] / "rules" / "secrets" / "jwt.toml").read_text()
     (tmp_path / "secrets" / "jwt.toml").write_text(text)
-    assert Redactor().text(TOKEN) == TOKEN
+    assert Redactor().mask_text(TOKEN) == TOKEN

@@ -1,4 +1,4 @@
-"""The files of kinds: all in order, and every mistake in one is named by file and key."""
+"""Rule files of secrets: the shipped ones are valid, and each error names file and key."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ MISTAKES = {
 
 
 def problems_of(tmp_path: Path, text: str) -> list[str]:
-    """Return what the check says of rules whose only kind this is."""
+    """Return the problems of rules with only this kind."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "mine.toml").write_text(text)
     return [str(problem) for problem in check_secrets(tmp_path)]
 
 
 def test_all_in_order() -> None:
-    """The check finds nothing wrong with the kinds of this repository."""
+    """The shipped kinds have no problems."""
     assert [str(problem) for problem in check_secrets()] == []
 
 
 def test_good_file_passes(tmp_path: Path) -> None:
-    """The file that the mistakes below are made in has none."""
+    """The base file for the errors below is valid."""
     assert problems_of(tmp_path, GOOD) == []
 
 
 @pytest.mark.parametrize(("old", "new", "told"), MISTAKES.values(), ids=MISTAKES)
 def test_mistake_is_named(tmp_path: Path, old: str, new: str, told: str) -> None:
-    """A mistake in a file is told with the file and the key."""
+    """An error names the file and the key."""
     assert GOOD.count(old) == 1
     problems = problems_of(tmp_path, GOOD.replace(old, new))
     assert any(told in problem for problem in problems), problems
@@ -74,13 +74,13 @@ def test_mistake_is_named(tmp_path: Path, old: str, new: str, told: str) -> None
 
 
 def test_names_are_unique_in_a_file(tmp_path: Path) -> None:
-    """Two patterns of one name are a mistake: samples would be ambiguous."""
+    """Two patterns of one name are an error: samples would be ambiguous."""
     again = "[[patterns]]\nname = 'token'\nre = 'x'\n[samples.token]"
     assert "is not unique" in problems_of(tmp_path, GOOD.replace("[samples.token]", again))[0]
 
 
 def test_lower_order_names_what_two_kinds_see(tmp_path: Path) -> None:
-    """A hit that another kind claims is told to the author."""
+    """A hit that another kind masks is an error."""
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "mine.toml").write_text(GOOD)
     other = GOOD.replace('"mine"', '"first"').replace("order = 1", "order = 0")

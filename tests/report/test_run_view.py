@@ -33,7 +33,7 @@ class Masks:
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Mask the secret."""
         self.found["known"] += text.count(SECRET)
         return text.replace(SECRET, "[redacted known]")

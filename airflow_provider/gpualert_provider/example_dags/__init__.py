@@ -1,1 +1,1 @@
-"""DAGs to start from; each runs by ``airflow dags test`` on any machine, without a GPU."""
+"""Example DAGs; each runs by ``airflow dags test`` on any machine, without a GPU."""

@@ -1,7 +1,7 @@
-"""A training that ends well: ``airflow dags test gpualert_training``.
+"""A training that succeeds: ``airflow dags test gpualert_training``.
 
-Its log, whole, and what is known of it are then in the record that the task's log names;
-``gpualert show last`` shows it.
+The task's log names the record, which contains the complete log and the verdict; ``gpualert show
+last`` prints it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from airflow.sdk import DAG
 
 from gpualert_provider.operators.gpualert import GPUAlertOperator
 
-# A few lines of Python that really learn something.  A training of yours has a file of its own, and
-# below stands bash_command="python train.py --epochs 90" or command=["torchrun", "train.py"].
+# A small training in Python.  For your own use bash_command="python train.py --epochs 90" or
+# command=["torchrun", "train.py"] below.
 TRAIN = """
 import random
 slope = 0.0
@@ -30,7 +30,7 @@ with DAG("gpualert_training", schedule=None, tags=["example", "gpualert"]) as da
     train = GPUAlertOperator(
         task_id="train",
         command=[sys.executable, "-c", TRAIN],
-        # Should the worker die, the training goes on, and the next attempt adopts it.
+        # If the worker dies, the training continues, and the next attempt adopts it.
         retries=2,
         retry_delay=timedelta(minutes=1),
         # After it the training is asked to end, and has the grace to save a checkpoint.

@@ -81,7 +81,7 @@ class GPUAlertHook(BaseHook):
                 message += (
                     f"; no recipients: name them in the target, airflow:{self.gpualert_conn_id}?to="
                 )
-        return is_usable, Redactor(secrets).text(message)
+        return is_usable, Redactor(secrets).mask_text(message)
 
 
 def _with_recipients(channel: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One task in one fault, under one operator: how it is begun and watched, and what came of it."""
+"""One task under one fault and one operator: its start, its observation and its result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.supervised import until
 STARTS_WITHIN_S = 90.0
 ENDS_WITHIN_S = 360.0
 LOOKS_FOR_S = 20.0
-"""How long after a task's end we look for processes of it; twice the grace and more."""
+"""Time after a task's end in which its processes are searched; over twice the grace period."""
 
 
 @dataclass
 class Case:
-    """One task in one fault, and what came of it; ``index`` is that of a mapped task."""
+    """One task under one fault, with its result; ``index`` is that of a mapped task."""
 
     row: str
     operator: str
@@ -54,24 +54,24 @@ class Case:
 
     @property
     def mark(self) -> str:
-        """What its trainings carry."""
+        """Mark of its trainings."""
         return self.dag if self.index < 0 else f"{self.dag}[{self.index}]"
 
     @property
     def task_id(self) -> str:
-        """Name of the task; one that is mapped is in a group."""
+        """Name of the task; a mapped one is in a group."""
         return "train" if self.index < 0 else "group.train"
 
     # -- what is done ----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Trigger the DAG and return when its training is at work for a second and a half."""
+        """Trigger the DAG and return when its training has run for a second and a half."""
         with self.lab.starting:
             self.run = self.lab.trigger(self.dag)
             self.begins()
 
     def begins(self) -> None:
-        """Return when its training is at work for a second and a half."""
+        """Return when its training has run for a second and a half."""
         what = f"{self.mark} to train"
         until(lambda: self.observer.trainings(self.mark), what, STARTS_WITHIN_S)
         assert self.task()["try_number"] == 1, f"{self.mark} did not begin in its first try"
@@ -79,19 +79,19 @@ class Case:
         self.started = True
 
     def with_siblings(self, count: int) -> list[Case]:
-        """The cases of all indexes of a mapped task, this one among them."""
+        """Return the cases of all indexes of a mapped task, this one included."""
         given = (self.row, self.operator, self.lab, self.observer)
         self.siblings = [Case(*given, one) for one in range(count) if one != self.index]
         return [self, *self.siblings]
 
     def runner(self) -> int:
-        """The process that runs the task, a child of its executor's worker."""
+        """Return the process that runs the task, a child of its executor's worker."""
         pid = until(lambda: self.task().get("pid"), "the runner", STARTS_WITHIN_S, poll_s=1.0)
         assert "airflow" in command_of(pid)[0], f"{pid} is {command_of(pid)}"
         return int(pid)
 
     def task(self) -> dict[str, Any]:
-        """The task instance as the API tells it."""
+        """Return the task instance as the API describes it."""
         return self.lab.task(self.dag, self.run, self.task_id, self.index)
 
     def reaches(self, tries: int, *states: str) -> None:
@@ -106,7 +106,7 @@ class Case:
     # -- what came of it -------------------------------------------------------------------
 
     def look(self) -> None:
-        """Fill in what came of it: now, and for some time after its end."""
+        """Record the result, now and for some time after the end of the task."""
         task = self.task()
         self.state, self.tries = task["state"], task["try_number"]
         self.returned = self.lab.returned(self.dag, self.run, self.task_id, self.index)
@@ -142,7 +142,7 @@ class Case:
                     yield record
 
     def _logged(self) -> Iterator[str]:
-        """The lines of Airflow's log of the task, all attempts."""
+        """Return the lines of Airflow's log of the task, of all attempts."""
         place = self.lab.home / "logs" / f"dag_id={self.dag}" / f"run_id={self.run}"
         place /= f"task_id={self.task_id}"
         if self.index >= 0:
@@ -155,7 +155,7 @@ class Case:
                     continue
 
     def to_json(self) -> dict[str, Any]:
-        """What a page can show."""
+        """Return the result as plain data for the page."""
         names = ("row", "operator", "index", "state", "tries", "returned", "trainings", "problem")
         fields = {name: getattr(self, name) for name in names}
         fields["most_at_once"] = self.most_at_once
@@ -167,7 +167,7 @@ class Case:
 
 
 def told_by(record: Record) -> dict[str, Any]:
-    """What a record says of its run."""
+    """Return the facts about a run in its record."""
     ending = record.ending
     verdict = record.read_json("verdict.json") or {}
     outcome = record.read_json("outcome.json") or {}

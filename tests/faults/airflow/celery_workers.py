@@ -19,11 +19,11 @@ from tests.observer import every_pid, parent_of, task_of
 from tests.supervised import free_port, until
 
 STEADY = "steady"
-"""The worker that nothing happens to."""
+"""Queue of the worker without faults."""
 SHARED = "default"
 STEADY_AT_ONCE = 24
 MEETING_S = 240.0
-"""For all tasks of one worker to get as far as the fault that is done to them together."""
+"""Time in which all tasks of one worker reach the fault that hits them together."""
 
 _HOST = """
 hostname "$1"
@@ -41,7 +41,7 @@ class Worker:
 
     ``tasks`` meet before something is done to the worker.  ``host`` runs it on a host of that
     name: a PID and UTS namespace; ``disk`` is then a directory that no other host sees.
-    ``variables`` are its own, beside those of all.
+    ``variables`` are its own, in addition to those of all.
     """
 
     queue: str
@@ -63,13 +63,13 @@ class Worker:
 
     @property
     def main(self) -> int:
-        """The process that signals are meant for."""
+        """Return the process that gets the signals."""
         assert self.process is not None
         return _children(self.init)[0] if self.host else self.process.pid
 
 
 class CeleryWorkers(Deployment):
-    """One worker that stays, and one for each queue whose worker something is done to."""
+    """One worker that stays, and one for each queue whose worker gets a fault."""
 
     executor = "CeleryExecutor"
 
@@ -97,7 +97,7 @@ class CeleryWorkers(Deployment):
         self._celery = Celery(broker=self._broker.url, set_as_current=False)
 
     def start(self) -> None:
-        """Start all of it and return when it takes requests and every worker listens."""
+        """Start all programs and return when the API answers and every worker listens."""
         self._broker.start()
         self._database.start()
         migrate = self.spawn("db", "migrate")
@@ -142,12 +142,12 @@ class CeleryWorkers(Deployment):
         )
 
     def states(self) -> list[Path]:
-        """The state directories of its hosts, as they are seen from here."""
+        """Return the state directories of its hosts, as paths on this host."""
         own = [worker for worker in self.workers.values() if worker.disk is not None]
         return [self.state, *(Path(f"/proc/{one.init}/root{one.disk}") for one in own)]
 
     def end(self) -> None:
-        """Kill everything that this started."""
+        """Kill all processes of this deployment."""
         try:
             super().end()
         finally:
@@ -174,7 +174,7 @@ class CeleryWorkers(Deployment):
         self._once(queue, lambda worker: send(worker.init, signal.SIGKILL))
 
     def _once(self, queue: str, act: Callable[[Worker], None]) -> None:
-        """Do it when all tasks of the worker have come here."""
+        """Act when all tasks of the worker have reached this point."""
         worker = self.workers[queue]
         if worker.meeting.wait() == 0:
             act(worker)
@@ -190,12 +190,12 @@ class CeleryWorkers(Deployment):
                 send(pid, signal.SIGKILL)
 
     def restart_broker(self) -> None:
-        """End Redis and start it again; what it held is on its disk."""
+        """Restart Redis; its data are on disk."""
         self._broker.stop()
         self._broker.start()
 
     def redeliver(self, dag: str) -> int:
-        """What the broker does when a task takes longer than its visibility timeout.
+        """Redeliver a message, as the broker does after its visibility timeout.
 
         Returns how many messages of the DAG there were, which a worker has taken and not yet
         acknowledged.
@@ -214,7 +214,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _descendants(pid: int) -> list[int]:
-    """Children first, then theirs."""
+    """Return the descendants of a process, children first."""
     found = [pid]
     for one in found:
         found += _children(one)

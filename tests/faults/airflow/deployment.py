@@ -27,14 +27,14 @@ HEARTBEAT_TIMEOUT_S = 60
 takes on a loaded machine."""
 
 PATIENCE_S = 90.0
-"""For an answer of the API: on SQLite it may be locked out, and it may be away."""
+"""Limit for an answer of the API, which may wait for SQLite or be restarting."""
 
 STARTING_AT_ONCE = 6
-"""Of the tasks of a matrix; each start is seconds of work for a core."""
+"""Tasks of a matrix that run at the same time; each start takes seconds of a core."""
 
 
 class Deployment(ABC):
-    """All of an Airflow, started and ended here; everything of it carries a mark."""
+    """All programs of an Airflow, started and stopped here; all processes carry a mark."""
 
     executor: ClassVar[str]
 
@@ -88,7 +88,7 @@ class Deployment(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start it and return when it takes requests."""
+        """Start it and return when the API answers."""
 
     def spawn(
         self,
@@ -97,7 +97,7 @@ class Deployment(ABC):
         within: tuple[str, ...] = (),
         variables: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Start one of its programs, such as "triggerer", beside what runs.
+        """Start one of its programs, such as "triggerer", in addition to those that run.
 
         ``within`` is a command that starts it; ``name`` that of the file with its output.
         """
@@ -115,23 +115,23 @@ class Deployment(ABC):
         return started
 
     def states(self) -> list[Path]:
-        """The state directories of its hosts, as they are seen from here."""
+        """Return the state directories of its hosts, as paths on this host."""
         return [self.state]
 
     # -- its workers -----------------------------------------------------------------------
 
     @abstractmethod
     def kill_worker(self, queue: str, runner: Callable[[], int]) -> None:
-        """SIGKILL what runs a task: the worker of its queue, and the task's own process."""
+        """Send SIGKILL to the worker of a task's queue and to the task's own process."""
 
     @abstractmethod
     def drain_worker(self, queue: str, runner: Callable[[], int]) -> None:
-        """Tell that worker to go, and its tasks with it."""
+        """Drain that worker with its tasks."""
 
     # -- its API ---------------------------------------------------------------------------
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """The answer of the public API."""
+        """Return the answer of the public API."""
         if not self._token:
             with urllib.request.urlopen(f"{self._url}/auth/token", timeout=30) as answer:
                 self._token = json.load(answer)["access_token"]
@@ -158,7 +158,7 @@ class Deployment(ABC):
         return f"http://127.0.0.1:{self.port}"
 
     def answers(self) -> bool:
-        """True while the API server takes requests."""
+        """Return True while the API server answers."""
         try:
             with urllib.request.urlopen(f"{self._url}/api/v2/version", timeout=5):
                 return True
@@ -166,14 +166,14 @@ class Deployment(ABC):
             return False
 
     def knows(self, dag: str) -> bool:
-        """True when the DAG has been read."""
+        """Return True when the DAG is parsed."""
         try:
             return not self.call("GET", f"dags/{dag}")["is_paused"]
         except urllib.error.HTTPError:
             return False
 
     def trigger(self, dag: str) -> str:
-        """Begin a run of a DAG and return its id."""
+        """Start a run of a DAG and return its id."""
         until(lambda: self.knows(dag), f"the DAG {dag}", 120, poll_s=0.1)
         run = f"run_{uuid.uuid4().hex[:8]}"
         body = {"logical_date": None, "dag_run_id": run}
@@ -185,17 +185,17 @@ class Deployment(ABC):
         return run
 
     def task(self, dag: str, run: str, task: str = "train", index: int = -1) -> dict[str, Any]:
-        """The task instance of a run: state, try_number, id."""
+        """Return the task instance of a run: state, try_number, id."""
         path = f"dags/{dag}/dagRuns/{run}/taskInstances/{task}"
         answer: dict[str, Any] = self.call("GET", path if index < 0 else f"{path}/{index}")
         return answer
 
     def is_over(self, dag: str, run: str) -> bool:
-        """True when the DAG run has ended."""
+        """Return True when the DAG run has ended."""
         return bool(self.call("GET", f"dags/{dag}/dagRuns/{run}")["state"] in ("success", "failed"))
 
     def mark_failed(self, dag: str, run: str) -> None:
-        """What the button of the web page does."""
+        """Mark the task failed, as the button of the web page does."""
         self.call("PATCH", f"dags/{dag}/dagRuns/{run}/taskInstances/train", {"new_state": "failed"})
 
     def clear(self, dag: str, run: str) -> None:
@@ -204,7 +204,7 @@ class Deployment(ABC):
         self.call("POST", f"dags/{dag}/clearTaskInstances", body)
 
     def returned(self, dag: str, run: str, task: str = "train", index: int = -1) -> Any:
-        """What the task returned; None when nothing."""
+        """Return the task's result; None without one."""
         path = f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/return_value"
         try:
             return self.call("GET", f"{path}?map_index={index}")["value"]
@@ -214,12 +214,12 @@ class Deployment(ABC):
     # -- its processes ---------------------------------------------------------------------
 
     def living(self) -> list[int]:
-        """Every process of it, trainings included."""
+        """Return all of its processes, trainings included."""
         mark = self.mark.encode()
         return [pid for pid in every_pid() if mark in environ_of(pid)]
 
     def stop_api_server(self) -> None:
-        """End the API server, as a deployment would."""
+        """Stop the API server, as a deployment does."""
         ours = [pid for pid in self.living() if _is_api_server(command_of(pid))]
         for pid in ours:
             send(pid, signal.SIGTERM)
@@ -235,12 +235,12 @@ class Deployment(ABC):
             send(pid, signal.SIGKILL)
 
     def start_api_server(self) -> None:
-        """Bring the API server back."""
+        """Start the API server again."""
         self.spawn("api-server")
         until(self.answers, "the API server to be back", 120, poll_s=0.1)
 
     def end(self) -> None:
-        """Kill everything that this started."""
+        """Kill all processes of this deployment."""
 
         def none_left() -> bool:
             left = self.living()
@@ -261,7 +261,7 @@ def _is_api_server(command: list[str]) -> bool:
 
 
 def send(pid: int, number: int) -> None:
-    """Send a signal; a process that is gone needs none."""
+    """Send a signal, if the process still exists."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The rows of the fault matrix: what is done to a task."""
+"""Rows of the fault matrix: the faults of a task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OURS = "GPUAlertOperator"
 OPERATORS = (OURS, "BashOperator")
 FINAL = ("success", "failed")
 MAPPED = 3
-"""How many trainings the mapped task has; the runner of the middle one is killed."""
+"""Number of trainings of the mapped task; the runner of the middle one is killed."""
 
 
 def runner_killed(case: Case) -> None:
@@ -37,7 +37,7 @@ def runner_killed_last_try(case: Case) -> None:
 
 
 def mapped(case: Case) -> None:
-    """The same to one index of a mapped task; nothing is done to the others."""
+    """The same for one index of a mapped task, without a fault of the others."""
     case.index = MAPPED // 2
     cases = case.with_siblings(MAPPED)
     case.start()
@@ -57,14 +57,14 @@ def supervisor_killed(case: Case) -> None:
 
 
 def worker_killed(case: Case) -> None:
-    """The runner and its executor's worker are killed: to the scheduler the host is gone."""
+    """The runner and its executor's worker are killed, as by the loss of the host."""
     case.start()
     case.lab.kill_worker(case.queue, case.runner)
     case.reaches(2, *FINAL)
 
 
 def drained(case: Case) -> None:
-    """The executor's worker is told to go, as a drain or an eviction does it."""
+    """The executor's worker is drained or evicted."""
     case.start()
     case.lab.drain_worker(case.queue, case.runner)
     case.reaches(2, *FINAL)
@@ -78,7 +78,7 @@ def drained_once(case: Case) -> None:
 
 
 def marked_failed(case: Case) -> None:
-    """Somebody marks the task failed; its runner notices at its next heartbeat."""
+    """A user marks the task failed; its runner notices at its next heartbeat."""
     case.start()
     runner = case.runner()
     case.lab.mark_failed(case.dag, case.run)
@@ -86,20 +86,20 @@ def marked_failed(case: Case) -> None:
 
 
 def ends_by_itself(case: Case) -> None:
-    """Nothing but what the task brings on itself."""
+    """The task ends by itself."""
     case.start()
     case.reaches(1, *FINAL)
 
 
 def cleared_while_running(case: Case) -> None:
-    """Somebody clears the task while it trains."""
+    """A user clears the task during its training."""
     case.start()
     case.lab.clear(case.dag, case.run)
     case.reaches(2, *FINAL)
 
 
 def cleared_after_success(case: Case) -> None:
-    """Somebody clears the task after it succeeded."""
+    """A user clears the task after it succeeded."""
     case.run = case.lab.trigger(case.dag)
     over = "the DAG run to be over"
     until(lambda: case.lab.is_over(case.dag, case.run), over, ENDS_WITHIN_S, poll_s=1.0)
@@ -118,7 +118,7 @@ def drained_warm(case: Case) -> None:
 
 
 def drained_remapped(case: Case) -> None:
-    """The same to a worker whose ``REMAP_SIGTERM`` makes a cold shutdown of it."""
+    """The same for a worker whose ``REMAP_SIGTERM`` causes a cold shutdown."""
     case.start()
     _celery(case).terminate_worker(case.queue)
     case.reaches(2, *FINAL)
@@ -195,7 +195,7 @@ def broker_away(lab: Deployment) -> None:
 
 
 LAST_ROWS = {"api_server_away": api_server_away, "broker_away": broker_away}
-"""Faults that every task suffers, and so are played one by one after all others."""
+"""Faults of all tasks, which therefore run one by one after the others."""
 ALL_ROWS = (*ROWS, *LAST_ROWS)
 
 QUEUES = {
@@ -211,11 +211,11 @@ QUEUES = {
     "worker_killed_elsewhere_no_shared_disk": "apart",
     "host_lost": "lost",
 }
-"""Under Celery the tasks of a queue have a worker of their own, which suffers for all of them."""
+"""Under Celery the tasks of a queue have a worker of their own, which gets the fault."""
 HOSTS = ("elsewhere", "apart", "lost")
 """Workers that are on a host of that name."""
 REMAPPED = {"REMAP_SIGTERM": "SIGQUIT"}
-"""Has Celery take SIGTERM for SIGQUIT, and send that to the processes that run its tasks, too."""
+"""Makes Celery treat SIGTERM as SIGQUIT, and send that to the processes of its tasks, too."""
 
 
 def workers(home: Path, keys: Sequence[tuple[str, str]]) -> list[Worker]:
@@ -235,7 +235,7 @@ def workers(home: Path, keys: Sequence[tuple[str, str]]) -> list[Worker]:
 
 
 def play(case: Case) -> None:
-    """Play the case to its end and look at what came of it; what goes wrong stands in it."""
+    """Run the case to its end and record its result, errors included."""
     try:
         ROWS.get(case.row, ends_by_itself)(case)
         case.look()
@@ -244,7 +244,7 @@ def play(case: Case) -> None:
 
 
 def table(cases: list[dict[str, Any]]) -> str:
-    """The matrix as aligned text, ours beside BashOperator's."""
+    """Return the matrix as aligned text, with a column for each operator."""
     heads = ("row", "operator", "state", "tries", "returned", "trainings", "at once", "left", "log")
     rows: list[tuple[str, ...]] = [heads]
     for case in cases:

@@ -15,14 +15,14 @@ from tests.supervised import free_port, until
 
 PROGRAMS = Path("/usr/lib/postgresql")
 USER = "postgres"
-"""The package's; PostgreSQL refuses to run as root."""
+"""User of the package; PostgreSQL does not run as root."""
 
 
 class Server(ABC):
-    """One server, with a directory that goes with it."""
+    """One server with its own directory."""
 
     _quick: ClassVar[signal.Signals]
-    """What ends it at once."""
+    """Signal that stops it at once."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -31,16 +31,16 @@ class Server(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start it and return when it takes connections."""
+        """Start it and return when it accepts connections."""
 
     def stop(self) -> None:
-        """End it; what it kept stays."""
+        """Stop it and keep its data."""
         if self._process is not None:
             self._process.send_signal(self._quick)
             self._process.wait(30)
 
     def end(self) -> None:
-        """End it and remove what it kept."""
+        """Stop it and remove its data."""
         self.stop()
         shutil.rmtree(self._home)
 
@@ -60,17 +60,17 @@ class Server(ABC):
 
 
 class PostgreSQL(Server):
-    """A cluster that trusts whoever reaches it, and syncs nothing."""
+    """A cluster without authentication and without sync."""
 
     _quick = signal.SIGQUIT
 
     @property
     def url(self) -> str:
-        """User, host and database, for any driver."""
+        """Return user, host and database, for any driver."""
         return f"{USER}@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        """Make the cluster, start it and return when it takes connections."""
+        """Make the cluster, start it and return when it accepts connections."""
         found = sorted(PROGRAMS.glob("*/bin"), key=lambda path: int(path.parent.name))
         assert found, "postgresql is not installed; make debian does it"
         programs = found[-1]
@@ -94,17 +94,17 @@ class PostgreSQL(Server):
 
 
 class Redis(Server):
-    """A server that writes to its disk what it is told."""
+    """A server that writes its data to disk."""
 
     _quick = signal.SIGTERM
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Return the URL."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        """Start it and return when it takes connections."""
+        """Start it and return when it accepts connections."""
         import redis
 
         where = ["--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._home)]

@@ -13,7 +13,7 @@ from tests.supervised import until
 
 
 class Standalone(Deployment):
-    """All of Airflow under one command; its workers are children of the scheduler."""
+    """All programs of Airflow under one command; its workers are children of the scheduler."""
 
     executor = "LocalExecutor"
 
@@ -31,17 +31,17 @@ class Standalone(Deployment):
         self._writing = threading.Lock()
 
     def start(self) -> None:
-        """Start it and return when it takes requests."""
+        """Start it and return when the API answers."""
         self.spawn("standalone")
         until(self.answers, "the API server", 180, poll_s=0.1)
 
     def kill_worker(self, queue: str, runner: Callable[[], int]) -> None:
-        """SIGKILL the executor's worker of a task, and the task's own process."""
+        """Send SIGKILL to the executor's worker of a task and to the task's own process."""
         pid = runner()
         worker = parent_of(pid)
         send(worker, signal.SIGKILL)
         send(pid, signal.SIGKILL)
 
     def drain_worker(self, queue: str, runner: Callable[[], int]) -> None:
-        """SIGTERM to the executor's worker of a task, as a drain or an eviction does it."""
+        """Send SIGTERM to the executor's worker of a task, as a drain or an eviction does."""
         send(parent_of(runner()), signal.SIGTERM)

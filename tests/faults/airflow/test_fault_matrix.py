@@ -45,12 +45,12 @@ Cases = dict[tuple[str, str], Case]
 
 
 def rows_of_both(*rows: str) -> Callable[[Test], Test]:
-    """Rows that both executors have: under LocalExecutor in CI, under Celery each night."""
+    """Return rows of both executors: under LocalExecutor in CI, under Celery each night."""
     return _rows_under({LOCAL: pytest.mark.e2e, CELERY: pytest.mark.nightly}, rows)
 
 
 def rows_of_celery(*rows: str) -> Callable[[Test], Test]:
-    """Rows that only Celery has."""
+    """Return rows of Celery only."""
     return _rows_under({CELERY: pytest.mark.e2e}, rows)
 
 
@@ -74,7 +74,7 @@ def executor(request: pytest.FixtureRequest) -> str:
 def cases(
     request: pytest.FixtureRequest, executor: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cases]:
-    """Every row that a selected test needs under this executor, played to its end."""
+    """Run every row that a selected test needs under this executor."""
     controls = bool(request.config.getoption("controls"))
     operators = OPERATORS if controls else (OURS,)
     keys = [(row, operator) for row in _rows(request.session, executor) for operator in operators]
@@ -104,7 +104,7 @@ def cases(
 
 
 def _rows(session: pytest.Session, executor: str) -> list[str]:
-    """Rows of the selected tests under an executor, in the order of the table."""
+    """Return the rows of the selected tests under an executor, in the order of the table."""
     parameters = [
         item.callspec.params
         for item in session.items
@@ -145,7 +145,7 @@ def _all_started(cases: list[Case]) -> bool:
 
 
 def _report(made: list[Case], observer: Observer, *, keep: bool) -> None:
-    """Print the table, and keep it for docs/faults.md where it has all operators."""
+    """Print the table, and keep it for docs/faults.md if it has all operators."""
     found = [one.to_json() for case in made for one in (case, *case.siblings)]
     looks = {"looks": observer.looks, "longest_gap_s": round(observer.longest_gap_s, 3)}
     executor = made[0].lab.executor
@@ -158,7 +158,7 @@ def _report(made: list[Case], observer: Observer, *, keep: bool) -> None:
 
 
 def ours(cases: Cases, row: str) -> Case:
-    """Return our operator's case: nothing is left, never two at once, no line is lost."""
+    """Return GPUAlertOperator's case: no process left, no overlap, no lost line."""
     case = cases[row, OURS]
     assert not case.problem
     for one in (case, *case.siblings):
@@ -172,12 +172,12 @@ def ours(cases: Cases, row: str) -> Case:
 
 @rows_of_both("runner_killed", "worker_killed", "worker_killed_result_waits")
 def test_training_survives_its_worker(cases: Cases, row: str) -> None:
-    """The next attempt finishes with the result of the training that the first one began."""
+    """The next attempt succeeds with the result of the first one's training."""
     survived(ours(cases, row), adopted=row != "worker_killed_result_waits")
 
 
 def survived(case: Case, *, adopted: bool = True) -> None:
-    """The case ended in its second attempt with the result of the first one's training."""
+    """Assert that the second attempt ended with the result of the first one's training."""
     assert (case.state, case.tries, case.returned) == ("success", 2, "trained by try 1")
     (run,) = case.runs
     assert (run["exit_code"], run["disposition"], run["claimed"]) == (0, "completed", True)
@@ -186,7 +186,7 @@ def survived(case: Case, *, adopted: bool = True) -> None:
 
 @rows_of_both("mapped")
 def test_mapped_training_survives_its_worker(cases: Cases, row: str) -> None:
-    """Of a mapped task the killed index is adopted by its own next attempt; the others go on."""
+    """The next attempt of a killed index adopts its training; the other indexes continue."""
     case = ours(cases, row)
     survived(case)
     assert len(case.siblings) == MAPPED - 1
@@ -196,7 +196,7 @@ def test_mapped_training_survives_its_worker(cases: Cases, row: str) -> None:
 
 @rows_of_both("supervisor_killed")
 def test_training_whose_supervisor_is_killed(cases: Cases, row: str) -> None:
-    """A task's process that lives on without its supervisor leaves its training to the next."""
+    """The next attempt adopts the training of a task process without its supervisor."""
     case = ours(cases, row)
     assert (case.state, case.tries, case.returned) == ("success", 2, "trained by try 1")
     (run,) = case.runs
@@ -205,7 +205,7 @@ def test_training_whose_supervisor_is_killed(cases: Cases, row: str) -> None:
 
 @rows_of_both("runner_killed_last_try")
 def test_training_without_a_next_attempt_is_ended(cases: Cases, row: str) -> None:
-    """A training whose worker died on its last try is ended gracefully, and is no success."""
+    """A training whose worker died on its last try is stopped gracefully, and has failed."""
     case = ours(cases, row)
     (run,) = case.runs
     assert (case.state, case.tries) == ("failed", 1)
@@ -215,7 +215,7 @@ def test_training_without_a_next_attempt_is_ended(cases: Cases, row: str) -> Non
 
 @rows_of_both("runner_killed_no_adoption")
 def test_no_adoption_where_none_is_wanted(cases: Cases, row: str) -> None:
-    """With ``adopt_within=0`` the next attempt waits for the end of the first and trains anew."""
+    """With ``adopt_within=0`` the next attempt waits for the first and starts a new training."""
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
     first, second = case.runs
@@ -226,7 +226,7 @@ def test_no_adoption_where_none_is_wanted(cases: Cases, row: str) -> None:
 
 @rows_of_both("drained")
 def test_drained_training_is_tried_again(cases: Cases, row: str) -> None:
-    """A drained worker's training is stopped, and trained anew by the next attempt."""
+    """A drained worker's training is stopped, and the next attempt starts a new one."""
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
     assert [run["outcome"] for run in case.runs] == ["up_for_retry", "success"]
@@ -244,7 +244,7 @@ def test_drained_training_that_saves_is_no_success(cases: Cases, row: str) -> No
 
 @rows_of_both("drained_deaf")
 def test_drained_training_that_is_deaf_ends(cases: Cases, row: str) -> None:
-    """A training that ignores the signal is ended when its grace is over."""
+    """A training that ignores the signal is killed after its grace period."""
     case = ours(cases, row)
     (run,) = case.runs
     assert (case.state, run["exit_code"], run["outcome"]) == ("failed", -9, "failed")
@@ -253,7 +253,7 @@ def test_drained_training_that_is_deaf_ends(cases: Cases, row: str) -> None:
 
 @rows_of_both("marked_failed", "marked_failed_deaf")
 def test_training_of_a_task_marked_failed_ends(cases: Cases, row: str) -> None:
-    """A task that somebody marks failed leaves no training, also of a job that hangs."""
+    """A task that a user marks failed leaves no training, also one that hangs."""
     case = ours(cases, row)
     (run,) = case.runs
     assert case.state == "failed"
@@ -263,7 +263,7 @@ def test_training_of_a_task_marked_failed_ends(cases: Cases, row: str) -> None:
 
 @rows_of_both("timeout", "timeout_saves_and_exits_0", "timeout_deaf")
 def test_training_over_its_time_ends(cases: Cases, row: str) -> None:
-    """``execution_timeout`` ends the training, whatever it does about a TERM, before the task."""
+    """``execution_timeout`` stops the training before the task, also one that ignores SIGTERM."""
     case = ours(cases, row)
     (run,) = case.runs
     assert (case.state, case.returned, run["outcome"]) == ("failed", None, "failed")
@@ -280,38 +280,38 @@ def test_training_cleared_while_it_runs_begins_anew(cases: Cases, row: str) -> N
 
 @rows_of_both("cleared_after_success")
 def test_training_cleared_after_success_begins_anew(cases: Cases, row: str) -> None:
-    """A result that was taken is never used again."""
+    """A claimed result is never used again."""
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
 
 
 @rows_of_both("api_server_away")
 def test_api_server_away(cases: Cases, row: str) -> None:
-    """A restart of the API server while it trains does nothing to a training."""
+    """A restart of the API server does not affect a training."""
     undisturbed(ours(cases, row))
 
 
 def undisturbed(case: Case) -> None:
-    """The case ended as if nothing had been done."""
+    """Assert that the case ended as without a fault."""
     assert (case.state, case.tries, case.returned) == ("success", 1, "trained by try 1")
     assert case.trainings == 1
 
 
 @rows_of_celery("worker_killed_redelivered", "worker_killed_elsewhere")
 def test_training_survives_its_celery_worker(cases: Cases, row: str) -> None:
-    """So it does when its message comes twice, and on another host that shares the directory."""
+    """A redelivered message and another host with the shared directory lead to adoption, too."""
     survived(ours(cases, row))
 
 
 @rows_of_celery("drained_warm", "redelivered", "broker_away")
 def test_training_goes_on(cases: Cases, row: str) -> None:
-    """A warm shutdown, a message that comes twice and a broker's restart do nothing to it."""
+    """A warm shutdown, a repeated message and a restart of the broker do not affect a training."""
     undisturbed(ours(cases, row))
 
 
 @rows_of_celery("drained_remapped")
 def test_training_of_a_worker_whose_signals_are_remapped(cases: Cases, row: str) -> None:
-    """Its supervisor dies of SIGQUIT and tells nobody: as if it had been killed."""
+    """A task whose supervisor dies of SIGQUIT is adopted as after SIGKILL."""
     case = ours(cases, row)
     assert (case.state, case.tries, case.returned) == ("success", 2, "trained by try 1")
     (run,) = case.runs
@@ -320,7 +320,7 @@ def test_training_of_a_worker_whose_signals_are_remapped(cases: Cases, row: str)
 
 @rows_of_celery("worker_killed_elsewhere_no_shared_disk")
 def test_training_on_a_host_that_shares_nothing_is_waited_out(cases: Cases, row: str) -> None:
-    """The next attempt knows by Airflow of a training that it cannot see, and trains after it."""
+    """The next attempt waits for an unseen training that Airflow's store names, and then trains."""
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
     first, second = case.runs
@@ -330,7 +330,7 @@ def test_training_on_a_host_that_shares_nothing_is_waited_out(cases: Cases, row:
 
 @rows_of_celery("host_lost")
 def test_training_is_waited_out_that_ended_with_its_host(cases: Cases, row: str) -> None:
-    """The next attempt trains anew once the guardian was silent for long enough."""
+    """The next attempt starts a new training once the guardian was silent for long enough."""
     case = cases[row, OURS]
     assert not case.problem
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)

@@ -1,10 +1,10 @@
 """A training for the fault matrix: ``trainer.py HOW SECONDS``; its last line names its attempt.
 
-``plain`` dies of a TERM; ``quiet`` too, and prints nothing between its begin and its end, since
-what prints into a pipe dies with the pipe's reader.  ``save`` takes a second to save on TERM and
-leaves with 0.  ``deaf`` ignores TERM and is quiet, as a job that hangs is.
+``plain`` dies of SIGTERM; ``quiet`` too, and prints nothing between its start and its end, since a
+process that prints into a pipe dies with the pipe's reader.  ``save`` saves for a second on SIGTERM
+and exits with 0.  ``deaf`` ignores SIGTERM and prints nothing, like a job that hangs.
 
-What it said also stands in a file below ``MATRIX_SAID``, so that a lost line can be missed.
+It also writes its lines to a file below ``MATRIX_SAID``, so that a test notices a lost line.
 """
 
 import os
@@ -18,7 +18,7 @@ attempt = os.environ["AIRFLOW_CTX_TRY_NUMBER"]
 
 
 def say(text: str) -> None:
-    """Print a line, and write down that it was said, whether or not anybody reads it."""
+    """Print a line, and record it in a file."""
     try:
         print(text, flush=True)
     finally:
@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 
 def save(_number: int, _frame: FrameType | None) -> None:
-    """Save on TERM, then leave as if all were well."""
+    """Save on SIGTERM, then exit with 0."""
     time.sleep(1.0)
     say("checkpoint saved")
     sys.exit(0)

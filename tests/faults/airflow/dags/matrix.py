@@ -52,7 +52,7 @@ TASKS: dict[str, dict[str, Any]] = {
 
 
 def arguments(row: str, operator: type, mark: str) -> dict[str, Any]:
-    """What a task of this row is made of."""
+    """Return the arguments of a task of this row."""
     asked = TASKS[row]
     ours = {"grace": 6, **asked.get("ours", {})} if operator is GPUAlertOperator else {}
     limit = timedelta(seconds=asked["timeout"]) if "timeout" in asked else None
