@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Show what gpualert does: ``make demo``.
+"""Demonstrate gpualert: ``make demo``.
 
-By the program: a training that ends well, one that dies of a real error deep in its model, one
-killed from outside and one that never starts; with ``--torch`` a tiny transformer too.  Then one
-that ends well and one that fails under each engine for which there is an interpreter, and an
-ordinary task of that engine with a callback of ours: an Airflow DAG (``--airflow``) and a Prefect
-flow (``--prefect``).  Prints each command before it runs, lets its output flow, and ends with the
-verdicts and the alerts, which are in the local mailbox.  Exits with 1 when any verdict is not the
-one that the story should have, or a failure was not told.
+Runs these trainings with ``gpualert run``: one that succeeds, one that fails with a real error in
+its model, one that is killed from outside and one that cannot start; with ``--torch`` also a tiny
+transformer.  Then, for each engine that an interpreter is given for, a training that succeeds, one
+that fails, and an ordinary task of the engine with gpualert's callback: an Airflow DAG
+(``--airflow``) and a Prefect flow (``--prefect``).  Prints each command and its output, and at the
+end the verdicts and the alerts, which are in the local mailbox.  Exits with 1 if a verdict is not
+the expected one, or if the alert about a failure is missing.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ HEADLINE_COLUMNS = 80
 
 @dataclass(frozen=True)
 class Story:
-    """One run of the demo and the verdict that it should end in."""
+    """One run of the demo, with its expected verdict."""
 
     title: str
     command: list[str]
     exit_code: int
     cause: str
     killed: bool = False
-    """Somebody kills it from outside while it lives."""
+    """Whether it is killed from outside while it runs."""
 
 
 def gpualert_json(*arguments: str) -> dict[str, Any]:
-    """Return what a reading command of gpualert says."""
+    """Return the JSON output of a gpualert command."""
     done = subprocess.run([GPUALERT, *arguments, "--json"], stdout=subprocess.PIPE, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 
 def runs_named(name: str) -> list[dict[str, Any]]:
-    """Return the runs of that name; more than one where an earlier process had our id."""
+    """Return the runs of that name; more than one if an earlier demo had the same process id."""
     return [run for run in gpualert_json("runs")["runs"] if run["name"] == name]
 
 
 def kill_the_training(name: str) -> None:
-    """Kill a run's training as an outsider would, once its log shows it at work."""
+    """Kill the training of a run, once its log shows that it trains."""
     deadline = time.monotonic() + KILL_DEADLINE_S
     while time.monotonic() < deadline:
         time.sleep(0.1)
@@ -66,11 +66,11 @@ def kill_the_training(name: str) -> None:
                 print(f"\n--- from another process: kill -KILL {run['pid']}", flush=True)
                 os.kill(run["pid"], signal.SIGKILL)
                 return
-    raise SystemExit("the training that should be killed never got to its third epoch")
+    raise SystemExit("the training that should be killed did not reach its third epoch")
 
 
-def tell(story: Story, name: str) -> dict[str, Any]:
-    """Run one story with its output flowing, and return its verdict and the exit status."""
+def run_story(story: Story, name: str) -> dict[str, Any]:
+    """Run one story with its output, and return its verdict and the exit status."""
     words = ["python" if word == sys.executable else word for word in story.command]
     print(f"\n=== {story.title}\n$ gpualert run --name {name} -- {shlex.join(words)}", flush=True)
     command = [GPUALERT, "run", "--name", name, "--", *story.command]
@@ -151,7 +151,7 @@ def tell_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, A
 
 
 def alerts(before: set[str]) -> tuple[list[str], list[str]]:
-    """The alerts of the runs that are not among ``before``, by subject; and failures not told."""
+    """Return the alerts of runs not in ``before``, by subject, and the failures without alert."""
     runs = [run for run in gpualert_json("runs")["runs"] if run["run_id"] not in before]
     failed = {run["run_id"] for run in runs if run["cause"] != "none"}
     sent = {
@@ -214,7 +214,7 @@ def main() -> int:
     rows: list[tuple[str, ...]] = [heads]
     wrong = []
     for number, story in enumerate(stories(state, with_torch=options.torch), start=1):
-        verdict = tell(story, f"demo-{os.getpid()}-{number}")
+        verdict = run_story(story, f"demo-{os.getpid()}-{number}")
         found = (verdict["exit_status"], verdict["cause"])
         if found != (story.exit_code, story.cause):
             wrong.append(f"{story.title}: expected {(story.exit_code, story.cause)}, got {found}")
