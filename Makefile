@@ -108,7 +108,8 @@ lane = { $(pytest)$(if $(AGAIN), || $(again)); } 2>&1 | sed --unbuffered 's/^/[$
 run_lanes = $(MAKE) --no-print-directory --jobs $(words $(1)) $(1)
 
 IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py)))))
-RUNS := $(addprefix tests/,guardian scenarios warn)
+CORE := $(addprefix tests/,cli core history launch record settings supervise)
+RUNS := $(addprefix tests/,diagnose guardian scenarios)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
 test-core test-runs test-rest e2e-core nightly-core: $(VENV)/.ready
@@ -116,11 +117,11 @@ test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
 test-core:
-	$(call lane,$(PY),tests/core)
+	$(call lane,$(PY),$(CORE))
 test-runs:
 	$(call lane,$(PY),$(RUNS))
 test-rest:
-	$(call lane,$(PY),$(filter-out tests/core $(RUNS),$(IN_CORE)))
+	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS),$(IN_CORE)))
 e2e-core nightly-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:

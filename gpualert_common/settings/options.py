@@ -3,7 +3,7 @@
 From this table come the flags of ``gpualert run``, the environment variables, the keys of the
 configuration files, the arguments of ``run()`` and of both engines' tasks, the fields of
 :class:`~gpualert_common.spec.RunSpec` and docs/configuration.md.  Signatures that are written out
-for users are checked against it by tests/core/test_option_declarations.py.
+for users are checked against it by tests/settings/test_option_declarations.py.
 """
 
 from __future__ import annotations

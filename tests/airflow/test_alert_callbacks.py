@@ -15,9 +15,9 @@ import pytest
 
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
-from tests.alerts.alerting import body
 from tests.faults.airflow.case import ENDS_WITHIN_S, STARTS_WITHIN_S
 from tests.faults.airflow.standalone import Standalone
+from tests.notify.alerting import body
 from tests.observer import command_of
 from tests.supervised import until
 

@@ -16,7 +16,7 @@ import pytest
 from gpualert_provider.exceptions import TrainingTaskFailed
 
 from tests.airflow.conftest import Done, Trials
-from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
+from tests.notify.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
 from tests.supervised import Lab
 
 FIGURES = Path(__file__).parents[2] / ".bench" / "alerts_airflow.json"

@@ -12,8 +12,8 @@ import pytest
 from gpualert_common.errors import ConfigError
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import body, mails, queued, states
-from tests.alerts.faults import mail_process, mail_target
+from tests.notify.alerting import body, mails, queued, states
+from tests.notify.faults import mail_process, mail_target
 from tests.supervised import Lab, until
 
 AGAIN = "retries=1, retry_delay=datetime.timedelta(0)"

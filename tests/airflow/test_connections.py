@@ -17,8 +17,8 @@ from gpualert_common.errors import ConfigError
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.settings import load_settings
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import states
-from tests.alerts.faults import mail_process
+from tests.notify.alerting import states
+from tests.notify.faults import mail_process
 from tests.supervised import Lab, free_port
 
 TO = "?to=a@example.org"

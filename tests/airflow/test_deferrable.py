@@ -27,7 +27,7 @@ from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from tests.airflow.conftest import Done, Trials
 from tests.airflow.test_ending import recorded_end, trainer
-from tests.alerts.alerting import mails
+from tests.notify.alerting import mails
 from tests.supervised import Lab, until
 
 When = Callable[[Callable[[], object], Callable[[], None]], None]

@@ -13,7 +13,7 @@ from gpualert_provider import example_dags
 
 from gpualert_common.record import VERDICT
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import mails
+from tests.notify.alerting import mails
 from tests.supervised import Lab
 
 FOLDER = Path(example_dags.__path__[0])

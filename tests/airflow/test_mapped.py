@@ -14,7 +14,7 @@ from gpualert_provider.triggers import gpualert as triggers
 
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import states
+from tests.notify.alerting import states
 from tests.supervised import Lab, until
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
-from tests.alerts.alerting import body, mails, queued, states
-from tests.alerts.faults import mail_process, mail_target
+from tests.notify.alerting import body, mails, queued, states
+from tests.notify.faults import mail_process, mail_target
 from tests.supervised import Lab
 
 FAILED = "on_failure_callback=GPUAlertNotifier()"

@@ -18,8 +18,8 @@ from gpualert_common.telemetry.storage import TELEMETRY, TelemetryWriter, is_cou
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
 from tests.benchmarks.restraint import descendants
-from tests.observe.standin import Process, Scenario, environment, gpu
-from tests.observe.standin.watch import Watch
+from tests.telemetry.standin import Process, Scenario, environment, gpu
+from tests.telemetry.standin.watch import Watch
 
 GPUS = 8
 MOST_PERCENT = 0.5

@@ -19,7 +19,7 @@ from prefect import flow, task
 from prefect.client.schemas.objects import StateType
 from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
 
-from tests.alerts.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
+from tests.notify.faults import DEADLINE_S, FAULTS, MARGIN_S, QUICK, Cell
 from tests.supervised import Lab
 
 pytestmark = pytest.mark.usefixtures("harness")

@@ -12,9 +12,9 @@ from prefect import flow
 from prefect.blocks.system import Secret
 from prefect_gpualert import TrainingFailed, gpualert_hook, gpualert_run
 
-from tests.alerts.alerting import entries, queued, states
-from tests.alerts.faults import mail_process, mail_target
-from tests.alerts.webhooks import web_server
+from tests.notify.alerting import entries, queued, states
+from tests.notify.faults import mail_process, mail_target
+from tests.notify.webhooks import web_server
 from tests.prefect.running import FACES, records, run
 
 pytestmark = pytest.mark.usefixtures("harness")

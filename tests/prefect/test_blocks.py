@@ -22,9 +22,9 @@ from prefect_gpualert import (
 from pydantic import SecretStr
 
 from gpualert_common.errors import ConfigError, DeliveryError
-from tests.alerts.alerting import queued, states
-from tests.alerts.faults import mail_process
-from tests.alerts.webhooks import WebServer, web_server
+from tests.notify.alerting import queued, states
+from tests.notify.faults import mail_process
+from tests.notify.webhooks import WebServer, web_server
 from tests.prefect.running import FACES, records, run
 from tests.prefect.test_alerts import everything_in, mails
 

@@ -21,8 +21,8 @@ from gpualert_common.errors import ConfigError
 from gpualert_common.external_run import record_run
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
-from tests.alerts.alerting import queued, states
-from tests.alerts.faults import mail_process, mail_target
+from tests.notify.alerting import queued, states
+from tests.notify.faults import mail_process, mail_target
 from tests.prefect.running import records
 from tests.prefect.test_alerts import mails
 

@@ -21,7 +21,7 @@ from gpualert_common.classify import load_rules
 from gpualert_common.diagnose import conclude
 from gpualert_common.errors import UsageError
 from gpualert_common.model import ExitFacts
-from tests.alerts.alerting import states
+from tests.notify.alerting import states
 from tests.prefect.running import FACES, records, run
 
 HOPELESS = "no-such-command"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.observe.standin import Scenario, gpu, line
 from tests.scenarios.test_real_runs import run, used
 from tests.supervised import PROGRAM, Lab, lab, python, until
+from tests.telemetry.standin import Scenario, gpu, line
 
 __all__ = ["lab"]
 

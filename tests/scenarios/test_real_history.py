@@ -15,9 +15,9 @@ import pytest
 from gpualert_common import recover
 from gpualert_common.history.past_run import compute_run_fingerprint
 from gpualert_common.record import Record
-from tests.observe.standin import Process, Scenario, environment, gpu
 from tests.scenarios.history import slow
 from tests.supervised import PROGRAM, Lab, lab, python
+from tests.telemetry.standin import Process, Scenario, environment, gpu
 
 __all__ = ["lab"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.observe.host import limited_group
 from tests.supervised import Lab, lab, shell
+from tests.telemetry.host import limited_group
 
 __all__ = ["lab"]
 pytestmark = pytest.mark.e2e

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.observe.standin import Process, Scenario, environment, gpu, line, steps
 from tests.supervised import PROGRAM, Lab, python
+from tests.telemetry.standin import Process, Scenario, environment, gpu, line, steps
 
 pytestmark = pytest.mark.nightly
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.observe.standin import Happening, Process, Scenario, environment, gpu
 from tests.supervised import Lab, lab, python
+from tests.telemetry.standin import Happening, Process, Scenario, environment, gpu
 
 __all__ = ["lab"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gpualert_common.record import OUTCOME
-from tests.alerts.alerting import queued
-from tests.alerts.faults import mail_process, mail_target
 from tests.faults.prefect.deployment import Place
 from tests.faults.prefect.rows import OURS
 from tests.faults.prefect.scene import MOST_S, START_S, Scene
+from tests.notify.alerting import queued
+from tests.notify.faults import mail_process, mail_target
 from tests.supervised import until
 
 pytestmark = pytest.mark.e2e

@@ -1,0 +1,5 @@
+"""What the tests of this folder share."""
+
+from tests.supervised import lab
+
+__all__ = ["lab"]
