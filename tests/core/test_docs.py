@@ -59,3 +59,28 @@ def test_links_between_pages_are_valid() -> None:
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def written_pages() -> list[Path]:
+    """Return the Markdown files of the repository that people read on its pages."""
+    readmes = (ROOT / name / "README.md" for name in ("airflow_provider", "prefect_collection"))
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *readmes])
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", written_pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_have_a_target(page: Path) -> None:
+    """Each relative link names a file of the repository, and a heading of it."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
