@@ -54,13 +54,6 @@ def test_page_lists_every_option() -> None:
     ]
 
 
-def test_links_between_pages_are_valid() -> None:
-    """A relative link in a page points to an existing file."""
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} -> {target}"
-
-
 def written_pages() -> list[Path]:
     """Return the Markdown files of the repository that people read on its pages."""
     readmes = (ROOT / name / "README.md" for name in ("airflow_provider", "prefect_collection"))

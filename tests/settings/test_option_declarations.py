@@ -10,6 +10,7 @@ import pytest
 
 from gpualert_common import run
 from gpualert_common.cli.arguments import build_parser
+from gpualert_common.record.record import Record, describe
 from gpualert_common.settings import OPTIONS, Face, option_names
 from gpualert_common.spec import RunSpec
 
@@ -74,4 +75,14 @@ def test_declaration(name: str) -> None:
     option = OPTIONS[name]
     if option.default is not None:
         assert option.parse(option.default) == option.default
-    assert option.spec_field in {"", *RunSpec.__slots__}
+    assert option.spec_field in {"", *RunSpec.__slots__}, "add the field to RunSpec (spec.py)"
+
+
+def test_options_of_a_run_are_recorded(tmp_path: Path) -> None:
+    """spec.json holds every option of the spec but those that only place the record itself."""
+    record = Record.create(str(tmp_path / "record"), sync=False)
+    stored = describe(RunSpec(["true"]), record).keys()
+    record.close()
+    fields = {option.spec_field for option in OPTIONS.values()} - {""}
+    missing = fields - stored - {"state_dir", "log_reserve_bytes", "sync"}
+    assert missing == set(), "add the field to describe() (record/record.py)"
