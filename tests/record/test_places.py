@@ -165,7 +165,8 @@ def test_working_directory_deleted_in_mid_run(lab: Lab) -> None:
     child = shell("rmdir ../work; echo hi; sleep 0.1; exit 3")
     assert lab.run(*child, cwd=lab.home / "work").returncode == 3
     assert lab.log() == b"hi\n"
-    assert lab.json("show")["verdict"]["exit_code"] == 3
+    verdict = until(lambda: lab.json("show")["verdict"], "the verdict")
+    assert verdict["exit_code"] == 3
 
 
 def test_log_is_there_before_the_child(lab: Lab) -> None:
