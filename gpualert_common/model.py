@@ -75,7 +75,7 @@ class RecoveryOutcome(StrEnum):
 
 
 class Role(StrEnum):
-    """What a match of a rule means: an observation, never a verdict by itself.
+    """Meaning of a match of a rule: an observation, never a verdict by itself.
 
     A report is what a launcher says of its children: it gives details, but names no cause.
     """
@@ -89,7 +89,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExitFacts:
-    """What is known of the end of a run besides its log.
+    """Facts about the end of a run besides its log.
 
     ``code`` is the child's own status: 0..255, -n when signal n ended it, None when unknown.
     ``started`` is False when the program could not be executed; ``start_error`` then holds the
@@ -217,7 +217,7 @@ class Verdict:
 
 
 class Fate(StrEnum):
-    """What became of a file that a message could have carried."""
+    """Outcome for a file that a message could have carried."""
 
     ATTACHED = "attached"
     COMPRESSED = "compressed"
@@ -258,7 +258,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a message carries beside its text, and the manifest of all there was.
+    """Files that a message carries, and the manifest of all candidates.
 
     ``beyond_cap`` counts candidates that are not listed in ``artifacts``; ``notes`` say what the
     search for them did not see.

@@ -42,7 +42,7 @@ class AppliedRule:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedFinding:
-    """What one family of failures concludes from the evidence, and the effect on the cause."""
+    """Conclusion of one family of failures from the evidence, and the effect on the cause."""
 
     family: str
     cause: str

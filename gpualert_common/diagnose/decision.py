@@ -45,7 +45,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the effect of a finding depends on."""
+    """Facts on which the effect of a finding depends."""
 
     cause: str
     deciding: Finding | None

@@ -23,7 +23,7 @@ _WELL_STATES = ("success", "skipped")
 
 
 class AlertAction(StrEnum):
-    """What to do with the alert about a run's end."""
+    """Action for the alert about the end of a run."""
 
     SKIP = "skip"
     """There is nothing to send."""

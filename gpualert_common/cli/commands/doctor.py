@@ -19,7 +19,7 @@ DEADLINE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """What became of opening a source: ``why`` and ``remedy`` are "" where it works."""
+    """Result of opening a source; ``why`` and ``remedy`` are "" if it works."""
 
     name: str
     works: bool

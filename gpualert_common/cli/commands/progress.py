@@ -74,7 +74,7 @@ def _read(options: argparse.Namespace) -> Progress:
 
 
 def _of_record(record: Record) -> Progress:
-    """What all logs of a run tell, with the times at which they grew."""
+    """Return the progress from all logs of a run, with the times at which they grew."""
     index = content_of(record, INDEX)
     started_at = record.spec.get("created_at") or 0.0
     ending = record.ending

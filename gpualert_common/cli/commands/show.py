@@ -84,7 +84,7 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
 
 
 def _state(record: Record, *, alive: bool) -> list[Fact]:
-    """What is to be known of a run that has no verdict yet."""
+    """Return the known facts of a run that has no verdict yet."""
     state = record.state
     if state == "lost":
         if recover.is_far(record):
