@@ -20,7 +20,7 @@ LOOSE_DICT = "dict[str, Any]"
 
 _PAGES = ("README.md", "CONTRIBUTING.md")
 
-_FOLDERS = ("gpualert_common", "airflow_provider", "prefect_collection", "tests", "docs")
+_FOLDERS = ("docs",)
 
 _CLAUSE_WORDS = ("How", "That", "What", "Where", "Whether", "Who", "Whoever")
 """First words of a docstring that describes a thing by a clause instead of naming it."""
