@@ -74,7 +74,7 @@ status nvmlDeviceGetHandleByIndex_v2(unsigned index, struct device **device) {
     return SUCCESS;
 }
 
-/* -- what a GPU is ---------------------------------------------------------------------------- */
+/* -- properties of a GPU ---------------------------------------------------------------------- */
 
 status nvmlDeviceGetIndex(struct device *device, unsigned *index) {
     ENTER(device);
@@ -149,7 +149,7 @@ status nvmlDeviceGetMigDeviceHandleByIndex(struct device *device, unsigned index
     return *mig ? SUCCESS : NOT_FOUND;
 }
 
-/* -- what it does now ------------------------------------------------------------------------- */
+/* -- values of the moment --------------------------------------------------------------------- */
 
 struct memory {
     unsigned long long total, free, used;
