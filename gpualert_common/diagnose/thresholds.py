@@ -101,9 +101,6 @@ THROTTLE_LEAST_S = Threshold(60.0, "s", "a share of less than a minute is one of
 CLOCK_DROP = Threshold(
     0.8, "of its own earlier clock", "what a thermal slowdown takes, not a power cap"
 )
-STEP_SLOWER = Threshold(
-    1.3, "times its own earlier step", "what a user would call slow, above the noise"
-)
 
 # -- C3, F3: hangs ---------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ def failed() -> RunView:
         task="nightly.train_llm",
         disposition="failed",
         cause="cuda_oom",
-        headline="CUDA out of memory: 2.0 GiB asked on a 79.2 GiB card",
+        headline="CUDA out of memory: 2.0 GiB requested on a 79.2 GiB card",
         confidence=0.95,
         attribution="job",
         retry="after_fix",
@@ -34,9 +34,9 @@ def failed() -> RunView:
         started_at=1795228210.0,
         ended_at=1795239310.0,
         duration_s=11100.0,
-        implies="The GPU had no room for an allocation of the program. The same command on the "
-        "same card fails again.",
-        cannot_decide=("which tensor or setting to shrink",),
+        implies="The GPU had too little free memory for an allocation of the program. The same "
+        "command on the same card fails again.",
+        cannot_decide=("which tensor or setting to reduce",),
         do=(
             "lower the batch size or sequence length, or turn on gradient checkpointing",
             "shard the model or its optimizer (FSDP, ZeRO), or use a card with more memory",
@@ -76,7 +76,7 @@ def failed() -> RunView:
 
 
 def completed() -> RunView:
-    """Return a run without an engine that ended well."""
+    """Return a successful run without an engine."""
     return replace(
         failed(),
         attempt=1,
@@ -89,7 +89,7 @@ def completed() -> RunView:
         attribution="none",
         retry="no",
         exit_status="exit status 0",
-        implies="The program ended by itself and said it succeeded.",
+        implies="The program exited by itself and reported success.",
         do=("nothing",),
         shows=(EvidenceItem("it ended with exit status 0", "exit status"),),
         warnings=(),
@@ -101,7 +101,7 @@ def completed() -> RunView:
 
 
 def unexplained() -> RunView:
-    """Return a run of which almost nothing is known: every part that can be absent is."""
+    """Return a run about which almost nothing is known: every optional part is empty."""
     return replace(
         completed(),
         job="python train.py",

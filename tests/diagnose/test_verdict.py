@@ -53,7 +53,7 @@ def verdict(log: str, facts: ExitFacts, *, running: bool = False) -> Verdict:
 def test_words_are_filled() -> None:
     """The headline has the numbers of the message, and the advice fits the kind of failure."""
     found = verdict(OOM, ExitFacts(1))
-    assert found.headline == "CUDA out of memory: 91.6 GiB asked on a 79.2 GiB card"
+    assert found.headline == "CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card"
     assert "One allocation alone" in found.implies
     assert found.cannot_decide
     assert not any("{" in text for text in (*found.do, *found.cannot_decide))
@@ -135,7 +135,7 @@ def test_success() -> None:
     ("facts", "running", "headline"),
     [
         (ExitFacts(None), True, "Still running"),
-        (ExitFacts(None), False, "How the run ended is not known"),
+        (ExitFacts(None), False, "The outcome of the run is not known"),
     ],
 )
 def test_neither_success_nor_failure(facts: ExitFacts, running: bool, headline: str) -> None:

@@ -37,10 +37,10 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Disposition, Verdict
 from gpualert_common.record import EXIT, VERDICT, Record
 from tests.faults.conftest import small_disk
-from tests.supervised import Lab, lab, python, shell, until
+from tests.supervised import Lab, python, shell, until
 from tests.verdicts import verdict_with
 
-__all__ = ["lab", "small_disk"]
+__all__ = ["small_disk"]
 
 TRAINING = "a" * 32
 OTHER = "b" * 32

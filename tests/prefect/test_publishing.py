@@ -83,7 +83,7 @@ def test_failed_training(way: str, home: Path) -> None:
         assert artifact.flow_run_id == done.flow_run_id
         assert "failed: cuda_oom after" in str(artifact.description)
     page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
-    assert page.startswith("## CUDA out of memory: 91.6 GiB asked on a 79.2 GiB card\n")
+    assert page.startswith("## CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card\n")
     assert "exit status 1" in page
     assert "(`stderr.log:" in page
     assert OOM in page

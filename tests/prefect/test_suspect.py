@@ -28,7 +28,7 @@ echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.00 GiB. G
  capacity of 79.25 GiB of which 70.00 GiB is free.'
 echo done
 """
-SAID = "cuda_oom: CUDA out of memory: 91.0 GiB asked on a 79.2 GiB card"
+SAID = "cuda_oom: CUDA out of memory: 91.0 GiB requested on a 79.2 GiB card"
 
 job: Any = gpualert_run
 stored: Any = gpualert_run.with_options(persist_result=True, cache_policy=INPUTS)

@@ -183,7 +183,9 @@ def test_supervisor_died(lab: Lab) -> None:
     os.kill(run.leader, signal.SIGKILL)
     until(lambda: "so nobody saw" in show(lab), "the end of the run to be seen")
     page = show(lab)
-    assert page.startswith("How the run ended is not known\nThe run ended, how is not known.\n")
+    assert page.startswith(
+        "The outcome of the run is not known\nThe run ended, how is not known.\n"
+    )
     assert f"Next           gpualert recover {run.record.run_id}" in page
     assert run.record.read_json("verdict.json") is None, "reading has finished the record"
 
