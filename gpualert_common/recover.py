@@ -19,7 +19,7 @@ from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, VERDICT, Record
+from gpualert_common.record import EXIT, SPEC, VERDICT, Record, RunState
 from gpualert_common.spec import Ending
 from gpualert_common.supervise.stop import Stop
 
@@ -39,7 +39,7 @@ def is_in_progress(record: Record) -> bool:
     """Return True while the run has not ended, supervised or not; False for a damaged record."""
     try:
         state = record.state
-        return state != "ended" and (state != "lost" or has_processes(record))
+        return state is not RunState.ENDED and (state is not RunState.LOST or has_processes(record))
     except RecordError:
         return False
 
