@@ -63,7 +63,7 @@ def test_fault(
     with fault.cell(tmp_path / "cell") as cell:
         try:
             done, took_s = train(cell, trials, monkeypatch, cell.notify)
-            row = cell.settled()
+            row = cell.wait_for_state()
             cell.deliver_later()
             mails = cell.mails()
             assert (done.state, done.tries) == (usual.state, usual.tries)
@@ -71,7 +71,7 @@ def test_fault(
             assert said(done) == said(usual)
             assert took_s < usual_s + DEADLINE_S + MARGIN_S
             assert [mail["Message-ID"] for mail in mails] == [cell.alerts()[-1]["message_id"]]
-            assert not cell.secret or cell.secret not in cell.told()
+            assert not cell.secret or cell.secret not in cell.mail_text()
         finally:
             lab.end_everything()
     note(name, done=done, usual_s=usual_s, took_s=took_s, row=row)

@@ -139,7 +139,7 @@ def test_hook(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def judge(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
     """Compare the result of the fault with the usual one; return the listed alert."""
-    row = cell.settled()
+    row = cell.wait_for_state()
     cell.deliver_later()
     told = (done.state, done.name, done.error, done.attempts)
     assert told == (usual.state, usual.name, usual.error, usual.attempts)
@@ -147,7 +147,7 @@ def judge(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
     assert done.took_s < usual.took_s + DEADLINE_S + MARGIN_S
     ids = [mail["Message-ID"] for mail in cell.mails()]
     assert ids == [cell.alerts()[-1]["message_id"]]
-    assert not cell.secret or cell.secret not in cell.told()
+    assert not cell.secret or cell.secret not in cell.mail_text()
     return row
 
 
