@@ -119,7 +119,7 @@ def test_named_and_retried(lab: Lab) -> None:
 def test_live(lab: Lab) -> None:
     """The page of a live run has step, loss, pace, remaining time and time of the last output."""
     run = lab.launch(*python(TRAINS))
-    run.says(b"step 60/")
+    run.wait_for_output(b"step 60/")
     until(lambda: "left" in show(lab), "the pace in the index of the log", poll_s=0.3)
     page = show(lab)
     assert page.startswith("Still running\nIt has been running for ")
@@ -144,7 +144,7 @@ def test_live_and_silent(lab: Lab) -> None:
 def test_error_in_a_live_log(lab: Lab) -> None:
     """An error that a live run survived is shown with its line, and is no verdict."""
     run = lab.launch(*python(f"print('RuntimeError: something failed')\n{TRAINS}"))
-    run.says(b"step 9/")
+    run.wait_for_output(b"step 9/")
     page = show(lab)
     assert page.startswith("Still running\n")
     assert "Also seen      runtime_error: output.log line 1: training went on after it" in page
@@ -173,7 +173,7 @@ def test_supervisor_died(lab: Lab) -> None:
     """If the supervisor died, the page has the state of the run and, after its end, the next
     command."""
     run = lab.launch(*python(TRAINS))
-    run.says(b"step 9/")
+    run.wait_for_output(b"step 9/")
     run.process.kill()
     run.process.wait()
     until(lambda: "its supervisor died, the run goes on" in show(lab), "the death on the page")
@@ -323,7 +323,7 @@ def test_large_log(lab: Lab) -> None:
     filler = "print('x' * 200 + '\\n', end='')\n"
     code = f"print('step 1/1000 loss 9')\nfor _ in range(20000):\n    {filler}{TRAINS}"
     run = lab.launch(*python(code))
-    run.says(b"step 9/")
+    run.wait_for_output(b"step 9/")
     assert re.search(r"Progress       step \d+ of 1000", show(lab))
 
 
