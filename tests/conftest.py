@@ -1,4 +1,4 @@
-"""Rules of the whole suite: skips, markers, signals, and the report of failures.
+"""Rules of the whole suite: skips, markers, signals, and the report of failures; the fixture `lab`.
 
 A skipped test counts as a failure, because it has shown nothing.  What a machine may lack (root,
 Debian packages, PyTorch) or what takes minutes is left out by a marker, which is visible.
@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+
+from tests.supervised import lab
+
+__all__ = ["lab"]
 
 collect_ignore = [  # each is run in the environment that has the engine
     directory

@@ -94,7 +94,7 @@ def _part(record: Record, column: int, name: str) -> Progress | None:
         return None
     finally:
         os.close(fd)
-    index, began = content_of(record, INDEX), record.spec.get("created_at") or 0.0
+    index, began = content_of(record, INDEX), record.spec.created_at
     return add_times(reader.finish(), read_index(index, began, column))
 
 

@@ -20,7 +20,8 @@ def state_dir(options: argparse.Namespace) -> str | None:
 
 def format_place(record: Record) -> str:
     """Return the place of a run that is not visible from here, in words."""
-    return describe_place(locate(record.spec), record.spec.get("host"))
+    spec = record.spec
+    return describe_place(locate(spec), spec.host)
 
 
 def printable(text: str) -> str:
@@ -36,13 +37,13 @@ def summarize(record: Record) -> dict[str, Any]:
     launched = record.event("launched")
     return {
         "run_id": record.run_id,
-        "name": spec.get("name"),
+        "name": spec.name,
         "state": record.state,
-        "command": spec.get("command"),
+        "command": spec.command,
         "path": record.path,
         "logs": [record.log_path(name) for name in record.logs],
         "pid": launched.get("pid") if launched and ending is None else None,
-        "started_at": ending.started_at if ending else spec.get("created_at"),
+        "started_at": ending.started_at if ending else spec.created_at or None,
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,
         "disposition": verdict and str(verdict.disposition),

@@ -35,14 +35,13 @@ HISTORY = "history"
 class Slowdown:
     """A run that was slower than ``usual``: ``ratio`` times, as ``text`` states with figures.
 
-    With ``is_total`` only the whole run took longer, not its steps.  ``is_comparable`` is False
-    where the earlier runs used other GPUs; such a slowdown decides nothing.
+    ``is_comparable`` is False where the earlier runs used other GPUs; such a slowdown decides
+    nothing.
     """
 
     ratio: float
     text: str
     usual: Baseline
-    is_total: bool = False
     is_comparable: bool = True
 
 
@@ -130,7 +129,7 @@ class Comparison:
                 text = f"it took {format_seconds(duration_s)}, {before} {median}"
                 has_pace = step_s is not None or rate is not None
                 text += ", in the same steps" if has_pace else ""
-                yield Slowdown(ratio, text, usual, is_total=True)
+                yield Slowdown(ratio, text, usual)
 
     def _made_the_same_steps(self, usual: Baseline) -> bool:
         """Return whether it reports about as many steps as earlier runs, or none as they do."""

@@ -105,9 +105,6 @@ CLOCK_DROP = Threshold(
     "of its own earlier clock",
     "a thermal slowdown lowers the clock so far; a power cap does not",
 )
-STEP_SLOWER = Threshold(
-    1.3, "times its own earlier step", "users notice such a slowdown, and it is above the noise"
-)
 
 # -- C3, F3: hangs ---------------------------------------------------------------------------
 

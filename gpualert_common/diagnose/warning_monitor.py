@@ -13,6 +13,7 @@ from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.warning_state import WarningState
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.regex import compile_bytes
@@ -34,14 +35,14 @@ class WarningMonitor:
 
     def __init__(
         self,
-        launch_record: Mapping[str, Any],
+        launch_record: LaunchRecord,
         events: Iterable[Mapping[str, Any]],
         pid: int | None,
         rules: RuleSet,
     ) -> None:
         """``events`` are those of the record: an earlier recorder may have raised warnings."""
-        self._started_at = float(launch_record.get("created_at") or 0.0)
-        self._command = tuple(map(str, launch_record.get("command") or ()))
+        self._started_at = launch_record.created_at
+        self._command = launch_record.command
         self._pid = pid
         self._facts = ExitFacts(code=None)
         self._resolution: Resolution = resolve((), self._facts, rules, running=True)

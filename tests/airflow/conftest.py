@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.supervised import Lab, lab
+from tests.supervised import Lab
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
-
-__all__ = ["lab"]
 
 HOME = Path(tempfile.mkdtemp(prefix="gpualert-airflow-"))
 DAGS = HOME / "dags"

@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+TESTS = Path(__file__).parents[1]
 
 
 def pytest_in(
     directory: Path, body: str, *options: str, before: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
     """Run one test file in a directory of its own, under the same conftest.py."""
-    (directory / "conftest.py").write_text(CONFTEST.read_text())
+    (directory / "conftest.py").write_text((TESTS / "conftest.py").read_text())
     (directory / "test_it.py").write_text(f"import pytest\n{body}\n")
     (directory / "pytest.ini").write_text("[pytest]\n")
-    bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    bare = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONPATH": str(TESTS.parent),
+    }
     command = [*before, sys.executable, "-m", "pytest", *options]
     return subprocess.run(command, cwd=directory, env=bare, capture_output=True, text=True)
 

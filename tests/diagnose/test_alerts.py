@@ -23,7 +23,7 @@ from tests.diagnose.watched import GIB, Curves, look, processes, used_gpu
 from tests.notify.alerting import alerts, body, mails, outbox, script
 from tests.notify.servers import mail_server
 from tests.supervised import Lab, Supervised, exit_of, python, until
-from tests.telemetry.standin import Happening, Process, Scenario, environment, gpu
+from tests.telemetry.standin import GpuEvent, Process, Scenario, environment, gpu
 
 WARN = ("--warn", "--notify", "mailbox")
 
@@ -145,7 +145,7 @@ def test_fault_and_what_follows(lab: Lab) -> None:
 def test_fault_and_silence(lab: Lab) -> None:
     """Of a run that also fell silent when its GPU did, the fault alone is news."""
     record = Record.create(str(lab.home / "20261121-120000-000000-abcd"), sync=False)
-    spec = RunSpec(["train"], alerts={**alerts(), "warn": True})
+    spec = RunSpec(["train"], alerts=alerts() | {"warn": True})
     began = time.time() - 1500
     record.write_json(SPEC, describe(spec, record, created_at=began, host="here"))
     log = Path(record.log_path("output.log"))
@@ -167,7 +167,7 @@ def test_a_gpu_that_falls_off_the_bus(lab: Lab) -> None:
     """The same by the driver's own word: NVML tells an Xid of a GPU that the training uses."""
     process = Process(lab.home / "pid", 60 * GIB)
     card = replace(gpu(0), processes=(process,), memory_used=60 * GIB, utilization_gpu=97)
-    machine = Scenario((replace(card, events=(Happening(4.0, 79),), lost_at_s=9.0),))
+    machine = Scenario((replace(card, events=(GpuEvent(4.0, 79),), lost_at_s=9.0),))
     variables = {**os.environ, **environment(machine, lab.home / "machine")}
     variables["GPUALERT_OBSERVE"] = "true"
     said_who = "open('pid', 'w').write(str(os.getpid()))\n"

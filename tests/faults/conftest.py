@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervised import Lab, lab, until
-
-__all__ = ["lab"]
+from tests.supervised import Lab, until
 
 SMALL_DISK_MIB = 8
 

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.guardian.faces import Observer
-from tests.supervised import Lab, lab
-
-__all__ = ["lab"]
+from tests.supervised import Lab
 
 
 @pytest.fixture

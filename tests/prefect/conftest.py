@@ -14,9 +14,9 @@ from prefect.settings import (
 from prefect.testing.utilities import prefect_test_harness
 
 from tests.faults.prefect.deployment import place, standing
-from tests.supervised import Lab, lab
+from tests.supervised import Lab
 
-__all__ = ["lab", "place", "standing"]
+__all__ = ["place", "standing"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

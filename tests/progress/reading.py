@@ -1,4 +1,4 @@
-"""Reading logs in tests: whole, in pieces, and a run's logs together."""
+"""Reading of logs in tests: in one piece, in several pieces, and all logs of a run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gpualert_common.progress import (
 HERE = Path(__file__).parent
 
 
-class Told(NamedTuple):
-    """What a progress says, in short."""
+class ProgressSummary(NamedTuple):
+    """The main values of a progress."""
 
     framework: str | None
     flavour: str | None
@@ -54,14 +54,14 @@ def read_folder(folder: Path) -> Progress:
 
 
 def folders(kind: str) -> list[Path]:
-    """The folders below ``captured`` or ``composed`` that hold logs."""
+    """Return the folders below ``captured`` or ``composed`` that hold logs."""
     return sorted(path.parent for path in (HERE / kind).glob("*/*.log"))
 
 
-def told(progress: Progress) -> Told:
-    """*progress* in short."""
+def summarize(progress: Progress) -> ProgressSummary:
+    """Return the main values of *progress*."""
     counts = progress.counts
-    return Told(
+    return ProgressSummary(
         progress.framework,
         progress.flavour,
         determine_start(progress).start,

@@ -1,7 +1,7 @@
-"""Logs of trainings that really ran: what each of them says.
+"""Tests with logs of trainings that really ran.
 
-``captured/README.md`` tells which program wrote which log.  Numbers of points that depend on the
-speed of the machine are left out (None).
+``captured/README.md`` lists the program of each log.  Numbers of points that depend on the speed of
+the machine are left out (None).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from gpualert_common.progress import Phase, Progress, Start, TrainingEndKind, determine_start
 from tests.progress.captured.capture import CASES, HERE, page
-from tests.progress.reading import folders, read_folder, saved_steps, told
+from tests.progress.reading import folders, read_folder, saved_steps, summarize
 
 F, R, U = Start.FRESH, Start.RESUMED, Start.UNKNOWN
 HF, PL, DS, KERAS, TF, LOOP = (
@@ -27,7 +27,7 @@ HF, PL, DS, KERAS, TF, LOOP = (
     "generic",
 )
 
-# framework, where it began, (first, last, all steps), points, evaluations, not finite
+# framework, start, (first, last, all steps), points, evaluations, not finite
 EXPECTED: dict[str, tuple[Any, ...]] = {
     "deepspeed-breakdown": (DS, F, (10, 30, None), 3, 0, 0),
     "deepspeed-healthy": (DS, F, (10, 100, None), 10, 0, 0),
@@ -125,26 +125,26 @@ def of(name: str) -> Progress:
 
 
 def test_every_log_is_expected() -> None:
-    """Each captured log stands in the table and has its command, and the page tells them all."""
+    """Each captured log is in the table and has its command, and the page lists them all."""
     assert set(CAPTURED) == set(EXPECTED) == set(CASES)
     assert (HERE / "README.md").read_text() == page()
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_what_a_training_says(name: str) -> None:
-    """Framework, beginning, steps, points and NaNs of a real log are those of its training."""
+def test_progress_of_a_training(name: str) -> None:
+    """Framework, start, steps, points and NaNs of a real log are those of its training."""
     framework, start, steps, *counts = EXPECTED[name]
-    seen = told(of(name))
-    assert (seen.framework, seen.start) == (framework, start)
-    found = (seen.first_step, seen.last_step, seen.total_steps)
+    summary = summarize(of(name))
+    assert (summary.framework, summary.start) == (framework, start)
+    found = (summary.first_step, summary.last_step, summary.total_steps)
     assert all(want in (None, got) for want, got in zip(steps, found, strict=True)), found
-    amounts = (seen.points, seen.evals, seen.non_finite)
+    amounts = (summary.points, summary.evals, summary.non_finite)
     assert all(want in (None, got) for want, got in zip(counts, amounts, strict=True)), amounts
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_points_are_in_order_and_cited(name: str) -> None:
-    """Points ascend within a segment, and each stands at the line that it cites."""
+    """Points ascend within a segment, and each is on the line that it cites."""
     progress = of(name)
     logs = {path.name: path.read_bytes() for path in CAPTURED[name].glob("*.log")}
     for before, after in pairwise(progress.points):
@@ -187,7 +187,7 @@ def test_nan_behind_a_loss_of_zero(name: str) -> None:
     ],
 )
 def test_checkpoints(name: str, steps: list[int]) -> None:
-    """Each save is told once, with its step."""
+    """Each save is one checkpoint with its step."""
     assert saved_steps(of(name)) == steps
 
 
@@ -203,7 +203,7 @@ def test_checkpoints(name: str, steps: list[int]) -> None:
     ],
 )
 def test_endings(name: str, kind: TrainingEndKind) -> None:
-    """What the framework says at its end is known, with its line."""
+    """The framework's message at its end is found, with its line."""
     assert [ending.kind for ending in of(name).endings] == [kind]
 
 
@@ -215,7 +215,7 @@ def test_summary_has_its_numbers() -> None:
 
 
 def test_first_move_of_a_bar() -> None:
-    """A bar that moves from 0 to 45 at once, and then by a few steps, skipped what was done."""
+    """A bar that moves from 0 to 45 at once, and then by a few steps, skipped the earlier steps."""
     resumed, fresh = of("hf5-resumed").jump, of("hf5-healthy").jump
     assert resumed is not None
     assert resumed.is_skip
@@ -224,8 +224,8 @@ def test_first_move_of_a_bar() -> None:
     assert not fresh.is_skip
 
 
-def test_words_against_steps() -> None:
-    """A run that was to resume and found nothing says so, and its steps agree."""
+def test_markers_and_steps_agree() -> None:
+    """A run that found no checkpoint to resume from prints that, and its steps agree."""
     progress = of("deepspeed-scratch")
     assert [marker.says for marker in progress.markers] == [Start.FRESH]
     beginning = determine_start(progress)
@@ -233,7 +233,7 @@ def test_words_against_steps() -> None:
     assert len(beginning.because) == 2
 
 
-def test_lines_of_the_program_beside_a_framework() -> None:
+def test_lines_of_the_program_together_with_a_framework() -> None:
     """Losses that the program prints get their rate from DeepSpeed's lines of the same steps."""
     progress = of("deepspeed-healthy")
     assert progress.notes
@@ -244,7 +244,7 @@ def test_lines_of_the_program_beside_a_framework() -> None:
 
 
 def test_skipped_steps() -> None:
-    """DeepSpeed's own count of skipped steps is taken, and overflows are counted."""
+    """The number of skipped steps is DeepSpeed's own, and overflows are counted."""
     counts = of("deepspeed-nan").counts
     assert (counts.skipped_steps, counts.overflows) == (99, 99)
 
@@ -262,13 +262,13 @@ def test_ranks_do_not_count_twice() -> None:
 
 
 def test_the_total_among_the_parts() -> None:
-    """Of several losses on a line the total is taken, wherever it stands."""
+    """Of several losses on a line the total counts, at any position."""
     keyed, plain = of("loop-keyed"), of("loop-step")
     assert [point.loss for point in keyed.points] == [point.loss for point in plain.points]
 
 
-def test_what_cannot_be_known_is_said() -> None:
-    """Without a bar Lightning tells nothing, and the progress says that."""
+def test_unverifiable_progress() -> None:
+    """Lightning without a bar prints no progress, which is marked as unverifiable."""
     progress = of("pl26-no-bar")
     assert progress.points == ()
     assert progress.unverifiable

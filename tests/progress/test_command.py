@@ -1,4 +1,4 @@
-"""``gpualert progress``, as somebody at a shell meets it."""
+"""Tests of the command ``gpualert progress``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRAINS = shell("for i in 1 2 3; do echo step $i loss 0.$((9 - i)); done")
 
 
 def test_a_file_in_words(lab: Lab) -> None:
-    """A log is told in words: framework, steps, losses with their lines, checkpoints."""
+    """The text has the framework, the steps, the losses with their lines, and the checkpoints."""
     done = lab.gpualert("progress", str(HEALTHY))
     text = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
@@ -26,7 +26,7 @@ def test_a_file_in_words(lab: Lab) -> None:
 
 
 def test_a_file_as_json(lab: Lab) -> None:
-    """With --json the whole progress is told, and where it began."""
+    """With --json the output is the whole progress and the start of the training."""
     value = lab.json("progress", str(HEALTHY))
     assert value["beginning"]["start"] == "fresh"
     assert value["files"] == [str(HEALTHY)]
@@ -63,7 +63,7 @@ def test_stdout_and_stderr_of_a_run(lab: Lab) -> None:
 
 
 def test_a_path_wins(lab: Lab) -> None:
-    """A file that is called like a run is the file."""
+    """A file with the name of a run is read as a file."""
     lab.run(*TRAINS)
     (lab.home / "last").write_bytes(b"step 7 loss 0.5\n")
     assert [point["step"] for point in lab.json("progress", "last")["points"]] == [7]
@@ -71,7 +71,7 @@ def test_a_path_wins(lab: Lab) -> None:
 
 @pytest.mark.parametrize("name", ["absent", "absent/train.log", "."])
 def test_nothing_there(lab: Lab, name: str) -> None:
-    """What is neither a file nor a run is named, in one line, with status 2."""
+    """A name of neither a file nor a run is an error of one line, with status 2."""
     done = lab.gpualert("progress", name)
     assert (done.returncode, done.stdout) == (2, b"")
     assert name.encode() in done.stderr
@@ -79,8 +79,8 @@ def test_nothing_there(lab: Lab, name: str) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_a_log_that_says_nothing(lab: Lab) -> None:
-    """A log without a training is no error, and what cannot be known is said."""
+def test_a_log_without_a_training(lab: Lab) -> None:
+    """A log without a training is no error, and unknown values are named."""
     done = lab.gpualert("progress", "-", input=b"hello\n")
     assert done.returncode == 0
     assert b"unknown" in done.stdout

@@ -8,7 +8,7 @@ import pytest
 
 from gpualert_common.progress import Progress, Start, TrainingEndKind, determine_start
 from tests.progress.composed.compose import INTERVAL, RESUMED_AT, TOTAL, VARIANTS, compose
-from tests.progress.reading import folders, read_folder, saved_steps, told
+from tests.progress.reading import folders, read_folder, saved_steps, summarize
 
 COMPOSED = {folder.name: folder for folder in folders("composed")}
 FRAMEWORKS = {
@@ -33,7 +33,7 @@ def of(name: str) -> Progress:
 
 
 def test_logs_are_those_of_the_composer() -> None:
-    """The files are what the composer writes, and all of it."""
+    """The files are exactly those that the composer writes."""
     here = Path(__file__).parent / "composed"
     written = compose()
     assert {path: (here / path).read_bytes() for path in written} == written
@@ -41,37 +41,37 @@ def test_logs_are_those_of_the_composer() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_log_says(name: str) -> None:
-    """The framework is recognised, and the steps and the beginning are those that were composed."""
+def test_progress_of_a_log(name: str) -> None:
+    """The framework is recognised, and the steps and the start are those that were composed."""
     framework, _, variant = name.rpartition("-")
-    seen = told(of(name))
-    assert (seen.framework, seen.flavour) == FRAMEWORKS[framework]
-    assert seen.start is (Start.RESUMED if variant == "resumed" else Start.FRESH)
+    summary = summarize(of(name))
+    assert (summary.framework, summary.flavour) == FRAMEWORKS[framework]
+    assert summary.start is (Start.RESUMED if variant == "resumed" else Start.FRESH)
     behind = 1 if framework.startswith("nemo") else 0
-    assert seen.first_step is not None
+    assert summary.first_step is not None
     if framework == "keras2":
-        assert seen.first_step == (201 if variant == "resumed" else 1)
+        assert summary.first_step == (201 if variant == "resumed" else 1)
     elif variant == "undertrained":
-        assert (seen.first_step, seen.last_step) == (1 - behind, 2 - behind)
+        assert (summary.first_step, summary.last_step) == (1 - behind, 2 - behind)
     else:
         first = RESUMED_AT + INTERVAL if variant == "resumed" else INTERVAL
-        assert seen.first_step == first - behind
+        assert summary.first_step == first - behind
     if (framework, variant) != ("tf-estimator", "nan") and variant != "undertrained":
-        assert seen.last_step == TOTAL - behind
+        assert summary.last_step == TOTAL - behind
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_nan(framework: str) -> None:
-    """A loss, or a gradient, that is NaN is counted; elsewhere nothing is."""
+    """A loss or a gradient of NaN is counted; a healthy log has a count of 0."""
     assert of(f"{framework}-healthy").counts.non_finite == 0
     progress = of(f"{framework}-nan")
-    told_nan = progress.counts.non_finite > 0
-    assert told_nan or TrainingEndKind.DIVERGED in [one.kind for one in progress.endings]
+    has_nan = progress.counts.non_finite > 0
+    assert has_nan or TrainingEndKind.DIVERGED in [one.kind for one in progress.endings]
 
 
 @pytest.mark.parametrize("framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling"])
 def test_markers_of_a_fresh_start(framework: str) -> None:
-    """Frameworks that say that there was nothing to resume are heard."""
+    """A framework's message that there is nothing to resume is a marker of a fresh start."""
     says = {marker.says for marker in of(f"{framework}-scratch").markers}
     assert says == {Start.FRESH}
 
@@ -80,20 +80,20 @@ def test_markers_of_a_fresh_start(framework: str) -> None:
     "framework", ["megatron", "nemo", "torchtitan", "tf-estimator", "axolotl", "llama-factory"]
 )
 def test_markers_of_a_resumed_run(framework: str) -> None:
-    """Frameworks that say that they resume are heard."""
+    """A framework's message that it resumes is a marker of a resumed run."""
     says = {marker.says for marker in of(f"{framework}-resumed").markers}
     assert says == {Start.RESUMED}
 
 
 @pytest.mark.parametrize("framework", ["megatron", "torchtitan", "nemo", "deepspeed-scaling"])
 def test_checkpoints(framework: str) -> None:
-    """Each save is told once, with its step."""
+    """Each save is one checkpoint with its step."""
     assert saved_steps(of(f"{framework}-healthy")) == [100, 200, 300, 400]
 
 
 def test_counters_of_megatron() -> None:
-    """Megatron's counters of skipped and NaN iterations add up, and the lost losses are no points
-    without a word: their gradient is NaN.
+    """Megatron's counters of skipped and NaN iterations add up, and points without a loss have a
+    gradient of NaN.
     """
     progress = of("megatron-nan")
     assert progress.counts.nan_iterations == 260
@@ -103,7 +103,7 @@ def test_counters_of_megatron() -> None:
 
 
 def test_loss_scaling() -> None:
-    """Overflows in the beginning are counted and do no harm; a scale that is used up is an end."""
+    """Overflows at the start are counted and harmless; an exhausted loss scale is an end."""
     assert of("deepspeed-scaling-healthy").counts.overflows == 2
     assert of("deepspeed-scaling-healthy").counts.non_finite == 0
     endings = of("deepspeed-scaling-nan").endings
@@ -111,7 +111,7 @@ def test_loss_scaling() -> None:
 
 
 def test_times_of_the_lines() -> None:
-    """Stamps on the lines become times, the same distance apart."""
+    """Timestamps of the lines become times, at the same distance."""
     points = of("megatron-healthy").points
     assert points[0].at is not None
     assert points[1].at is not None
@@ -119,17 +119,17 @@ def test_times_of_the_lines() -> None:
 
 
 def test_evaluations() -> None:
-    """Validation lines are kept apart from the training."""
+    """Validation lines are separate from the training."""
     for framework in ("megatron", "torchtitan", "tf-estimator"):
         assert [point.step for point in of(f"{framework}-healthy").evals] == [100, 200, 300, 400]
 
 
 def test_a_banner_has_the_steps() -> None:
-    """Unsloth's banner tells how many steps and epochs there are to be."""
+    """Unsloth's banner has the planned numbers of steps and epochs."""
     counts = of("unsloth-undertrained").counts
     assert (counts.last_step, counts.total_steps, counts.total_epochs) == (2, 400, 2)
 
 
 def test_resumed_by_its_epochs() -> None:
-    """Keras that begins in epoch 5 was resumed, by its header and its steps."""
+    """A Keras training that begins in epoch 5 was resumed, by its header and its steps."""
     assert len(determine_start(of("keras2-resumed")).because) == 2

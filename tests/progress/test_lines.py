@@ -1,4 +1,4 @@
-"""Single lines and short logs: what is a step, and what only looks like one."""
+"""Single lines and short logs: steps, and lines that only look like steps."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ONE_STEP = {
 
 @pytest.mark.parametrize("line", ONE_STEP)
 def test_a_line_of_a_step(line: str) -> None:
-    """A line that tells a step and a loss gives one point, with what it says."""
+    """A line with a step and a loss gives one point with these values."""
     (point,) = read(f"{line}\n".encode()).points
     assert (point.step, point.total_steps, point.epoch, point.loss) == ONE_STEP[line]
 
 
-def test_what_else_a_line_tells() -> None:
-    """Rate, norm, speed and time stand in the point, in seconds and per second."""
+def test_other_values_of_a_line() -> None:
+    """Rate, norm, speed and time are in the point, in seconds and per second."""
     line = b"step 5 loss 0.3 lr 1.5e-4 grad_norm 0.7 1,250.5 tok/s 12ms/step\n"
     (point,) = read(line).points
     assert (point.learning_rate, point.grad_norm) == (1.5e-4, 0.7)
@@ -79,7 +79,7 @@ NOTHING = {
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_near_misses(name: str) -> None:
-    """Lines with the words of a training, but of something else, give no loss of any step."""
+    """Lines with words of a training, but about something else, give no loss."""
     progress = read(NOTHING[name].encode())
     assert [point for point in progress.points if point.loss is not None] == []
     assert progress.counts.non_finite == 0
@@ -91,7 +91,7 @@ MENTIONS = "the run was saved at step {} when the loss stood at loss {}\n"
 
 
 def test_a_mention_must_come_again() -> None:
-    """A line that mentions a step and a loss somewhere is believed when it comes again."""
+    """A line that mentions a step and a loss in a sentence counts only if it is repeated."""
     once = MENTIONS.format(5, 0.5)
     assert read(once.encode()).points == ()
     often = "".join(MENTIONS.format(5 * i, 1 / i) for i in range(1, 6))
@@ -110,8 +110,8 @@ MARKERS = {
 
 
 @pytest.mark.parametrize("line", MARKERS)
-def test_words_about_the_beginning(line: str) -> None:
-    """What scripts say of where they begin is heard, with the line."""
+def test_markers_of_the_start(line: str) -> None:
+    """A script's message about its start is a marker with its line."""
     (marker,) = read(f"hello\n{line}\n".encode()).markers
     assert (marker.says, marker.line) == (MARKERS[line], 2)
 
@@ -127,18 +127,18 @@ def test_words_about_the_beginning(line: str) -> None:
         "checkpoint every 10 steps",
     ],
 )
-def test_words_that_begin_nothing(line: str) -> None:
-    """Settings, help and advice about resuming are no resuming."""
+def test_near_misses_of_markers(line: str) -> None:
+    """Settings, help and advice about resuming are no markers."""
     assert read(f"{line}\n".encode()).markers == ()
 
 
-def steps(*told: int, form: str = "step {} loss 0.5\n") -> Progress:
-    """The progress of a log that tells these steps."""
-    return read("".join(form.format(step) for step in told).encode())
+def steps(*numbers: int, form: str = "step {} loss 0.5\n") -> Progress:
+    """Return the progress of a log with these steps."""
+    return read("".join(form.format(step) for step in numbers).encode())
 
 
 @pytest.mark.parametrize(
-    ("told", "start"),
+    ("numbers", "start"),
     [
         ((10, 20, 30), Start.FRESH),
         ((0, 10, 20), Start.FRESH),
@@ -149,19 +149,19 @@ def steps(*told: int, form: str = "step {} loss 0.5\n") -> Progress:
         ((1,), Start.FRESH),
     ],
 )
-def test_where_steps_begin(told: tuple[int, ...], start: Start) -> None:
-    """A training that logs every ten steps says 10 first, and a resumed one 510."""
-    assert determine_start(steps(*told)).start is start
+def test_first_steps(numbers: tuple[int, ...], start: Start) -> None:
+    """A training that logs every ten steps begins with 10, and a resumed one with 510."""
+    assert determine_start(steps(*numbers)).start is start
 
 
 def test_epochs_that_begin_late() -> None:
-    """A counter that begins anew in each epoch is no fresh start in the fourth epoch."""
+    """A counter that restarts in each epoch is no fresh start in the fourth epoch."""
     lines = [f"epoch {e} batch {b} loss 0.5\n" for e in (4, 5) for b in (10, 20, 30)]
     assert determine_start(read("".join(lines).encode())).start is Start.RESUMED
 
 
 def test_restarts_are_segments() -> None:
-    """Steps that start over begin a segment; the same step told again does not."""
+    """Steps that start over begin a segment; a repeated step does not."""
     progress = steps(10, 10, 20, 20, 30, 40, 50, 20, 30, 40)
     parts = [(one.first_step, one.last_step, one.points) for one in progress.segments]
     assert parts == [(10, 50, 5), (20, 40, 3)]
@@ -169,29 +169,29 @@ def test_restarts_are_segments() -> None:
 
 
 def test_a_rank_that_lags() -> None:
-    """A rank that tells a step when another one has told the next begins no segment."""
+    """A rank that prints a step after another rank printed the next begins no segment."""
     assert len(steps(10, 10, 20, 10, 20, 30, 20, 30, 40, 40).segments) == 1
 
 
 def test_steps_over_epochs() -> None:
-    """Counters that begin anew in each epoch are added up, with or without their total."""
+    """Counters that restart in each epoch are added up, with or without their total."""
     lines = [f"epoch {e} [{b:3d}/100] loss 0.5\n" for e in range(3) for b in (50, 100)]
-    told = [point.step for point in read("".join(lines).encode()).points]
-    assert told == [50, 100, 150, 200, 250, 300]
+    found = [point.step for point in read("".join(lines).encode()).points]
+    assert found == [50, 100, 150, 200, 250, 300]
     lines = [f"[epoch {e}, batch {b}] loss: 0.5\n" for e in (1, 2) for b in (50, 100)]
-    told = [point.step for point in read("".join(lines).encode()).points]
-    assert told == [50, 100, 150, 200]
+    found = [point.step for point in read("".join(lines).encode()).points]
+    assert found == [50, 100, 150, 200]
 
 
 def test_a_step_over_epochs_stays() -> None:
     """A step that goes on from epoch to epoch is not added up."""
     lines = [f"epoch {i // 4} step {10 * i} loss 0.5\n" for i in range(12)]
-    told = [point.step for point in read("".join(lines).encode()).points]
-    assert told == [10 * i for i in range(12)]
+    found = [point.step for point in read("".join(lines).encode()).points]
+    assert found == [10 * i for i in range(12)]
 
 
-def test_lines_that_tell_twice() -> None:
-    """A logger's line and a dictionary about the same step are one point, with what both say."""
+def test_two_lines_of_one_step() -> None:
+    """A logger's line and a dictionary of the same step are one point with the values of both."""
     log = b"".join(
         b"step %d loss 0.5\n{'step': %d, 'loss': 0.5, 'lr': 0.1}\n" % (i, i) for i in (1, 2, 3)
     )
@@ -199,15 +199,15 @@ def test_lines_that_tell_twice() -> None:
 
 
 @pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-inf", "Infinity"])
-def test_numbers_that_are_none(word: str) -> None:
+def test_numbers_that_are_not_finite(word: str) -> None:
     """NaN and infinity in all their spellings are losses that are not finite."""
     progress = read(f"step 1 loss 0.5\nstep 2 loss {word}\n".encode())
     assert progress.counts.non_finite == 1
     assert not math.isfinite(progress.points[1].loss or 0.0)
 
 
-def test_nothing_at_all() -> None:
-    """A log without a training says so."""
+def test_a_log_without_a_training() -> None:
+    """The progress of a log without a training is unverifiable."""
     progress = read(b"hello\nworld\n")
     assert progress.framework is None
     assert progress.points == ()
@@ -216,7 +216,7 @@ def test_nothing_at_all() -> None:
 
 @pytest.mark.parametrize("value", ["0.4", "nan"])
 def test_a_bar_repeats_the_last_evaluation(value: str) -> None:
-    """The loss of an evaluation that a bar shows until the next one was measured once."""
+    """The loss of an evaluation that a bar repeats until the next one counts once."""
     bar = " {0}%|#  | {0}/100 [00:{0}<00:50, 1.0it/s, loss=0.{0}, val_loss={1}]\r"
     progress = read("".join(bar.format(i, value) for i in range(10, 50)).encode())
     assert (len(progress.points), progress.counts.evals) == (40, 1)
@@ -246,7 +246,7 @@ CONTESTED = {
 
 @pytest.mark.parametrize("line", CONTESTED)
 def test_losses_that_need_not_fall(line: str) -> None:
-    """Nor need those of opponents, and of what is trained by a reward that is told beside it."""
+    """Losses of adversaries, and losses next to a reward, need not fall."""
     found = read("".join(f"{line}\n".replace("5", str(n), 1) for n in (5, 6, 7)).encode())
     assert found.points
     assert found.by_reward is CONTESTED[line]
@@ -263,7 +263,7 @@ def test_losses_that_need_not_fall(line: str) -> None:
     ],
 )
 def test_words_of_an_early_stop(line: str) -> None:
-    """That somebody asked for an end is heard."""
+    """A message about an early stop is an end of that kind."""
     (ending,) = read(f"step 5 loss 0.3\n{line}\n".encode()).endings
     assert ending.kind is TrainingEndKind.EARLY_STOP
 
@@ -278,8 +278,8 @@ def test_words_of_an_early_stop(line: str) -> None:
         "before stopping training, save a checkpoint",
     ],
 )
-def test_words_that_stop_nothing(line: str) -> None:
-    """Settings and counters end nothing."""
+def test_near_misses_of_an_early_stop(line: str) -> None:
+    """Settings and counters are no end."""
     assert read(f"step 5 loss 0.3\n{line}\n".encode()).endings == ()
 
 
@@ -287,15 +287,15 @@ def test_words_that_stop_nothing(line: str) -> None:
     ("step", "kind"), [(0, TrainingEndKind.NO_BATCHES), (70, TrainingEndKind.INTERRUPTED)]
 )
 def test_a_trainer_without_a_sample(step: int, kind: TrainingEndKind) -> None:
-    """Transformers says so, and ends with 0."""
-    said = "There seems not to be a single sample in your epoch_iterator, stopping training at step"
-    (ending,) = read(f"{said} {step}! This is expected if ...\n".encode()).endings
+    """Transformers prints that there are no samples, and exits with 0."""
+    text = "There seems not to be a single sample in your epoch_iterator, stopping training at step"
+    (ending,) = read(f"{text} {step}! This is expected if ...\n".encode()).endings
     assert ending.kind is kind
 
 
 @pytest.mark.parametrize("also", OF_TRL)
-def test_what_is_optimised(also: str) -> None:
-    """The loss of a method that optimises a reward need not fall; that of any other one should."""
+def test_methods_that_optimise_a_reward(also: str) -> None:
+    """The loss of a method that optimises a reward need not fall; other losses should."""
     found = read(f"{{'loss': 0.01, 'learning_rate': 1e-06, {also}, 'epoch': 0.5}}\n".encode())
     assert found.flavour == "trl"
     assert found.by_reward is OF_TRL[also]

@@ -1,4 +1,4 @@
-"""Thinning, JSON, merging, times and words: what is done with points once they are read."""
+"""Tests of thinning, JSON, merging, times and text of points."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def series(losses: list[float]) -> PointSeries:
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 30_000), st.integers(0, 1000))
 def test_thinned_points_show_the_shape(count: int, seed: int) -> None:
-    """First and last, the extremes and what is not finite are kept, and never too many points."""
+    """The first, the last, the extreme and the non-finite points are kept, within the limit."""
     rng = random.Random(seed)
     losses = [
         rng.choice((rng.gauss(3, 1), math.nan if i % 997 == 5 else 1.0)) for i in range(count)
@@ -49,9 +49,9 @@ def test_thinned_points_show_the_shape(count: int, seed: int) -> None:
     assert len(kept) <= min(count, MOST_POINTS)
     assert [point.offset for point in kept] == sorted({point.offset for point in kept})
     finite = [loss for loss in losses if math.isfinite(loss)]
-    told = [point.loss for point in kept if point.loss is not None]
+    shown = [point.loss for point in kept if point.loss is not None]
     if finite:
-        assert {min(finite), max(finite)} <= set(told)
+        assert {min(finite), max(finite)} <= set(shown)
     if losses:
         assert (kept[0].offset, kept[-1].offset) == (0, count - 1)
     odd = [i for i, loss in enumerate(losses) if not math.isfinite(loss)]
@@ -131,7 +131,7 @@ def test_stamps(line: str, at: float | None) -> None:
 
 
 def test_times_of_arrival() -> None:
-    """Points get the time at which the log was that long."""
+    """The time of a point is the time at which the log had that length."""
     progress = read(b"step 1 loss 3\nstep 2 loss 2\nstep 3 loss 1\n")
     index = read_index(b"1.000 10 14\n2.500 20 14\nbroken\n3.000 30 42\n", 1000.0, 1)
     assert index == [(1001.0, 14), (1003.0, 42)]
@@ -141,17 +141,17 @@ def test_times_of_arrival() -> None:
 
 
 def test_stamps_get_the_zone_of_the_arrivals() -> None:
-    """Stamps of local time are shifted by whole quarters of an hour, and stay fine."""
+    """Timestamps in local time move by whole quarters of an hour and keep their fractions."""
     log = b"".join(b"2026-01-02 05:30:%02d,500 step %d loss 1\n" % (i, i) for i in range(1, 4))
     progress = read(log)
     midnight = 1_767_312_000
     arrivals = [(midnight + 2.0, len(log) // 3), (midnight + 9.0, len(log))]
-    told = [point.at for point in add_times(progress, arrivals).points]
-    assert told == [midnight + 1.5, midnight + 2.5, midnight + 3.5]
+    times = [point.at for point in add_times(progress, arrivals).points]
+    assert times == [midnight + 1.5, midnight + 2.5, midnight + 3.5]
 
 
 def test_words() -> None:
-    """A person reads where losses stand, and no control character reaches the terminal."""
+    """The text has the lines of the losses, and no control character."""
     log = b"resuming from \x1b]0;x\x07out\x9b.pt\nstep 1 loss 3\nstep 2 loss nan\nstep 3 loss 1\n"
     lines = describe_progress(read(log))
     text = "\n".join(lines)
@@ -162,7 +162,7 @@ def test_words() -> None:
 
 @pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
 def test_words_of_every_log(folder: Path) -> None:
-    """Every progress can be told, with a draw_chart that fits."""
+    """Every progress has a text and a chart that fits."""
     progress = read_folder(folder)
     picture = draw_chart(progress.points, 80)
     assert all(len(line) <= 80 for line in picture)
@@ -175,7 +175,7 @@ def losses(*values: float) -> Progress:
 
 
 def test_chart() -> None:
-    """The draw_chart falls where the loss falls, and marks what is not finite."""
+    """The chart falls where the loss falls, and marks values that are not finite."""
     rows = draw_chart(losses(4, 3, 2, math.nan, 1).points, 80)
     assert rows[0].endswith("|*  x")
     assert rows[-1].split("|") == ["          1 ", "    *"]

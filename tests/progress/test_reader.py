@@ -1,4 +1,4 @@
-"""The reader: the same progress however a log arrives, in bounded memory and time."""
+"""Tests of the reader: the same progress for any pieces of a log, in bounded memory and time."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_byte_by_byte(log: bytes) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(TEXTS, st.integers(0, 1 << 20))
-def test_a_look_in_between(log: bytes, cut: int) -> None:
-    """What is known in between is what the log so far says, and the look changes nothing."""
+def test_a_snapshot_in_between(log: bytes, cut: int) -> None:
+    """A snapshot is the progress of the log so far, and taking it changes nothing."""
     begin = cut % (len(log) + 1)
     reader = ProgressReader("train.log")
     reader.feed(log[:begin], 0)
@@ -72,7 +72,7 @@ def test_a_look_in_between(log: bytes, cut: int) -> None:
 @settings(deadline=None, max_examples=200)
 @given(st.binary(max_size=2000), st.lists(st.integers(0, 2000), max_size=4))
 def test_no_bytes_make_it_fail(log: bytes, cuts: list[int]) -> None:
-    """Whatever a program writes is read, to its last byte."""
+    """Any output of a program is read, to its last byte."""
     progress = read(log, cuts)
     assert progress.read_bytes + progress.unread_bytes == len(log)
 
@@ -80,7 +80,7 @@ def test_no_bytes_make_it_fail(log: bytes, cuts: list[int]) -> None:
 @settings(deadline=None, max_examples=100)
 @given(st.sampled_from(LOGS), st.data())
 def test_damaged_logs_are_read(file: Path, data: st.DataObject) -> None:
-    """A real log with bytes changed, cut out or put in is read without an error."""
+    """A real log with changed, removed or inserted bytes is read without an error."""
     log = bytearray(file.read_bytes()[:4000])
     for _ in range(data.draw(st.integers(1, 20))):
         at = data.draw(st.integers(0, max(0, len(log) - 1)))
@@ -89,7 +89,7 @@ def test_damaged_logs_are_read(file: Path, data: st.DataObject) -> None:
 
 
 def test_a_gap_and_a_repetition() -> None:
-    """Bytes that were fed are not read twice, and those that never come are counted."""
+    """Repeated bytes are not read twice, and missing bytes are counted."""
     reader = ProgressReader("train.log")
     reader.feed(b"step 1 loss 3\nstep 2 loss 2\n", 0)
     reader.feed(b"step 2 loss 2\nstep 3 loss 1\n", 14)
@@ -114,27 +114,27 @@ def test_a_format_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def flood(lines: int) -> bytes:
-    """A log of so many steps."""
+    """Return a log of that many steps."""
     return b"".join(b"step %d loss %.4f lr 3e-4\n" % (i, 9 / i + 1) for i in range(1, lines + 1))
 
 
 def test_a_flood_is_sampled() -> None:
-    """Of a flood of steps samples are read, its end whole, and what was passed over is told."""
+    """A flood of steps is sampled, its end is read whole, and the unread bytes are counted."""
     lines = 12 * DENSE_LINES
     log = flood(lines)
     progress = read(log)
     assert progress.unread_bytes > len(log) / 2
     assert progress.read_bytes + progress.unread_bytes == len(log)
     assert (progress.counts.first_step, progress.counts.last_step) == (1, lines)
-    told = [point.step for point in progress.points]
-    assert told == sorted(told, key=lambda step: step or 0)
+    found = [point.step for point in progress.points]
+    assert found == sorted(found, key=lambda step: step or 0)
     lines_of_tail = log[-TAIL_BYTES:].count(b"\n")
     assert progress.counts.points < DENSE_LINES + lines_of_tail + 20 * (len(log) // BLOCK_BYTES + 1)
     assert repr(read(log, range(0, len(log), 30_011))) == repr(progress)
 
 
 def test_rare_lines_in_a_flood() -> None:
-    """A checkpoint and a NaN in the midst of a flood are found, at their lines."""
+    """A checkpoint and a NaN in the middle of a flood are found, with their lines."""
     steps = flood(12 * DENSE_LINES).splitlines(keepends=True)
     at = 9 * DENSE_LINES
     steps[at] = b"step %d loss nan lr 3e-4\n" % (at + 1)
@@ -145,7 +145,7 @@ def test_rare_lines_in_a_flood() -> None:
 
 
 def test_rare_steps_among_noise() -> None:
-    """Steps that stand far apart in a lot of other lines are all read."""
+    """Steps that are far apart among many other lines are all read."""
     noise = b"2026-01-02 03:04:05 DEBUG loader: shard 4711 read in 0.5 s\n" * 4000
     steps = [b"step %d loss 0.5\n" % i for i in range(1, 21)]
     progress = read(noise.join(steps))

@@ -1,4 +1,4 @@
-"""Logs that grow, of which some are floods."""
+"""Tests of growing logs, including floods."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LINE = "step {} loss {:.6f} and what else a chatty program says of it in some 20
 STEPS = 200_000
 
 
-def told(log: bytes, piece_bytes: int) -> Progress:
-    """What is read of a log that comes in pieces of that size."""
+def read_pieces(log: bytes, piece_bytes: int) -> Progress:
+    """Return the progress of a log that comes in pieces of that size."""
     training = TrainingLogs()
     for offset in range(0, len(log), piece_bytes):
         training.feed("output.log", log[offset : offset + piece_bytes], offset)
@@ -24,7 +24,7 @@ def told(log: bytes, piece_bytes: int) -> Progress:
 
 @pytest.fixture
 def flood() -> bytes:
-    """More than is read whole."""
+    """A log that is too large to be read whole."""
     lines = (
         LINE.format(step, 9 - 8 * step / STEPS, "x" * 120).encode() for step in range(1, STEPS + 1)
     )
@@ -34,15 +34,15 @@ def flood() -> bytes:
 
 
 def test_flood(flood: bytes) -> None:
-    """Begin and end of a flood are known, however it comes."""
-    found = told(flood, 1 << 20)
+    """The first and the last step of a flood are found, for any size of the pieces."""
+    found = read_pieces(flood, 1 << 20)
     assert (found.points[0].step, found.points[-1].step) == (1, STEPS)
     assert all(point.line == point.step for point in found.points)
-    assert told(flood, (64 << 10) + 7).points == found.points
+    assert read_pieces(flood, (64 << 10) + 7).points == found.points
 
 
 def test_log_that_begins_anew() -> None:
-    """Of a log that was truncated, what came before is forgotten."""
+    """The points from before a truncation are dropped."""
     training = TrainingLogs()
     training.feed("output.log", b"step 500 loss 0.5\n", 0)
     training.reset("output.log")

@@ -19,10 +19,8 @@ from gpualert_common.model import Artifact, Bundle, Claim, Fate, LogLocation, Ve
 from gpualert_common.record import EXIT, SPEC, VERDICT, Record
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView, view_run
-from tests.supervised import Lab, lab, python, shell
+from tests.supervised import Lab, python, shell
 from tests.verdicts import UNKNOWN, verdict_with
-
-__all__ = ["lab"]
 
 SECRET = 'hunter2\'s "password"'
 

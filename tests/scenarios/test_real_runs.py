@@ -11,7 +11,7 @@ import pytest
 
 from gpualert_common.record import Record
 from tests.supervised import Lab, lab, python
-from tests.telemetry.standin import Happening, Process, Scenario, environment, gpu
+from tests.telemetry.standin import GpuEvent, Process, Scenario, environment, gpu
 
 __all__ = ["lab"]
 
@@ -60,7 +60,7 @@ def used(lab: Lab, index: int, **more: Any) -> Any:
 
 def test_fault_of_its_gpu(lab: Lab) -> None:
     """A hardware Xid on the GPU of the run is the cause of its CUDA error."""
-    faulty = used(lab, 0, events=(Happening(4.0, FAULT),))
+    faulty = used(lab, 0, events=(GpuEvent(4.0, FAULT),))
     verdict = run(lab, Scenario((faulty, gpu(1))), *trains(lab, 9, CUDA_ERROR, 1))
     assert (verdict["cause"], verdict["attribution"]) == ("gpu_hardware", "infrastructure")
     assert any(claim["source"] == "nvml" for claim in verdict["shows"])
@@ -70,8 +70,8 @@ def test_fault_of_its_gpu(lab: Lab) -> None:
 @pytest.mark.parametrize("kind", ["of the program", "of a stranger", "none"])
 def test_no_fault_of_its_gpu(kind: str, lab: Lab) -> None:
     """Without an Xid, or with one of the program or of another GPU, the job is the cause."""
-    mine = Happening(4.0, OF_THE_PROGRAM)
-    others = replace(gpu(1), events=(Happening(4.0, FAULT),) if kind == "of a stranger" else ())
+    mine = GpuEvent(4.0, OF_THE_PROGRAM)
+    others = replace(gpu(1), events=(GpuEvent(4.0, FAULT),) if kind == "of a stranger" else ())
     first = used(lab, 0, events=(mine,) if kind == "of the program" else ())
     verdict = run(lab, Scenario((first, others)), *trains(lab, 9, CUDA_ERROR, 1))
     assert (verdict["cause"], verdict["attribution"]) == ("cuda_runtime", "job")
@@ -97,7 +97,7 @@ def test_without_a_library(lab: Lab) -> None:
 
 def test_good_run_on_a_bad_day(lab: Lab) -> None:
     """A fault that the run survived is a warning, not a failure."""
-    faulty = used(lab, 0, events=(Happening(4.0, FAULT),))
+    faulty = used(lab, 0, events=(GpuEvent(4.0, FAULT),))
     verdict = run(lab, Scenario((faulty,)), *trains(lab, 9, "done", 0))
     assert verdict["cause"] == "none"
     assert "gpu_fault" in [one["kind"] for one in verdict["warnings"]]

@@ -13,11 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.supervised import lab
 from tests.telemetry.standin import Clock, Gpu, Scenario, environment, gpu
 from tests.telemetry.standin.watch import Watch
-
-__all__ = ["lab"]
 
 REAL = os.environ.get("GPUALERT_REAL_NVML") == "1"
 

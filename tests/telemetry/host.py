@@ -27,7 +27,7 @@ V2 = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
-class Seen:
+class SourceOutput:
     """The output of one sample."""
 
     samples: dict[str, dict[str, float]]
@@ -49,11 +49,11 @@ def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
     return load_source_class(name)(subject(pid, **changed))
 
 
-def sample(source: Source) -> Seen:
+def sample(source: Source) -> SourceOutput:
     """Sample once."""
-    seen = list(source.sample())
-    samples = {one.of: dict(one.values) for one in seen if isinstance(one, Sample)}
-    return Seen(samples, [one for one in seen if isinstance(one, SourceEvent)])
+    output = list(source.sample())
+    samples = {one.of: dict(one.values) for one in output if isinstance(one, Sample)}
+    return SourceOutput(samples, [one for one in output if isinstance(one, SourceEvent)])
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def test_the_tightest_limit_counts(pod: Path) -> None:
     }
 
 
-def test_a_limit_further_up_may_bite_first(pod: Path) -> None:
+def test_a_limit_further_up_may_be_reached_first(pod: Path) -> None:
     """Room is computed at each limit: a neighbour may have used up the larger one."""
     source = host.opened("cgroup")
     write(pod.parent.parent, memory_v2(1023 * MIB, 1024 * MIB))
@@ -122,8 +122,8 @@ def test_a_kill_in_the_group_is_an_event(pod: Path) -> None:
     write(pod, memory_v2(100 * MIB, "max", kills=2))
     write(pod.parent, memory_v2(200 * MIB, 200 * MIB, hits=9, kills=2))
     write(pod.parent.parent, memory_v2(650 * MIB, 1024 * MIB, kills=2, below=9))
-    seen = sample(source)
-    (event,) = seen.events
+    output = sample(source)
+    (event,) = output.events
     assert event.what == "cgroup_oom_kill"
     assert event.fields == {
         "path": "/kube.slice/pod1/c1",
@@ -133,11 +133,11 @@ def test_a_kill_in_the_group_is_an_event(pod: Path) -> None:
         "limit_bytes": 200 * MIB,
         "reached": "meanwhile",
     }
-    assert seen.samples["cgroup"]["oom_kills_total"] == 2
+    assert output.samples["cgroup"]["oom_kills_total"] == 2
     assert sample(source).events == []
 
 
-def test_a_kill_beside_the_run_is_told_apart(pod: Path) -> None:
+def test_a_kill_in_another_group(pod: Path) -> None:
     """A kill in another group of the same pod is not attributed to the leader's group."""
     source = host.opened("cgroup")
     write(pod.parent, memory_v2(180 * MIB, 200 * MIB, hits=2, kills=1))
@@ -202,7 +202,7 @@ def memory_v1(used: int, limit: int, hits: int = 0, kills: int = 0) -> dict[str,
     }
 
 
-def test_version_1_beside_version_2(tree: Tree) -> None:
+def test_version_1_together_with_version_2(tree: Tree) -> None:
     """Each controller is read where it is bound; "no limit" is recognized in either version."""
     memory, cpu = tree.mount(1, "memory"), tree.mount(1, "cpu,cpuacct")
     unified = tree.mount(2)
@@ -256,7 +256,7 @@ def test_a_part_of_the_tree(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("path", ["/docker/abcdef", "/../other", "/gone (deleted)", "/docker"])
-def test_what_cannot_be_seen_is_unavailable(tree: Tree, path: str) -> None:
+def test_a_group_outside_the_mount_is_unavailable(tree: Tree, path: str) -> None:
     """A group outside the mounted part is not replaced by another one."""
     write(tree.mount(1, "memory", at="/docker/abc"), memory_v1(5 * MIB, 64 * MIB))
     tree.enter(f"3:memory:{path}")
@@ -300,7 +300,7 @@ POD = "7d1c9a52-0b1e-4f6a-9c3d-2f8e5b6a7c10"
         ("/", {}),
     ],
 )
-def test_where_a_path_says_it_runs(path: str, found: dict[str, str]) -> None:
+def test_container_in_the_names_of_groups(path: str, found: dict[str, str]) -> None:
     """Container, pod and Slurm job are read from the names of groups."""
     assert parse_location([path]) == found
 

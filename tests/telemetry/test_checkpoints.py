@@ -49,7 +49,7 @@ def test_other_files(name: str, tmp_path: Path) -> None:
     assert find_checkpoints(["t", "--output_dir", "out"], str(tmp_path), NOW)["before"] == []
 
 
-def test_its_own_do_not_count(tmp_path: Path) -> None:
+def test_checkpoints_of_the_run_itself(tmp_path: Path) -> None:
     """Files written after the launch do not count."""
     _write(tmp_path / "out" / "step-1.pt", NOW + 5)
     command = ["t", "--output_dir", "out", "--resume", "out/step-1.pt"]
@@ -71,8 +71,8 @@ def test_bounded(tmp_path: Path) -> None:
     """Only the newest checkpoints are reported, and only part of a huge folder is listed."""
     for number in range(MOST_LISTED + 3):
         _write(tmp_path / "out" / f"step-{number}.pt", BEFORE + number)
-    told = find_checkpoints(["t", "--save", "out"], str(tmp_path), NOW)["before"]
-    assert [one["step"] for one in told] == list(range(MOST_LISTED + 2, 2, -1))
+    found = find_checkpoints(["t", "--save", "out"], str(tmp_path), NOW)["before"]
+    assert [one["step"] for one in found] == list(range(MOST_LISTED + 2, 2, -1))
     (tmp_path / "huge").mkdir()
     for number in range(MOST_ENTRIES + 10):
         (tmp_path / "huge" / f"n{number}").touch()

@@ -43,10 +43,10 @@ def test_each_role_has_its_numbers(lab: Lab) -> None:
     source = host.opened("disk", child.pid, logs=(str(lab.home / "a.log"),), cwd="/nowhere")
     samples = sample(source).samples
     assert set(samples) == {"disk:log", "disk:cwd", "disk:tmp", "disk:shm"}
-    said = os.statvfs(lab.home)
+    numbers = os.statvfs(lab.home)
     values = samples["disk:log"]
-    assert values["size_bytes"] == said.f_blocks * said.f_frsize
-    assert values["free_bytes"] == pytest.approx(said.f_bavail * said.f_frsize, rel=0.2)
+    assert values["size_bytes"] == numbers.f_blocks * numbers.f_frsize
+    assert values["free_bytes"] == pytest.approx(numbers.f_bavail * numbers.f_frsize, rel=0.2)
     assert values["read_only"] == values["stalled"] == 0
     assert source.facts["disk:cwd"]["path"] == str(lab.home)
     assert source.facts["disk:tmp"]["path"] == str(lab.home / "tmp")
@@ -60,7 +60,7 @@ def test_a_directory_that_is_gone(tmp_path: Path) -> None:
     source = opened(place)
     assert "disk:log" in sample(source).samples
     place.rmdir()
-    for _look in range(2):
+    for _sample in range(2):
         samples = sample(source).samples
     assert "disk:log" not in samples
     assert "disk:shm" in samples
@@ -70,12 +70,12 @@ def test_a_directory_that_is_gone(tmp_path: Path) -> None:
     ("size", "below"),
     [(64 * MIB, 6.4 * MIB), (10 * GIB, GIB), (50 * GIB, GIB), (1000 * GIB, 10 * GIB), (0, 0)],
 )
-def test_what_is_nearly_full(size: int, below: float) -> None:
+def test_threshold_of_low_space(size: int, below: float) -> None:
     """The threshold is 1 % or 1 GiB, and a tenth of a small file system."""
     assert compute_low_threshold(size) == pytest.approx(below)
 
 
-def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system that hangs is reported once, delays no other, and is reported when it answers
     again."""
     answer, real = threading.Event(), os.statvfs
@@ -88,23 +88,23 @@ def test_one_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(os, "statvfs", slow)  # the system call, as a server that is gone plays it
     source = opened(tmp_path)
     assert sample(source).events == []  # it may be slow
-    seen = sample(source)
-    assert seen.samples["disk:log"] == {"stalled": 1}
-    assert seen.samples["disk:shm"]["stalled"] == 0
-    assert [(event.what, event.of) for event in seen.events] == [("disk_stalled", "disk:log")]
+    output = sample(source)
+    assert output.samples["disk:log"] == {"stalled": 1}
+    assert output.samples["disk:shm"]["stalled"] == 0
+    assert [(event.what, event.of) for event in output.events] == [("disk_stalled", "disk:log")]
     assert sample(source).events == []
     answer.set()
 
-    def told() -> host.Seen | None:
+    def find_answer() -> host.SourceOutput | None:
         found = sample(source)
         return found if found.events else None
 
-    seen = until(told, "the answer to come")
-    assert [event.what for event in seen.events] == ["disk_answers"]
-    assert seen.samples["disk:log"]["size_bytes"] > 0
+    output = until(find_answer, "the answer to come")
+    assert [event.what for event in output.events] == ["disk_answers"]
+    assert output.samples["disk:log"]["size_bytes"] > 0
 
 
-def test_what_is_mounted_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The innermost mount counts, and the later one of two at the same point."""
     lines = (
         "1 0 8:1 / / rw - ext4 /dev/sda1 rw",
@@ -125,7 +125,7 @@ def test_what_is_mounted_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert find_mount("/") == {}
 
 
-def test_one_that_answers_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_answers_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the file system is reported once; a removed directory is not an error."""
     real = os.statvfs
 
@@ -196,14 +196,14 @@ def test_a_disk_that_turns_read_only(small: Path) -> None:
     assert log_events(opened(small)) == []
 
 
-def test_the_thread_of_a_question_ends_with_the_process() -> None:
+def test_a_query_without_an_answer_does_not_keep_the_process() -> None:
     """A query without an answer does not keep the process alive."""
     code = (
         "import os, time\n"
         "os.statvfs = lambda path: time.sleep(1000)\n"
         "from tests.telemetry import host\n"
         "source = host.opened('disk')\n"
-        "print([host.sample(source).samples for look in range(2)])"
+        "print([host.sample(source).samples for number in range(2)])"
     )
     repository = Path(disk.__file__).parents[3]
     done = subprocess.run(python(code), cwd=repository, capture_output=True, timeout=60)

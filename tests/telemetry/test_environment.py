@@ -46,10 +46,10 @@ def test_variables_that_explain(lab: Lab) -> None:
         "SOMETHING": "else",
         "TF_VAR_database": "theirs",
     }
-    told = facts(lab, python(WAIT), given)
+    found = facts(lab, python(WAIT), given)
     left_out = {"SOMETHING", "TF_VAR_database"}
-    assert told["variables"] == {name: given[name] for name in given if name not in left_out}
-    assert told["secrets_left_out"] == 0
+    assert found["variables"] == {name: given[name] for name in given if name not in left_out}
+    assert found["secrets_left_out"] == 0
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_variables_that_explain(lab: Lab) -> None:
 )
 def test_secrets_are_left_out(lab: Lab, name: str, value: str) -> None:
     """Neither name nor value of a possible secret is recorded, only the number of secrets."""
-    told = facts(lab, python(WAIT), {name: value, "RANK": "0"})
-    assert told["variables"] == {"RANK": "0"}
-    assert told["secrets_left_out"] == 1
-    assert "hunter2" not in str(told)
+    found = facts(lab, python(WAIT), {name: value, "RANK": "0"})
+    assert found["variables"] == {"RANK": "0"}
+    assert found["secrets_left_out"] == 1
+    assert "hunter2" not in str(found)
 
 
 def test_a_flood_of_variables_is_cut(lab: Lab) -> None:
     """Neither many variables nor long values make the facts large."""
     given = {f"NCCL_{number}": "x" * 5000 for number in range(300)}
-    told = facts(lab, python(WAIT), given)["variables"]
-    assert len(told) == 200
-    assert max(map(len, told.values())) == 500
+    found = facts(lab, python(WAIT), given)["variables"]
+    assert len(found) == 200
+    assert max(map(len, found.values())) == 500
 
 
 def test_odd_environments() -> None:
@@ -89,12 +89,12 @@ def test_odd_environments() -> None:
 
 def test_the_machine(lab: Lab) -> None:
     """Host, kernel, processors and memory are recorded."""
-    told = facts(lab, ("taskset", "--cpu-list", "0", *python(WAIT)), {})
-    assert told["hostname"] == os.uname().nodename
-    assert told["kernel"] == os.uname().release
-    assert told["cpus"] == os.cpu_count()
-    assert told["cpus_allowed"] == 1
-    assert told["memory_bytes"] > 100 << 20
+    found = facts(lab, ("taskset", "--cpu-list", "0", *python(WAIT)), {})
+    assert found["hostname"] == os.uname().nodename
+    assert found["kernel"] == os.uname().release
+    assert found["cpus"] == os.cpu_count()
+    assert found["cpus_allowed"] == 1
+    assert found["memory_bytes"] > 100 << 20
 
 
 # -- versions --------------------------------------------------------------------------------
@@ -127,33 +127,33 @@ def expected(prefix: Path) -> dict[str, str]:
 
 def test_versions_of_a_python(lab: Lab, prefix: Path) -> None:
     """For a Python leader, versions come from the environment in which it runs."""
-    told = facts(lab, (str(prefix / "bin" / "python"), "-c", WAIT), {})
-    assert told["versions"] == expected(prefix)
+    found = facts(lab, (str(prefix / "bin" / "python"), "-c", WAIT), {})
+    assert found["versions"] == expected(prefix)
 
 
-def test_versions_of_what_a_shell_will_start(lab: Lab, prefix: Path) -> None:
+def test_versions_for_a_shell(lab: Lab, prefix: Path) -> None:
     """For a shell, versions come from the active virtual environment."""
-    told = facts(lab, shell("echo; read line"), {"VIRTUAL_ENV": str(prefix)})
-    assert told["versions"] == expected(prefix)
+    found = facts(lab, shell("echo; read line"), {"VIRTUAL_ENV": str(prefix)})
+    assert found["versions"] == expected(prefix)
 
 
 def test_a_python_named_by_path(lab: Lab, prefix: Path) -> None:
     """A Python found by PATH or by a relative path is recognized."""
     path = f"{prefix / 'bin'}:{os.environ.get('PATH', '')}"
     by_name = shell('exec python -c "$0"')
-    told = facts(lab, (*by_name, WAIT), {"PATH": path})
-    assert told["versions"] == expected(prefix)
+    found = facts(lab, (*by_name, WAIT), {"PATH": path})
+    assert found["versions"] == expected(prefix)
     relative = os.path.relpath(prefix, lab.home)
-    told = facts(lab, (*shell(f'exec {relative}/bin/python -c "$0"'), WAIT), {})
-    assert told["versions"]["torch"] == "2.13.0+cu130"
+    found = facts(lab, (*shell(f'exec {relative}/bin/python -c "$0"'), WAIT), {})
+    assert found["versions"]["torch"] == "2.13.0+cu130"
 
 
 def test_packages_where_debian_has_them(lab: Lab, prefix: Path) -> None:
     """A Debian Python has its packages in a folder of another name."""
     (site,) = (prefix / "lib").glob("*/site-packages")
     site.rename(site.with_name("dist-packages"))
-    told = facts(lab, (str(prefix / "bin" / "python"), "-c", WAIT), {})
-    assert told["versions"]["torch"] == "2.13.0+cu130"
+    found = facts(lab, (str(prefix / "bin" / "python"), "-c", WAIT), {})
+    assert found["versions"]["torch"] == "2.13.0+cu130"
 
 
 def test_no_python_at_all(lab: Lab) -> None:

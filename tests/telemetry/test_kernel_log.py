@@ -19,7 +19,7 @@ from gpualert_common.telemetry.source import Source, SourceUnavailableError, loa
 from gpualert_common.telemetry.sources import kernel_log
 from tests.supervised import python, shell, until
 from tests.telemetry import host
-from tests.telemetry.host import Seen, sample
+from tests.telemetry.host import SourceOutput, sample
 from tests.telemetry.kernel_lines import HITS, KILLED, LIMIT
 
 root = pytest.mark.e2e
@@ -83,7 +83,7 @@ class Device:
         self.there.setblocking(False)
         self._sequence = -1
 
-    def say(
+    def write(
         self, text: str, ago_s: float = 0.0, facility: int = KERNEL_FACILITY, skip: int = 0
     ) -> None:
         """Write a record of the kernel, or of a process."""
@@ -109,80 +109,80 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
 XID = "NVRM: Xid (PCI:0000:05:00): 48, pid=4107, name=python3, DBE"
 
 
-def test_only_what_was_said_since_the_start(device: Device) -> None:
+def test_messages_since_the_start(device: Device) -> None:
     """A source that is opened late finds only the messages since the start of the run."""
-    device.say(XID.replace("05", "01"), ago_s=100)
-    device.say(XID.replace("05", "02"), ago_s=50)
-    device.say(XID.replace("05", "03"))
+    device.write(XID.replace("05", "01"), ago_s=100)
+    device.write(XID.replace("05", "02"), ago_s=50)
+    device.write(XID.replace("05", "03"))
     source = host.opened("kernel_log", started_at=time.time() - 60)
     events = sample(source).of_kind("xid")
     assert [event.of for event in events] == ["pci:0000:02:00", "pci:0000:03:00"]
     assert events[0].at == pytest.approx(time.time() - 50, abs=5)
-    device.say(XID)
+    device.write(XID)
     (event,) = sample(source).events
     assert event.of == "pci:0000:05:00"
 
 
-def test_only_the_kernel_is_believed(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_records_of_the_kernel_count(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text that a process writes into the log is ignored, unless a test allows it."""
     source = host.opened("kernel_log")
-    device.say(XID, facility=1)
+    device.write(XID, facility=1)
     assert sample(source).events == []
     monkeypatch.setenv("GPUALERT_TEST_KMSG_FACILITY", "1")
     source = host.opened("kernel_log")
-    device.say(XID, facility=1)
-    device.say(XID, facility=3)
+    device.write(XID, facility=1)
+    device.write(XID, facility=3)
     assert len(sample(source).of_kind("xid")) == 1
 
 
-def test_a_storm_is_counted_and_not_told(device: Device) -> None:
+def test_events_of_a_storm_are_limited(device: Device) -> None:
     """Events of one kind are limited; their count is complete."""
     source = host.opened("kernel_log")
-    told_in_all = 0
-    for _look in range(3):
+    reported = 0
+    for _round in range(3):
         for _record in range(30):
-            device.say(XID)
-        seen = sample(source)
-        told_in_all += len(seen.events)
-    assert told_in_all == kernel_log.MOST_OF_A_KIND
-    assert seen.samples["kernel"]["xid_total"] == 90
+            device.write(XID)
+        output = sample(source)
+        reported += len(output.events)
+    assert reported == kernel_log.MOST_OF_A_KIND
+    assert output.samples["kernel"]["xid_total"] == 90
 
 
-def test_nothing_new_writes_nothing(device: Device) -> None:
+def test_no_sample_without_new_messages(device: Device) -> None:
     """Without new messages there is no sample after the first one."""
     source = host.opened("kernel_log")
     assert sample(source).samples == {"kernel": {"records_lost_total": 0}}
-    assert sample(source) == Seen({}, [])
+    assert sample(source) == SourceOutput({}, [])
 
 
-def test_what_was_overwritten_is_admitted(device: Device) -> None:
+def test_overwritten_records_are_reported(device: Device) -> None:
     """Records lost before reading are an event and a number."""
-    device.say("first", ago_s=100)
+    device.write("first", ago_s=100)
     source = host.opened("kernel_log")
     sample(source)
-    device.say("later", skip=40)
-    seen = sample(source)
-    assert [event.what for event in seen.events] == ["kernel_log_overwritten"]
-    assert seen.samples["kernel"]["records_lost_total"] == 40
+    device.write("later", skip=40)
+    output = sample(source)
+    assert [event.what for event in output.events] == ["kernel_log_overwritten"]
+    assert output.samples["kernel"]["records_lost_total"] == 40
 
 
-def test_a_log_that_begins_too_late_is_admitted(device: Device) -> None:
+def test_records_lost_before_the_opening_are_reported(device: Device) -> None:
     """Records lost before a late opening of the source are reported."""
-    device.say("the oldest that is left", ago_s=10, skip=7)
+    device.write("the oldest that is left", ago_s=10, skip=7)
     events = sample(host.opened("kernel_log", started_at=time.time() - 60)).events
     assert [event.what for event in events] == ["kernel_log_overwritten"]
     assert "first 50 s" in events[0].text
 
 
-def test_a_kill_that_is_told_in_two_looks(device: Device) -> None:
+def test_a_kill_in_two_samples(device: Device) -> None:
     """An announced kill waits a moment for its last record and is reported without it."""
     source = host.opened("kernel_log")
-    device.say(LIMIT)
+    device.write(LIMIT)
     (event,) = sample(source).events
     assert event.fields["limit_kind"] == "cgroup"
 
 
-def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_of_the_run_and_others(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """A known process of the run, a stranger and an unknown process are distinguished."""
     monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", os.readlink("/proc/self/ns/pid"))
     with subprocess.Popen(
@@ -191,7 +191,7 @@ def test_whose_process_it_was(device: Device, monkeypatch: pytest.MonkeyPatch) -
         source = host.opened("kernel_log", ours.pid)
         sample(source)
         for pid in (ours.pid, os.getppid(), 4_000_000):
-            device.say(KILLED.replace("4107", str(pid)))
+            device.write(KILLED.replace("4107", str(pid)))
         known = {event.of: event.fields.get("in_run") for event in sample(source).events}
     assert known == {f"pid:{ours.pid}": True, f"pid:{os.getppid()}": False, "pid:4000000": None}
 
@@ -201,7 +201,7 @@ def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.Monkey
     monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", "pid:[1]")
     source = host.opened("kernel_log")
     sample(source)
-    device.say(KILLED.replace("4107", str(os.getpid())))
+    device.write(KILLED.replace("4107", str(os.getpid())))
     (event,) = sample(source).events
     assert "in_run" not in event.fields
 
@@ -232,7 +232,7 @@ def null(_tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("place", [missing, plain_file, pipe, null])
-def test_what_is_no_kernel_log_is_unavailable(
+def test_a_place_without_a_kernel_log(
     place: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A missing or replaced device makes the source unavailable, never "no fault"."""
@@ -265,9 +265,9 @@ def test_real_records_of_every_kind(forged: Source) -> None:
     """Records of all patterns pass through the real device unchanged."""
     texts = [text for text, *_rest in HITS if "\n" not in text]
     write_as_process(*texts)
-    seen = sample(forged)
-    assert {event.text for event in seen.events} >= set(texts) - {LIMIT}
-    assert all(abs((event.at or 0) - time.time()) < 5 for event in seen.events)
+    output = sample(forged)
+    assert {event.text for event in output.events} >= set(texts) - {LIMIT}
+    assert all(abs((event.at or 0) - time.time()) < 5 for event in output.events)
 
 
 @root
@@ -336,6 +336,6 @@ def test_a_real_crash(code: str, what: str) -> None:
     assert crashing.wait() in (-signal.SIGSEGV, -signal.SIGILL)
     events = until(
         lambda: [one for one in sample(source).events if one.of == f"pid:{crashing.pid}"],
-        "the kernel to tell of it",
+        "the record of the crash",
     )
     assert [event.what for event in events] == [what]

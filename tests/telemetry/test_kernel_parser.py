@@ -13,7 +13,7 @@ from gpualert_common.telemetry.kernel_parser import KernelMessageParser
 from tests.telemetry.kernel_lines import HITS, KILLED, LIMIT, NEAR_MISSES
 
 
-def told(*texts: str) -> list[KernelMessage]:
+def parse(*texts: str) -> list[KernelMessage]:
     """Return the messages of these records."""
     messages = KernelMessageParser()
     return [*(one for text in texts for one in messages.feed(text)), *messages.flush()]
@@ -23,25 +23,25 @@ def told(*texts: str) -> list[KernelMessage]:
 
 
 @pytest.mark.parametrize(("text", "what", "of", "fields"), HITS, ids=lambda one: str(one)[:40])
-def test_a_line_is_understood(text: str, what: str, of: str, fields: dict[str, Any]) -> None:
+def test_a_line_is_parsed(text: str, what: str, of: str, fields: dict[str, Any]) -> None:
     """Each pattern gives one message of its kind, with the right entity and fields."""
-    (message,) = told(text)
+    (message,) = parse(text)
     assert (message.what, message.of) == (what, of)
     assert {name: message.fields.get(name) for name in fields} == fields
     assert message.text
 
 
 @pytest.mark.parametrize("text", NEAR_MISSES, ids=lambda text: text[:40])
-def test_a_near_miss_says_nothing(text: str) -> None:
+def test_a_near_miss(text: str) -> None:
     """Lines that only resemble a fault, corrected faults and text of processes give no message."""
-    assert told(text) == []
+    assert parse(text) == []
 
 
 @given(st.text())
 def test_no_text_is_too_odd(text: str) -> None:
     """The parser never raises."""
     for lead in ("", "NVRM: Xid (PCI:0000:05:00): ", "oom-kill:constraint=CONSTRAINT_", "Killed "):
-        told(lead + text)
+        parse(lead + text)
 
 
 # -- several lines together --------------------------------------------------------------------
@@ -49,7 +49,7 @@ def test_no_text_is_too_odd(text: str) -> None:
 
 def test_a_kill_is_one_event() -> None:
     """The records of one kill become one message with all fields."""
-    (message,) = told(LIMIT, "some other line", KILLED)
+    (message,) = parse(LIMIT, "some other line", KILLED)
     assert message.what == "oom_kill"
     assert message.of == "pid:4107"
     assert message.fields == {
@@ -74,9 +74,9 @@ def test_a_kill_is_one_event() -> None:
         ("MEMORY_POLICY,nodemask=0,cpuset=/,mems_allowed=0-1,global_oom", "mempolicy"),
     ],
 )
-def test_whose_limit_it_was(constraint: str, kind: str) -> None:
+def test_kinds_of_limits(constraint: str, kind: str) -> None:
     """A host without memory and the nodes of a cpuset or policy are distinguished."""
-    (message,) = told(
+    (message,) = parse(
         f"oom-kill:constraint=CONSTRAINT_{constraint},task_memcg=/user,task=python3,pid=9,uid=0",
         "Out of memory: Killed process 9 (python3) total-vm:9kB, anon-rss:9kB, file-rss:0kB, "
         "shmem-rss:0kB, UID:0 pgtables:3kB oom_score_adj:0",
@@ -88,23 +88,23 @@ def test_whose_limit_it_was(constraint: str, kind: str) -> None:
 
 def test_a_kill_whose_reason_was_left_out() -> None:
     """Without the reason's record, the first words of the kill name the limit."""
-    (message,) = told(KILLED)
+    (message,) = parse(KILLED)
     assert message.fields["limit_kind"] == "cgroup"
     assert message.fields["pid"] == 4107
-    (message,) = told(KILLED.replace("Memory cgroup out", "Out"))
+    (message,) = parse(KILLED.replace("Memory cgroup out", "Out"))
     assert message.fields["limit_kind"] == "host"
 
 
 def test_a_reason_whose_kill_was_left_out() -> None:
     """A reason without its kill is a message by itself."""
-    (message,) = told(LIMIT)
+    (message,) = parse(LIMIT)
     assert message.fields["pid"] == 4107
     assert message.fields["limit_kind"] == "cgroup"
 
 
 def test_two_kills_are_not_mixed() -> None:
     """The reason of one process is never assigned to another."""
-    first, second = told(LIMIT, KILLED.replace("4107", "5000").replace("Memory cgroup o", "O"))
+    first, second = parse(LIMIT, KILLED.replace("4107", "5000").replace("Memory cgroup o", "O"))
     assert (first.fields["pid"], first.fields["limit_kind"]) == (4107, "cgroup")
     assert (second.fields["pid"], second.fields["limit_kind"]) == (5000, "host")
     assert "oom_memcg" not in second.fields
@@ -112,7 +112,7 @@ def test_two_kills_are_not_mixed() -> None:
 
 def test_all_of_a_group_are_killed() -> None:
     """Processes that are killed with their cgroup have its name."""
-    messages = told(
+    messages = parse(
         LIMIT,
         KILLED,
         "Tasks in /pods/p1 are going to be killed due to memory.oom.group set",
@@ -124,7 +124,7 @@ def test_all_of_a_group_are_killed() -> None:
 
 def test_a_kill_of_an_old_kernel() -> None:
     """The format of Linux 3.10 is parsed; it may kill a child of the process that it names."""
-    (message,) = told(
+    (message,) = parse(
         "Task in /slurm/job_5/step_0 killed as a result of limit of /slurm/job_5",
         "Memory cgroup out of memory: Kill process 800 (sh) score 990 or sacrifice child",
         "Killed process 801 (python), UID 1000, total-vm:9000kB, anon-rss:8000kB, file-rss:12kB",
@@ -136,20 +136,20 @@ def test_a_kill_of_an_old_kernel() -> None:
 
 
 @pytest.mark.parametrize("name", ["a,pid=1,uid=0", "x) total-vm:1k", "\nNVRM: Xid (PC", "[1]: "])
-def test_a_process_cannot_choose_what_is_told(name: str) -> None:
+def test_a_process_name_that_imitates_the_line(name: str) -> None:
     """A process name that imitates the line changes neither number nor cgroup."""
     reason = LIMIT.replace("task=python3", f"task={name}")
-    (message,) = told(reason, KILLED.replace("(python3)", f"({name})"))
+    (message,) = parse(reason, KILLED.replace("(python3)", f"({name})"))
     assert message.fields["pid"] == 4107
     assert message.fields["process"] == name
     assert message.fields["task_memcg"] == "/pods/p1/c2"
-    (message,) = told(f"{name}[88]: segfault at 0 ip 00 sp 00 error 4 in lib.so[00+10]")
+    (message,) = parse(f"{name}[88]: segfault at 0 ip 00 sp 00 error 4 in lib.so[00+10]")
     assert (message.what, message.fields["pid"]) == ("segfault", 88)
 
 
-def test_a_lost_gpu_is_told_once() -> None:
+def test_a_lost_gpu_is_one_message() -> None:
     """A GPU that fell off the bus is one message, for every number and form of its records."""
-    messages = told(
+    messages = parse(
         "NVRM: The NVIDIA GPU 0000:b3:00.0",
         "NVRM: (PCI ID: 10de:2330) installed in this system has",
         "NVRM: fallen off the bus and is not responding to commands.",

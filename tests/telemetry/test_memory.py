@@ -106,9 +106,9 @@ def test_a_group_that_reads_much(tmp_path: Path) -> None:
     with host.limited_group(100 * MIB) as group, host.eat(reads, group) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"read\n"
-        seen = [sample(host.opened(name, process.pid)) for name in ("memory", "cgroup")]
+        outputs = [sample(host.opened(name, process.pid)) for name in ("memory", "cgroup")]
         process.communicate(b"go\n")
-    left, room = (one.samples["cgroup"] for one in seen)
+    left, room = (one.samples["cgroup"] for one in outputs)
     assert left["memory_left_of_bytes"] == 100 * MIB
     assert room["memory_room_bytes"] < 20 * MIB
     assert left["memory_left_bytes"] > 60 * MIB

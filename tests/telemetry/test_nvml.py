@@ -18,7 +18,7 @@ standin = pytest.mark.standin
 # -- any machine with GPUs -----------------------------------------------------------------
 
 
-def test_facts_say_what_each_gpu_is(watch: Watcher, machine: Mapping[str, str]) -> None:
+def test_facts_describe_each_gpu(watch: Watcher, machine: Mapping[str, str]) -> None:
     """The facts have driver, versions, and for each GPU name, number, UUID, bus and memory."""
     facts = watch("nvml", machine).facts
     assert facts["driver"][0].isdigit()
@@ -36,9 +36,9 @@ def test_facts_say_what_each_gpu_is(watch: Watcher, machine: Mapping[str, str]) 
 def test_samples_are_numbers_in_their_units(watch: Watcher, machine: Mapping[str, str]) -> None:
     """Each GPU of the facts has a sample; shares are in range, and memory adds up."""
     watching = watch("nvml", machine)
-    seen = watching.sample()
+    output = watching.sample()
     for one in watching.facts["gpus"]:
-        values = seen.samples[f"gpu:{one['index']}"]
+        values = output.samples[f"gpu:{one['index']}"]
         assert all(math.isfinite(value) for value in values.values())
         assert all(0 <= values[name] <= 100 for name in values if name.endswith("_percent"))
         memory = [values[f"memory_{part}_bytes"] for part in ("used", "free", "total")]
@@ -55,22 +55,22 @@ def test_counters_do_not_fall(watch: Watcher, machine: Mapping[str, str]) -> Non
             assert second[of][name] >= values[name]
 
 
-def test_activity_is_told_once_time_has_passed(watch: Watcher, machine: Mapping[str, str]) -> None:
+def test_activity_needs_two_samples(watch: Watcher, machine: Mapping[str, str]) -> None:
     """A GPU that supports it reports the mean activity since the last sample."""
     watching = watch("nvml", machine)
-    told = {
+    waiting = {
         f"gpu:{one['index']}" for one in watching.facts["gpus"] if "activity" not in one["lacks"]
     }
 
-    def has_been_told() -> bool:
-        told.difference_update(
+    def all_reported() -> bool:
+        waiting.difference_update(
             of
             for of, values in watching.sample().samples.items()
             if "sm_activity_percent" in values
         )
-        return not told
+        return not waiting
 
-    until(has_been_told, "activity of every GPU", poll_s=0.1)
+    until(all_reported, "activity of every GPU", poll_s=0.1)
 
 
 def test_two_watch_at_once(watch: Watcher, machine: Mapping[str, str]) -> None:
@@ -84,7 +84,7 @@ def test_two_watch_at_once(watch: Watcher, machine: Mapping[str, str]) -> None:
 
 # -- every value ---------------------------------------------------------------------------
 
-TOLD_BY_FIELDS = {
+FIELDS = {
     3: "ecc_corrected_total",
     4: "ecc_uncorrected_total",
     29: "retired_pages_corrected_total",
@@ -113,7 +113,7 @@ TOLD_BY_FIELDS = {
 @standin
 def test_every_value(play: Player) -> None:
     """Each value of NVML has its name and its unit, for every type."""
-    fields: dict[Key, float] = {number: 10**12 + number for number in TOLD_BY_FIELDS}
+    fields: dict[Key, float] = {number: 10**12 + number for number in FIELDS}
     fields |= {91: 4, (214, ALL_LINKS): 7, (208, ALL_LINKS): 8, 82: 91, 144: 1, 145: 1, 230: 2}
     one = replace(
         gpu(),
@@ -159,7 +159,7 @@ def test_every_value(play: Player) -> None:
             "nvlink_failed_recoveries_total": 7,
             "nvlink_receive_errors_total": 8,
         }
-        | {name: 10**12 + number for number, name in TOLD_BY_FIELDS.items()}
+        | {name: 10**12 + number for number, name in FIELDS.items()}
         | {
             "memory_temperature_celsius": 91,
             "remapped_rows_pending": 1,
@@ -171,11 +171,11 @@ def test_every_value(play: Player) -> None:
 
 @standin
 def test_facts_of_a_gpu(play: Player) -> None:
-    """What does not change is told once, and what NVML does not know is null."""
+    """Constant values are in the facts; values that NVML does not know are null."""
     known, unknown = play(gpu(), replace(gpu(1), capability=None, slowdown=None, ecc_mode=0)).facts[
         "gpus"
     ]
-    retired = [name for name in TOLD_BY_FIELDS.values() if name.startswith("retired")]
+    retired = [name for name in FIELDS.values() if name.startswith("retired")]
     assert known == {
         "index": 0,
         "uuid": "GPU-00000000-0000-0000-0000-000000000000",
@@ -197,7 +197,7 @@ def test_facts_of_a_gpu(play: Player) -> None:
 
 
 @standin
-def test_gpus_are_told_in_the_order_of_the_bus(play: Player) -> None:
+def test_gpus_are_in_the_order_of_the_bus(play: Player) -> None:
     """The list has CUDA's order; ``index`` is the number that samples and events carry."""
     late, early = replace(gpu(0), pci="00000000:C1:00.0"), replace(gpu(1), pci="00000000:0A:00.0")
     assert [one["index"] for one in play(late, early).facts["gpus"]] == [1, 0]
@@ -238,11 +238,11 @@ def test_a_process_whose_memory_is_unknown_counts(play: Player) -> None:
 
 
 @standin
-def test_activity_is_the_mean_since_the_last_look(play: Player, clock: Clock) -> None:
+def test_activity_is_the_mean_since_the_last_sample(play: Player, clock: Clock) -> None:
     """Activity is the mean since the last sample."""
     watching = play(replace(gpu(), activity={2: steps((0, 0), (1000, 80)), 5: 12.5}))
-    told = watching.sample().samples["gpu:0"]  # less than half a second after the opening
-    assert "sm_activity_percent" not in told
+    first = watching.sample().samples["gpu:0"]  # less than half a second after the opening
+    assert "sm_activity_percent" not in first
     clock.set(2000)
 
     def activity() -> dict[str, float] | None:

@@ -22,26 +22,26 @@ from tests.telemetry.standin import (
     XID,
     Clock,
     Fails,
+    GpuEvent,
     Hangs,
-    Happening,
     Mig,
     gpu,
 )
-from tests.telemetry.standin.watch import Seen, Watch
+from tests.telemetry.standin.watch import Watch, WatchOutput
 
 pytestmark = pytest.mark.standin
 
 
-def heard(watching: Watch, what: str, seen: Seen | None = None) -> dict[str, Any]:
+def wait_for_event(watching: Watch, what: str, output: WatchOutput | None = None) -> dict[str, Any]:
     """Return the first event of a kind, from this sample or a later one."""
 
-    def told() -> list[dict[str, Any]]:
-        nonlocal seen
-        events = (seen or watching.sample()).told(what)
-        seen = None
+    def find_events() -> list[dict[str, Any]]:
+        nonlocal output
+        events = (output or watching.sample()).of_kind(what)
+        output = None
         return events
 
-    return until(told, what)[0]
+    return until(find_events, what)[0]
 
 
 # -- a GPU ---------------------------------------------------------------------------------
@@ -60,14 +60,14 @@ def test_a_failure_that_passes(play: Player, clock: Clock, function: str, name: 
     fields = {number: value for number, value in gpu().fields.items() if number != 52}
     linked = replace(gpu(), fields={**fields, 91: 2, 161: 1, (161, 1): 2})
     watching = play(linked, trouble=(Fails(function, UNKNOWN, 0, 10, 20),))
-    seen = []
+    output = []
     for second in (5, 12, 15, 25):
         clock.set(second)
-        seen.append(watching.sample())
-    assert [name in one.samples["gpu:0"] for one in seen] == [True, False, False, True]
-    assert all("temperature_celsius" in one.samples["gpu:0"] for one in seen)
-    assert [len(one.events) for one in seen] == [0, 1, 0, 0]
-    (event,) = seen[1].events
+        output.append(watching.sample())
+    assert [name in one.samples["gpu:0"] for one in output] == [True, False, False, True]
+    assert all("temperature_celsius" in one.samples["gpu:0"] for one in output)
+    assert [len(one.events) for one in output] == [0, 1, 0, 0]
+    (event,) = output[1].events
     assert (event["what"], event["of"], event["fields"]["value"]) == ("read_failed", "gpu:0", name)
 
 
@@ -80,30 +80,30 @@ def test_a_lost_gpu_keeps_no_other_from_being_read(
     play: Player, clock: Clock, tmp_path: Path, functions: tuple[str, ...]
 ) -> None:
     """A lost GPU is reported once; samples and events of the others continue."""
-    falling = replace(gpu(), events=(Happening(9.9, 79),))
-    staying = replace(gpu(1), events=(Happening(20, 31),))
+    falling = replace(gpu(), events=(GpuEvent(9.9, 79),))
+    staying = replace(gpu(1), events=(GpuEvent(20, 31),))
     lost = tuple(Fails(function, GPU_IS_LOST, 0, 10) for function in functions)
     calls = tmp_path / "calls"
     watching = play(falling, staying, trouble=lost, calls=calls)
     assert set(watching.sample().samples) == {"gpu:0", "gpu:1"}
     clock.set(11)
-    seen = watching.sample()
-    assert set(seen.samples) == {"gpu:1"}
-    (event,) = seen.told("gpu_lost")
+    output = watching.sample()
+    assert set(output.samples) == {"gpu:1"}
+    (event,) = output.of_kind("gpu_lost")
     assert (event["of"], event["fields"]["uuid"]) == ("gpu:0", falling.uuid)
-    xid = heard(watching, "xid", seen)
+    xid = wait_for_event(watching, "xid", output)
     assert (xid["of"], xid["fields"]["xid"]) == ("gpu:0", 79)
 
-    # To wait for the events of a lost GPU fails at once, and for those of the others with it.
-    def is_heard_alone() -> bool:
+    # While a lost GPU is in an event set, waiting fails at once for all GPUs of the set.
+    def is_registered_alone() -> bool:
         registered = Counter(calls.read_text().splitlines())
         return registered["nvmlDeviceRegisterEvents 1"] > registered["nvmlDeviceRegisterEvents 0"]
 
-    until(is_heard_alone, "the other to be waited for alone")
+    until(is_registered_alone, "an event set with the other GPU alone")
     clock.set(20.5)
-    xid = heard(watching, "xid")
+    xid = wait_for_event(watching, "xid")
     assert (xid["of"], xid["fields"]["xid"]) == ("gpu:1", 31)
-    assert watching.sample().told("gpu_lost") == []
+    assert watching.sample().of_kind("gpu_lost") == []
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_a_gpu_that_cannot_be_opened(play: Player, code: int, what: str, functio
     watching = play(gpu(0), gpu(1), trouble=(Fails(function, code, gpu=0),))
     assert {one["index"] for one in watching.facts["gpus"]} == {0, 1}
     assert [one["index"] for one in watching.facts["gpus"] if "error" in one] == [0]
-    seen = watching.sample()
-    assert set(seen.samples) == {"gpu:1"}
-    assert [(event["what"], event["of"]) for event in seen.events] == [(what, "gpu:0")]
+    output = watching.sample()
+    assert set(output.samples) == {"gpu:1"}
+    assert [(event["what"], event["of"]) for event in output.events] == [(what, "gpu:0")]
     assert watching.sample().events == []
 
 
@@ -125,9 +125,9 @@ def test_a_gpu_that_is_lost_while_it_is_opened(play: Player) -> None:
     """A GPU that only returns a handle is reported as lost; the other one is sampled."""
     functions = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetUUID", "nvmlDeviceRegisterEvents")
     trouble = tuple(Fails(function, GPU_IS_LOST, gpu=0) for function in functions)
-    seen = play(gpu(0), gpu(1), trouble=trouble).sample()
-    assert set(seen.samples) == {"gpu:1"}
-    assert [event["what"] for event in seen.events] == ["gpu_lost"]
+    output = play(gpu(0), gpu(1), trouble=trouble).sample()
+    assert set(output.samples) == {"gpu:1"}
+    assert [event["what"] for event in output.events] == ["gpu_lost"]
 
 
 def test_a_gpu_that_wants_a_reset(play: Player, clock: Clock) -> None:
@@ -137,9 +137,11 @@ def test_a_gpu_that_wants_a_reset(play: Player, clock: Clock) -> None:
     watching = play(gpu(), trouble=trouble)
     watching.sample()
     clock.set(11)
-    seen = watching.sample()
-    assert [(event["what"], event["of"]) for event in seen.events] == [("reset_required", "gpu:0")]
-    values = seen.samples["gpu:0"]
+    output = watching.sample()
+    assert [(event["what"], event["of"]) for event in output.events] == [
+        ("reset_required", "gpu:0")
+    ]
+    values = output.samples["gpu:0"]
     assert "temperature_celsius" in values
     assert "power_watts" not in values
     assert "remapped_rows_uncorrected_total" not in values
@@ -149,14 +151,14 @@ def test_a_gpu_that_wants_a_reset(play: Player, clock: Clock) -> None:
 # -- events --------------------------------------------------------------------------------
 
 
-def test_an_xid_is_heard(play: Player, clock: Clock) -> None:
+def test_an_xid_is_an_event(play: Player, clock: Clock) -> None:
     """An Xid has its number, GPU and time; Xids from before the run are not reported."""
     clock.set(5)
-    watching = play(replace(gpu(1), events=(Happening(4, 43), Happening(10, 79))))
+    watching = play(replace(gpu(1), events=(GpuEvent(4, 43), GpuEvent(10, 79))))
     assert watching.sample().events == []
     clock.set(10)
     before = time.time()
-    event = heard(watching, "xid")
+    event = wait_for_event(watching, "xid")
     assert event["of"] == "gpu:0"
     assert event["fields"] == {"xid": 79, "gpu": 0, "uuid": gpu(1).uuid, "count": 1}
     assert event["text"] == "Xid 79 on GPU 0"
@@ -177,33 +179,33 @@ def test_every_kind_of_event(play: Player, clock: Clock) -> None:
         0x4000: "gpu_unavailable",
         0x8000: "recovery_action",
     }
-    happenings = tuple(Happening(10, 31, kind) for kind in (*kinds, 0x4, 0x10))
-    everything = replace(gpu(0), events=happenings, event_types=0xFF9F)
-    only_xids = replace(gpu(1), events=happenings, event_types=XID)
+    events = tuple(GpuEvent(10, 31, kind) for kind in (*kinds, 0x4, 0x10))
+    everything = replace(gpu(0), events=events, event_types=0xFF9F)
+    only_xids = replace(gpu(1), events=events, event_types=XID)
     watching = play(everything, only_xids)
     assert [set(one["events"]) for one in watching.facts["gpus"]] == [set(kinds.values()), {"xid"}]
     clock.set(10)
-    told: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
 
-    def all_told() -> bool:
-        told.update((event["what"], event["of"]) for event in watching.sample().events)
-        return len(told) > len(kinds)
+    def is_complete() -> bool:
+        counts.update((event["what"], event["of"]) for event in watching.sample().events)
+        return len(counts) > len(kinds)
 
-    until(all_told, "every kind")
-    assert told == Counter([*((name, "gpu:0") for name in kinds.values()), ("xid", "gpu:1")])
+    until(is_complete, "every kind")
+    assert counts == Counter([*((name, "gpu:0") for name in kinds.values()), ("xid", "gpu:1")])
 
 
-def test_equal_events_are_told_as_one(play: Player, clock: Clock, tmp_path: Path) -> None:
+def test_equal_events_are_one_event(play: Player, clock: Clock, tmp_path: Path) -> None:
     """Equal events between two samples are one event with a count; other Xids stay separate, in
     order."""
-    storm = tuple(Happening(10, number) for number in (48, 63, 48, 48, 63))
+    storm = tuple(GpuEvent(10, number) for number in (48, 63, 48, 48, 63))
     calls = tmp_path / "calls"
     watching = play(replace(gpu(), events=storm), calls=calls)
     clock.set(10)
     before = calls.read_text().count("EventSetWait")
     until(lambda: calls.read_text().count("EventSetWait") > before + len(storm), "all to come")
-    told = [event["fields"] for event in watching.sample().told("xid")]
-    assert [(fields["xid"], fields["count"]) for fields in told] == [(48, 3), (63, 2)]
+    xids = [event["fields"] for event in watching.sample().of_kind("xid")]
+    assert [(fields["xid"], fields["count"]) for fields in xids] == [(48, 3), (63, 2)]
 
 
 def test_an_event_names_the_mig_device(play: Player, clock: Clock) -> None:
@@ -212,11 +214,11 @@ def test_an_event_names_the_mig_device(play: Player, clock: Clock) -> None:
         gpu(),
         mig_mode=1,
         mig=(Mig("MIG-a", 10e9, 0), Mig("MIG-b", 10e9, 0)),
-        events=(Happening(10, 13, mig=1),),
+        events=(GpuEvent(10, 13, mig=1),),
     )
     watching = play(divided)
     clock.set(10)
-    fields = heard(watching, "xid")["fields"]
+    fields = wait_for_event(watching, "xid")["fields"]
     assert (fields["gpu_instance"], fields["compute_instance"]) == (1, 0)
 
 
@@ -230,7 +232,7 @@ def test_a_machine_without_events(play: Player, function: str) -> None:
     watching.close()
 
 
-# -- what hangs ----------------------------------------------------------------------------
+# -- calls that hang -----------------------------------------------------------------------
 
 
 def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> None:
@@ -246,9 +248,9 @@ def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> 
     assert second.events == []
     clock.set(100)
 
-    def back() -> Seen | None:
-        seen = watching.sample()
-        return seen if "gpu:0" in seen.samples else None
+    def back() -> WatchOutput | None:
+        output = watching.sample()
+        return output if "gpu:0" in output.samples else None
 
     assert [event["what"] for event in until(back, "it to answer").events] == ["answers_again"]
 
@@ -284,5 +286,5 @@ def test_closing_gives_everything_back(play: Player, tmp_path: Path) -> None:
     assert counts["nvmlGpmSampleAlloc"] == counts["nvmlGpmSampleFree"] == 4
     assert counts["nvmlInitWithFlags"] == counts["nvmlShutdown"] == 1
     assert called[-1] == "nvmlShutdown -1"
-    assert watching.sample() == Seen({}, [])
+    assert watching.sample() == WatchOutput({}, [])
     assert calls.read_text().splitlines() == called

@@ -53,7 +53,7 @@ OLD = replace(
 
 
 @pytest.mark.parametrize("lacks", ["symbols", "answers"])
-def test_an_old_driver_is_asked_in_the_old_way(play: Player, lacks: str) -> None:
+def test_older_functions_of_an_old_driver(play: Player, lacks: str) -> None:
     """If newer functions are missing or not implemented, the older ones give the same values."""
     missing = tuple(Fails(name, FUNCTION_NOT_FOUND) for name in NEW)
     watching = play(OLD, hidden=NEW) if lacks == "symbols" else play(OLD, trouble=missing)
@@ -62,7 +62,7 @@ def test_an_old_driver_is_asked_in_the_old_way(play: Player, lacks: str) -> None
     assert (
         samples["gpu:0"].items()
         >= {
-            "memory_used_bytes": 1_100_000_000,  # what is reserved counted as used then
+            "memory_used_bytes": 1_100_000_000,  # reserved memory counted as used then
             "clock_event_reasons_mask": 4,
             "temperature_celsius": 66,
             "compute_processes": 1,
@@ -82,16 +82,16 @@ def test_an_old_driver_is_asked_in_the_old_way(play: Player, lacks: str) -> None
 
 
 @pytest.mark.parametrize("code", [NOT_SUPPORTED, NO_PERMISSION, FUNCTION_NOT_FOUND])
-def test_what_is_missing_is_asked_once(play: Player, tmp_path: Path, code: int) -> None:
+def test_a_missing_value_is_requested_once(play: Player, tmp_path: Path, code: int) -> None:
     """A value that driver or GPU lack is listed in the facts and requested only once."""
     calls = tmp_path / "calls"
     trouble = (Fails("nvmlDeviceGetPowerUsage", code), Fails("nvmlGpmSampleGet", code, gpu=1))
     watching = play(gpu(), gpu(1), trouble=trouble, calls=calls)
     for _ in range(3):
-        seen = watching.sample()
-        assert "power_watts" not in seen.samples["gpu:0"]
-        assert seen.samples["gpu:0"]["power_limit_watts"] == 700
-        assert seen.events == []
+        output = watching.sample()
+        assert "power_watts" not in output.samples["gpu:0"]
+        assert output.samples["gpu:0"]["power_limit_watts"] == 700
+        assert output.events == []
     one, other = watching.facts["gpus"]
     assert "power_watts" in one["lacks"]
     assert "activity" not in one["lacks"]
@@ -101,7 +101,7 @@ def test_what_is_missing_is_asked_once(play: Player, tmp_path: Path, code: int) 
     assert called["nvmlDeviceGetEnforcedPowerLimit 0"] == 4
 
 
-def test_an_older_binding_will_do(play: Player) -> None:
+def test_an_older_binding(play: Player) -> None:
     """Values for which the installed nvidia-ml-py has no function are left out."""
     before = "import pynvml; del pynvml.nvmlDeviceGetTemperatureV, pynvml.nvmlGpmQueryDeviceSupport"
     watching = play(gpu(), before=before)
@@ -110,15 +110,15 @@ def test_an_older_binding_will_do(play: Player) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected"),
     [
         pytest.param({269: 5, 270: 6, 271: 7, 251: 1, 252: 1, 253: 1}, (5, 6, 7), id="since 580"),
         pytest.param({251: 5, 252: 6, 253: 7, 269: 1, 270: 1, 271: 1}, (5, 6, 7), id="575"),
         pytest.param({251: 1, 252: 1, 253: 1}, (None, None, None), id="570"),
     ],
 )
-def test_numbers_that_drivers_gave_twice(
-    play: Player, fields: dict[Any, float], told: tuple[int | None, ...]
+def test_field_numbers_that_drivers_used_twice(
+    play: Player, fields: dict[Any, float], expected: tuple[int | None, ...]
 ) -> None:
     """Settings of power smoothing are not read as the counters that had their numbers."""
     settings = {number for number, value in fields.items() if value == 1}
@@ -128,7 +128,7 @@ def test_numbers_that_drivers_gave_twice(
         .samples["gpu:0"]
     )
     kinds = ("sw_thermal", "hw_thermal", "hw_power_brake")
-    assert tuple(values.get(f"throttled_{kind}_ns_total") for kind in kinds) == told
+    assert tuple(values.get(f"throttled_{kind}_ns_total") for kind in kinds) == expected
 
 
 def test_links_are_added_up(play: Player) -> None:

@@ -28,10 +28,10 @@ pytestmark = pytest.mark.standin
 )
 def test_a_driver_that_refuses(play: Player, trouble: Fails, why: str, remedy: str) -> None:
     """The reason of the driver is given in words, with a remedy if one is known."""
-    told_why, told_remedy = play(gpu(), trouble=(trouble,)).unavailable
-    assert why in told_why
-    assert remedy in told_remedy
-    assert bool(remedy) == bool(told_remedy)
+    reported_why, reported_remedy = play(gpu(), trouble=(trouble,)).unavailable
+    assert why in reported_why
+    assert remedy in reported_remedy
+    assert bool(remedy) == bool(reported_remedy)
 
 
 def test_a_machine_whose_gpus_are_hidden(play: Player) -> None:
@@ -60,11 +60,13 @@ def test_a_machine_without_the_binding(play: Player) -> None:
     assert remedy == "pip install nvidia-ml-py"
 
 
-def test_what_hangs_while_it_is_opened_is_given_up(play: Player) -> None:
+def test_a_driver_that_hangs_while_it_is_opened(play: Player) -> None:
     """A driver that hangs while it is opened makes the source unavailable, with a remedy."""
-    patience = (
+    short_timeout = (
         "import gpualert_common.telemetry.sources.nvml as source; source._OPEN_TIMEOUT_S = 1.0"
     )
-    why, remedy = play(gpu(), trouble=(Hangs("nvmlInitWithFlags"),), before=patience).unavailable
+    why, remedy = play(
+        gpu(), trouble=(Hangs("nvmlInitWithFlags"),), before=short_timeout
+    ).unavailable
     assert why == "NVML did not answer within 1 s"
     assert "hangs" in remedy

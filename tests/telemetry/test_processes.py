@@ -174,7 +174,7 @@ def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
     assert tree.belongs(daemon) is True
 
 
-def test_strangers_stay_strangers(lab: Lab) -> None:
+def test_strangers_do_not_belong(lab: Lab) -> None:
     """A process without the marker, outside the leader's session, does not belong to the run."""
     stranger = lab.start(("sleep", "1000"), start_new_session=True)
     run = Run(lab, *python(WAIT))
@@ -184,7 +184,7 @@ def test_strangers_stay_strangers(lab: Lab) -> None:
     assert tree.belongs(os.getpid()) is None
 
 
-def test_children_of_a_late_look(lab: Lab) -> None:
+def test_children_of_a_later_sample(lab: Lab) -> None:
     """Later processes are found, and ended ones are remembered."""
     run = Run(lab, *shell("echo; read line; sleep 1000 & echo $!; read line"))
     tree = SampledTree(run.pid, MARK)
@@ -216,7 +216,7 @@ def test_a_number_that_became_another_process(lab: Lab, monkeypatch: pytest.Monk
     assert tree.members() == {}
 
 
-def test_those_that_last_are_listed(lab: Lab) -> None:
+def test_lasting_processes_are_listed(lab: Lab) -> None:
     """Processes that exist in two samples are listed once, by name."""
     run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"'))
     source = run.source
@@ -230,30 +230,30 @@ def test_those_that_last_are_listed(lab: Lab) -> None:
 # -- ranks -----------------------------------------------------------------------------------
 
 
-def test_ranks_are_told_apart(lab: Lab) -> None:
+def test_ranks_are_separate(lab: Lab) -> None:
     """Each rank has its own numbers, and one event with its identity."""
     run = launched(lab, rank(0, CUDA_VISIBLE_DEVICES="0,1"), rank(1, SLURM_JOB_ID="4711"))
     source = run.source
-    seen = sample(source)
-    assert {"rank:0", "rank:1", "leader", "host:tree"} == set(seen.samples)
+    output = sample(source)
+    assert {"rank:0", "rank:1", "leader", "host:tree"} == set(output.samples)
     for name in ("rank:0", "rank:1"):
-        values = seen.samples[name]
+        values = output.samples[name]
         assert values["threads"] == 1
         assert values["rss_bytes"] > 1 << 20
         assert values["fds"] >= 3
         assert values["fds_limit"] > 0
         assert {"voluntary_switches_total", "involuntary_switches_total"} <= values.keys()
         assert values["uninterruptible"] == values["stopped"] == 0
-    told = {event.of: event.fields for event in seen.of_kind("rank_process")}
-    assert told["rank:0"]["visible_gpus"] == "0,1"
-    assert told["rank:1"]["slurm_job"] == 4711
-    assert (told["rank:1"]["rank"], told["rank:1"]["world_size"]) == (1, 2)
-    assert read_stat(told["rank:0"]["pid"]) is not None
+    ranks = {event.of: event.fields for event in output.of_kind("rank_process")}
+    assert ranks["rank:0"]["visible_gpus"] == "0,1"
+    assert ranks["rank:1"]["slurm_job"] == 4711
+    assert (ranks["rank:1"]["rank"], ranks["rank:1"]["world_size"]) == (1, 2)
+    assert read_stat(ranks["rank:0"]["pid"]) is not None
     assert sample(source).of_kind("rank_process") == []
     run.end()
 
 
-def test_what_a_rank_starts_is_not_the_rank(lab: Lab) -> None:
+def test_workers_of_a_rank_are_not_the_rank(lab: Lab) -> None:
     """Neither a worker of a rank nor the shell around it counts as the rank."""
     workers = (
         "import subprocess, sys\n"
@@ -273,7 +273,7 @@ def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
     """A process that becomes a rank by exec is found."""
     run = Run(lab, *shell('echo; read line; RANK=5 exec "$0" -c "$1"'), sys.executable, WAIT)
     source = run.source
-    for _look in range(10):
+    for _sample in range(10):
         assert "rank:5" not in sample(source).samples
     run.go_on()
     until(lambda: "rank:5" in sample(source).samples, "the rank to be found")
@@ -281,14 +281,14 @@ def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "-1", "x", "9" * 5000, "1.0"])
-def test_what_is_no_rank(lab: Lab, value: str) -> None:
+def test_invalid_rank_numbers(lab: Lab, value: str) -> None:
     """A variable without a valid rank number is ignored."""
     run = Run(lab, *python(WAIT), RANK=value)
     assert set(sample(run.source).samples) == {"host:tree", "leader"}
     run.end()
 
 
-def test_the_leader_is_what_the_shell_runs(lab: Lab) -> None:
+def test_the_leader_is_the_program_that_the_shell_runs(lab: Lab) -> None:
     """If the leader is a waiting shell, the program that it runs is sampled."""
     run = Run(lab, *shell(f'"{sys.executable}" -c "{WAIT}"; true'))
     (event,) = sample(run.source).of_kind("rank_process")
@@ -310,7 +310,7 @@ def test_two_of_one_rank(lab: Lab) -> None:
     assert RankProcesses().find_workers(members)["rank:0"].pid == max(members)
 
 
-# -- those that do nothing ---------------------------------------------------------------------
+# -- idle processes ----------------------------------------------------------------------------
 
 
 def using(cpu_s: float, state: str = "S") -> ProcessStat:
@@ -318,44 +318,45 @@ def using(cpu_s: float, state: str = "S") -> ProcessStat:
     return process_stat(os.getpid(), "python", state=state, cpu_s=cpu_s)
 
 
-def seen_at(waits: IdleProcesses, *looks: tuple[float, ProcessStat]) -> list[SourceEvent]:
+def collect_events(waits: IdleProcesses, *samples: tuple[float, ProcessStat]) -> list[SourceEvent]:
     """Return the events of one rank over these samples."""
-    return [event for at, one in looks for event in waits.update(at, {"rank:0": one}, [one])]
+    return [event for at, one in samples for event in waits.update(at, {"rank:0": one}, [one])]
 
 
-def test_an_idle_rank_is_told_once() -> None:
+def test_an_idle_rank_is_one_event() -> None:
     """A minute without work is one event with the wait place; later work is another one."""
     waits = IdleProcesses()
-    assert seen_at(waits, (0, using(100)), (30, using(101))) == []
-    (event,) = seen_at(waits, (WINDOW_S, using(102)))
+    assert collect_events(waits, (0, using(100)), (30, using(101))) == []
+    (event,) = collect_events(waits, (WINDOW_S, using(102)))
     assert (event.what, event.of) == ("process_idle", "rank:0")
     assert event.fields["state"] == "S"
     assert event.fields["used_seconds"] == 2
-    assert seen_at(waits, (2 * WINDOW_S, using(103)), (3 * WINDOW_S, using(104))) == []
-    (event,) = seen_at(waits, (4 * WINDOW_S, using(160)))
+    assert collect_events(waits, (2 * WINDOW_S, using(103)), (3 * WINDOW_S, using(104))) == []
+    (event,) = collect_events(waits, (4 * WINDOW_S, using(160)))
     assert event.what == "process_busy"
-    assert seen_at(waits, (5 * WINDOW_S, using(220))) == []
+    assert collect_events(waits, (5 * WINDOW_S, using(220))) == []
 
 
 def test_a_rank_that_works_a_little_is_not_idle() -> None:
     """A twentieth of a core is not idle."""
-    assert seen_at(IdleProcesses(), (0, using(0)), (WINDOW_S, using(3.1))) == []
+    assert collect_events(IdleProcesses(), (0, using(0)), (WINDOW_S, using(3.1))) == []
 
 
 def test_a_new_process_begins_anew() -> None:
     """The time of a restarted rank starts at zero."""
     again = process_stat(1, "python")
     assert (
-        seen_at(IdleProcesses(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again)) == []
+        collect_events(IdleProcesses(), (0, using(9)), (WINDOW_S - 1, again), (WINDOW_S + 1, again))
+        == []
     )
 
 
-def test_a_blocked_process_is_told_once() -> None:
+def test_a_blocked_process_is_one_event() -> None:
     """A minute in state D, in each sample, is one event; an interruption restarts the minute."""
     waits = IdleProcesses()
     busy = [(float(at), using(at * 1.0, "D")) for at in range(0, 55, 5)]
-    assert seen_at(waits, *busy, (55.0, using(55, "R"))) == []
-    events = seen_at(waits, *((float(at), using(at * 1.0, "D")) for at in range(60, 200, 5)))
+    assert collect_events(waits, *busy, (55.0, using(55, "R"))) == []
+    events = collect_events(waits, *((float(at), using(at * 1.0, "D")) for at in range(60, 200, 5)))
     assert [event.what for event in events] == ["process_blocked"]
     assert events[0].of == f"pid:{os.getpid()}"
 
@@ -403,7 +404,7 @@ def test_a_stopped_process(lab: Lab) -> None:
     assert sample(run.source).samples["leader"]["stopped"] == 1
 
 
-# -- odd ones --------------------------------------------------------------------------------
+# -- odd names -------------------------------------------------------------------------------
 
 
 def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
@@ -429,9 +430,9 @@ def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
 def test_seconds_keep_their_digits() -> None:
     """A counter of seconds is exact in six digits, or an integer."""
     for seconds in (0.004, 12.345, 9999.994, 10_000.6, 123_456_789.9):
-        told = round_counter_s(seconds)
-        assert told == int(told) or float(f"{told:.6g}") == told
-        assert abs(told - seconds) < 1
+        rounded = round_counter_s(seconds)
+        assert rounded == int(rounded) or float(f"{rounded:.6g}") == rounded
+        assert abs(rounded - seconds) < 1
 
 
 def test_a_leader_that_is_gone() -> None:
@@ -462,7 +463,7 @@ def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
     run.end()
 
 
-def test_time_passes_while_it_works(lab: Lab) -> None:
+def test_processor_time_of_a_working_rank(lab: Lab) -> None:
     """The processor time of a working rank grows between two samples."""
     code = "import time; print(flush=True)\nwhile True: pass"
     run = Run(lab, *python(code), RANK="0")

@@ -36,9 +36,9 @@ def gpu(**values: float) -> tuple[str, Sample]:
     return "nvml", Sample("gpu:0", values)
 
 
-def number(look: storage.StoredSample, index: int, edge: str) -> float | None:
+def number(sample: storage.StoredSample, index: int, edge: str) -> float | None:
     """Return a number of GPU 0 in a sample: its value, ``low`` or ``high``."""
-    row = (look.get(edge) or look["rows"])["gpu:0"]
+    row = (sample.get(edge) or sample["rows"])["gpu:0"]
     return row[index] if index < len(row) else None
 
 
@@ -97,7 +97,7 @@ def test_read_goes_on_where_it_was(record: Record) -> None:
     assert list(found.series("gpu:0", "x").value) == [1, 2]
 
 
-def test_what_is_no_telemetry(record: Record) -> None:
+def test_lines_that_are_no_telemetry(record: Record) -> None:
     """Foreign, later and empty lines are skipped."""
     path = Path(record.path) / storage.TELEMETRY
     path.write_bytes(
@@ -109,13 +109,13 @@ def test_what_is_no_telemetry(record: Record) -> None:
     assert (list(found.at), list(found.value), list(found.high)) == ([1], [4], [4])
 
 
-def test_nothing_there(record: Record) -> None:
+def test_a_run_without_telemetry(record: Record) -> None:
     """A run without a telemetry file has no telemetry."""
     found = read(record)
     assert (found.sources, found.events, found.sample_count) == ({}, [], 0)
 
 
-def test_numbers_that_are_none(record: Record) -> None:
+def test_numbers_that_are_not_finite(record: Record) -> None:
     """Numbers that are not finite are dropped."""
     TelemetryWriter(record).add(1.0, [gpu(x=math.nan, y=math.inf, z=1)])
     found = read(record)
@@ -126,21 +126,21 @@ def test_numbers_that_are_none(record: Record) -> None:
 def test_long_runs_are_bounded(record: Record) -> None:
     """The file stays small, the newest hour is complete, and no extreme and no count is lost."""
     writer = TelemetryWriter(record)
-    looks = 20_000
-    for look in range(looks):
-        watts = {12_345: 900.0, 4_321: 5.0}.get(look, 300.0 + look % 7)
-        writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
-    tiers = math.ceil(math.log2(looks / TIER_SAMPLES)) + 1
+    samples = 20_000
+    for sample in range(samples):
+        watts = {12_345: 900.0, 4_321: 5.0}.get(sample, 300.0 + sample % 7)
+        writer.add(sample * PERIOD_S, [gpu(power_w=watts, ecc_total=sample // 1000)])
+    tiers = math.ceil(math.log2(samples / TIER_SAMPLES)) + 1
     lines = (Path(record.path) / storage.TELEMETRY).read_bytes().count(b"\n")
     assert lines < DENSE_SAMPLES + TIER_SAMPLES * (tiers + 1)
     found = read(record)
     power = found.series("gpu:0", "power_w")
-    assert found.sample_count == looks
+    assert found.sample_count == samples
     assert (power.peak, power.least) == (900.0, 5.0)
     assert list(power.at)[-DENSE_SAMPLES:] == [
-        (looks - DENSE_SAMPLES + n) * PERIOD_S for n in range(DENSE_SAMPLES)
+        (samples - DENSE_SAMPLES + n) * PERIOD_S for n in range(DENSE_SAMPLES)
     ]
-    assert found.series("gpu:0", "ecc_total").rise == looks // 1000 - 1
+    assert found.series("gpu:0", "ecc_total").rise == samples // 1000 - 1
     assert list(power.at) == sorted(power.at)
 
 
@@ -148,28 +148,28 @@ def test_long_runs_are_bounded(record: Record) -> None:
 def test_a_month_is_bounded(record: Record) -> None:
     """After 30 days of samples the file is small, and each day's peak is kept."""
     writer = TelemetryWriter(record)
-    looks, a_day = int(DAYS_30 / PERIOD_S), int(86_400 / PERIOD_S)
-    for look in range(looks):
-        day, moment = divmod(look, a_day)
-        watts = 500.0 + day if moment == 1234 else 300.0 + look % 7
-        writer.add(look * PERIOD_S, [gpu(power_w=watts, ecc_total=look // 1000)])
+    samples, a_day = int(DAYS_30 / PERIOD_S), int(86_400 / PERIOD_S)
+    for sample in range(samples):
+        day, moment = divmod(sample, a_day)
+        watts = 500.0 + day if moment == 1234 else 300.0 + sample % 7
+        writer.add(sample * PERIOD_S, [gpu(power_w=watts, ecc_total=sample // 1000)])
     assert (Path(record.path) / storage.TELEMETRY).stat().st_size < 500_000
     found = read(record)
     power = found.series("gpu:0", "power_w")
-    assert found.sample_count == looks
+    assert found.sample_count == samples
     assert {500.0 + day for day in range(30)} <= set(power.high)
     errors = found.series("gpu:0", "ecc_total")
-    assert (errors.least, errors.last) == (0, (looks - 1) // 1000)
+    assert (errors.least, errors.last) == (0, (samples - 1) // 1000)
 
 
 def test_torn_lines_are_thinned_too(record: Record) -> None:
     """A truncated line, from a full disk, loses only itself."""
     writer = TelemetryWriter(record)
-    for look in range(4 * DENSE_SAMPLES):
-        writer.add(look * PERIOD_S, [gpu(x=look)])
-        if look % 50 == 0:
+    for sample in range(4 * DENSE_SAMPLES):
+        writer.add(sample * PERIOD_S, [gpu(x=sample)])
+        if sample % 50 == 0:
             with open(Path(record.path) / storage.TELEMETRY, "ab") as file:
-                file.write(b'{"at":%d,"n":1,"rows":{"gpu:0"' % look)
+                file.write(b'{"at":%d,"n":1,"rows":{"gpu:0"' % sample)
     writer.compact()
     found = read(record)
     assert found.series("gpu:0", "x").peak == 4 * DENSE_SAMPLES - 1
@@ -183,24 +183,24 @@ def test_torn_lines_are_thinned_too(record: Record) -> None:
 @settings(max_examples=50, deadline=None)
 def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
     """Merging keeps the extremes, the last value and the number of samples."""
-    looks: list[storage.StoredSample] = [
+    samples: list[storage.StoredSample] = [
         {"at": float(n), "n": 1, "rows": {"gpu:0": [value, n]}} for n, value in enumerate(values)
     ]
     columns = {"gpu:0": ["gauge", "counter_total"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage, "DENSE_SAMPLES", 8)
         patch.setattr(storage, "TIER_SAMPLES", 4)
-        thin = storage.merge_old_samples(looks, columns)
-    assert sum(look["n"] for look in thin) == len(looks)
+        thin = storage.merge_old_samples(samples, columns)
+    assert sum(sample["n"] for sample in thin) == len(samples)
     assert len(thin) <= 8 + 4 * 6
     known = [value for value in values if value is not None]
     for edge, choose in (("low", min), ("high", max)):
-        kept = [number(look, 0, edge) for look in thin]
+        kept = [number(sample, 0, edge) for sample in thin]
         found = choose((value for value in kept if value is not None), default=None)
         assert found == choose(known, default=None)
-    if looks:
-        assert number(thin[-1], 1, "rows") == len(looks) - 1
-    assert [look["at"] for look in thin] == sorted(look["at"] for look in thin)
+    if samples:
+        assert number(thin[-1], 1, "rows") == len(samples) - 1
+    assert [sample["at"] for sample in thin] == sorted(sample["at"] for sample in thin)
 
 
 def test_next_writer_goes_on(record: Record) -> None:

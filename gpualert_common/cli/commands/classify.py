@@ -14,6 +14,7 @@ from gpualert_common.cli.arguments import add_options, add_output_forms
 from gpualert_common.cli.explanation import explanation_lines
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
@@ -53,7 +54,7 @@ def execute(options: argparse.Namespace) -> int:
     own = load_settings({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    classifier = RunClassifier({"rules": own})
+    classifier = RunClassifier(LaunchRecord(rules=own))
     for log in options.logs:
         _read(classifier, log)
     verdict = classifier.conclude(ending, {})

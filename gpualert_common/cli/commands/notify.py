@@ -7,13 +7,13 @@ import json
 import sys
 import tempfile
 import time
-from typing import Any
 
 from gpualert_common import record_locations
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.external_run import record_run
+from gpualert_common.launch_record import AlertSettings, ChannelConfig
 from gpualert_common.notify import delivery
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.compose import compose
@@ -72,7 +72,7 @@ def _test(options: argparse.Namespace) -> int:
         outbox = Outbox(record)
         for channel in alerts["channels"]:
             entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
-            row = {"channel": channel["name"], "kind": channel["kind"]}
+            row: dict[str, str | bool] = {"channel": channel["name"], "kind": channel["kind"]}
             try:
                 accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))
                 row |= {"accepted": True, "told": accepted}
@@ -110,7 +110,7 @@ def _preview(options: argparse.Namespace) -> int:
     return 0
 
 
-def _alerts(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+def _alerts(options: argparse.Namespace) -> tuple[AlertSettings, dict[str, dict[str, str]]]:
     given = options.notify or None
     settings = load_settings({"notify": given, "state_dir": options.state_dir})
     settings["notify_on"].value = "always"
@@ -120,7 +120,7 @@ def _alerts(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, dict
     return alerts, secrets
 
 
-def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+def _with_mailbox(channel: ChannelConfig, options: argparse.Namespace) -> ChannelConfig:
     """Return *channel* with the path of the default mailbox.
 
     The record of the test is in a temporary place, and its default mailbox would be there.
@@ -131,7 +131,7 @@ def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[
     return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
 
 
-def _test_record(place: str, alerts: dict[str, Any]) -> Record:
+def _test_record(place: str, alerts: AlertSettings) -> Record:
     ending = Ending(time.time(), time.time())
     ending.code = 0
     return record_run(

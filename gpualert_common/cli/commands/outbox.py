@@ -12,6 +12,7 @@ from gpualert_common import record_locations
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.entry import DROPPED, FAILED, HELD, PENDING, UNSENT
 from gpualert_common.notify.outbox import Outbox
@@ -126,7 +127,7 @@ def _drop(options: argparse.Namespace) -> int:
     return 0 if dropped else 1
 
 
-def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+def _channels(notify: list[str] | None) -> tuple[list[ChannelConfig], dict[str, dict[str, str]]]:
     """Return the channels given for this call, and the secrets among their settings."""
     if not notify:
         return [], {}

@@ -76,7 +76,7 @@ def _read(options: argparse.Namespace) -> Progress:
 def _of_record(record: Record) -> Progress:
     """Return the progress from all logs of a run, with the times at which they grew."""
     index = content_of(record, INDEX)
-    started_at = record.spec.get("created_at") or 0.0
+    started_at = record.spec.created_at
     ending = record.ending
     parts = []
     for column, name in enumerate(record.logs):

@@ -139,7 +139,7 @@ def _closing_text(prepared: PreparedRun) -> ClosingText:
 
         record = prepared.record
         path = record.path  # with separate streams, the folder of both logs
-        if verdict is not None and verdict.log_path is not None and len(record.logs) == 1:
+        if verdict is not None and verdict.log_path is not None and len(prepared.logs) == 1:
             path = verdict.log_path
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
         return closing_lines.write_closing_lines(verdict, record.run_id, path, seconds)

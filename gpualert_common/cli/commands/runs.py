@@ -105,6 +105,8 @@ def _table(rows: Sequence[Mapping[str, Any]], width: int) -> list[str]:
 
 def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
     problem = row.get("problem")
+    if problem is None and not (row["name"] or row["command"]):
+        problem = "its launch record has neither a name nor a command"
     try:
         if problem is None:
             return (

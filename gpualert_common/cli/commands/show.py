@@ -45,7 +45,7 @@ def _everything(record: Record) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         **summarize(record),
-        "spec": record.spec,
+        "spec": record.spec_fields(),
         "exit": record.read_json(EXIT),
         "verdict": record.read_json(VERDICT),
         "events": list(record.events()),

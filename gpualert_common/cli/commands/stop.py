@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Stop a run gracefully and wait for its end; 1 if there was nothing to stop."""
     record = _live_run(options)
-    grace_s = record.spec.get("grace_s") or 0.0
+    grace_s = record.spec.grace_s
     if options.grace is not None:
         grace_s = load_settings({"grace": options.grace})["grace"].value
     if record.state == "ended":

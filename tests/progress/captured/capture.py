@@ -211,7 +211,7 @@ def run(name: str, case: Case) -> None:
 
 
 def page() -> str:
-    """The page that tells which program made which log."""
+    """Return the page that lists the program of each log."""
     rows = [
         f"| {name} | {case.environment} | `{case.command}`{_with(case)} | "
         f"{'`' + case.before + '`' if case.before else ''} |"

@@ -22,7 +22,7 @@ VARIANTS = ("healthy", "resumed", "scratch", "nan", "undertrained")
 
 
 class Step(NamedTuple):
-    """What is known of a step that is logged."""
+    """Values of a step that is logged."""
 
     step: int
     loss: float
@@ -110,11 +110,11 @@ def nemo(variant: str) -> Iterator[str]:
         )
     for at in steps(variant):
         step = at.step - 1
-        told = f" | val_loss: {at.loss + 0.1:.4g}" if at.step > 100 else ""
+        evaluation = f" | val_loss: {at.loss + 0.1:.4g}" if at.step > 100 else ""
         yield (
             f"Training epoch 0, iteration {step}/{TOTAL - 1} | lr: {at.rate:.4g} | "
             f"global_batch_size: 128 | global_step: {step} | reduced_train_loss: {at.loss:.4g} | "
-            f"train_step_timing in s: 12.64 | consumed_samples: {at.step * 128}{told}"
+            f"train_step_timing in s: 12.64 | consumed_samples: {at.step * 128}{evaluation}"
         )
         if at.step % 100 == 0:
             yield (
@@ -150,40 +150,40 @@ def nemo1(variant: str) -> Iterator[str]:
 def torchtitan(variant: str) -> Iterator[str]:
     """torchtitan, in its colours."""
 
-    def said(text: str, clock: str = "09:00:00") -> str:
+    def line(text: str, clock: str = "09:00:00") -> str:
         return f"[rank0]:[titan] 2026-02-03 {clock},318 - root - INFO - {text}"
 
-    yield said("Building llama3 debugmodel with TransformerModelArgs(n_layers=6, vocab_size=2048)")
+    yield line("Building llama3 debugmodel with TransformerModelArgs(n_layers=6, vocab_size=2048)")
     folder = "./outputs/checkpoint"
-    yield said(f"Checkpointing active. Checkpoints will be loaded from and saved to {folder}")
+    yield line(f"Checkpointing active. Checkpoints will be loaded from and saved to {folder}")
     if variant == "resumed":
-        yield said(f"Loading the checkpoint from {folder}/step-{RESUMED_AT}.")
-        yield said("Finished loading the checkpoint in 1.73 seconds.")
-        yield said(f"Training starts at step {RESUMED_AT + 1}")
+        yield line(f"Loading the checkpoint from {folder}/step-{RESUMED_AT}.")
+        yield line("Finished loading the checkpoint in 1.73 seconds.")
+        yield line(f"Training starts at step {RESUMED_AT + 1}")
     else:
         if variant == "scratch":
-            yield said("No checkpoint was provided, this is a fresh start.")
-        yield said("Training starts at step 1")
+            yield line("No checkpoint was provided, this is a fresh start.")
+        yield line("Training starts at step 1")
     for at in steps(variant):
-        yield said(
+        yield line(
             f"\x1b[31mstep: {at.step:2d}  \x1b[32mloss: {at.loss:8.5f}  \x1b[38;2;180;60;0m"
             f"grad_norm: {at.norm:7.4f}  \x1b[36mmemory:  2.47GiB(3.12%)  \x1b[34mtps: "
             f"{170_000 + at.step:,}  \x1b[36mtflops: 96.17  \x1b[35mmfu: 9.72%\x1b[39m",
             at.clock,
         )
         if at.step % 100 == 0:
-            yield said("Saving the checkpoint (or staging if async is enabled).", at.clock)
-            yield said("Finished saving the checkpoint in 0.60 seconds.", at.clock)
-            yield said(
+            yield line("Saving the checkpoint (or staging if async is enabled).", at.clock)
+            yield line("Finished saving the checkpoint in 0.60 seconds.", at.clock)
+            yield line(
                 f"\x1b[33mvalidate step: {at.step:2d}  \x1b[32mloss: {at.loss + 0.1:7.4f}  "
                 "\x1b[36mmemory:  2.47GiB(3.12%)  \x1b[34mtps: 310,112\x1b[39m",
                 at.clock,
             )
-    yield said("Training completed", "12:07:00")
+    yield line("Training completed", "12:07:00")
 
 
 def _trainer(variant: str, extra: str = "") -> Iterator[str]:
-    """What the Trainer of Transformers 4.5x prints beneath all that is built on it."""
+    """Yield the lines of the Trainer of Transformers 4.5x, which other frameworks build on."""
     epochs = 2.0
     bar = f"\r  0%|          | 0/{TOTAL} [00:00<?, ?it/s]"
     for at in steps(variant):
@@ -208,36 +208,36 @@ def _trainer(variant: str, extra: str = "") -> Iterator[str]:
 def axolotl(variant: str) -> Iterator[str]:
     """Axolotl."""
 
-    def said(place: str, text: str) -> str:
+    def line(place: str, text: str) -> str:
         return f"[2026-02-03 09:00:00,120] [INFO] [{place}] [PID:4711] [RANK:0] {text}"
 
-    yield said("axolotl.utils.data.sft.load_tokenized_prepared_datasets:181", "Loading dataset")
+    yield line("axolotl.utils.data.sft.load_tokenized_prepared_datasets:181", "Loading dataset")
     if variant == "resumed":
-        yield said(
+        yield line(
             "axolotl.train.train:160",
             "Using Auto-resume functionality to start with checkpoint at "
             f"out/checkpoint-{RESUMED_AT}",
         )
-    yield said("axolotl.train.train:212", "Starting trainer...")
+    yield line("axolotl.train.train:212", "Starting trainer...")
     yield from _trainer(variant)
-    yield said("axolotl.train.train:231", "Training Completed!!! Saving pre-trained model to ./out")
+    yield line("axolotl.train.train:231", "Training Completed!!! Saving pre-trained model to ./out")
 
 
 def llama_factory(variant: str) -> Iterator[str]:
     """LLaMA-Factory at a shell."""
 
-    def said(place: str, text: str) -> str:
+    def line(place: str, text: str) -> str:
         return f"[INFO|2026-02-03 09:00:00] llamafactory.{place} >> {text}"
 
-    yield said("hparams.parser:143", "Process rank: 0, world size: 1, device: cuda:0")
+    yield line("hparams.parser:143", "Process rank: 0, world size: 1, device: cuda:0")
     if variant == "resumed":
-        yield said(
+        yield line(
             "hparams.parser:143", f"Resuming training from saves/sft/checkpoint-{RESUMED_AT}."
         )
-        yield said(
+        yield line(
             "hparams.parser:143", "Change `output_dir` or use `overwrite_output_dir` to avoid."
         )
-    yield said("model.loader:143", "trainable params: 4,399,104 || all params: 498,431,872")
+    yield line("model.loader:143", "trainable params: 4,399,104 || all params: 498,431,872")
     yield from _trainer(variant, ", 'num_input_tokens_seen': 65536")
 
 
@@ -306,14 +306,14 @@ def tf_estimator(variant: str) -> Iterator[str]:
 def deepspeed_scaling(variant: str) -> Iterator[str]:
     """DeepSpeed with a pipeline and dynamic loss scaling."""
 
-    def said(place: str, text: str) -> str:
+    def line(place: str, text: str) -> str:
         return f"[2026-02-03 09:00:00,120] [INFO] [{place}] {text}"
 
-    yield said(
+    yield line(
         "logging.py:96:log_dist", "[Rank -1] DeepSpeed info: version=0.14.0, git-hash=unknown"
     )
     if variant == "resumed":
-        yield said(
+        yield line(
             "torch_checkpoint_engine.py:29:load",
             "[Torch] Loaded checkpoint from "
             f"ckpt/global_step{RESUMED_AT}/mp_rank_00_model_states.pt.",
@@ -328,20 +328,20 @@ def deepspeed_scaling(variant: str) -> Iterator[str]:
     for at in steps(variant):
         if at.step <= 2 * INTERVAL or math.isnan(at.loss):
             skipped += 1
-            yield said(
+            yield line(
                 "loss_scaler.py:183:update_scale",
                 f"[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {scale}, "
                 f"reducing to {max(1, scale // 2)}",
             )
             scale = max(1, scale // 2)
         rates = f"[{at.rate:.6g}, {at.rate:.6g}]"
-        yield said(
+        yield line(
             "logging.py:96:log_dist",
             f"[Rank 0] step={at.step}, skipped={skipped}, lr={rates}, mom=[(0.9, 0.95)]",
         )
         yield f"steps: {at.step} loss: {at.loss:.4f} iter time (s): 0.512 samples/sec: 62.482"
         if at.step % 100 == 0:
-            yield said(
+            yield line(
                 "torch_checkpoint_engine.py:23:save",
                 f"[Torch] Saved ckpt/global_step{at.step}/mp_rank_00_model_states.pt.",
             )

@@ -18,21 +18,21 @@ The text of a scenario has one statement on a line; a line with ``#`` in front i
 DEVICE is ``system``, a GPU's number from 0, or ``GPU/K`` for its MIG device K; GPU is a number or
 ``*``.  SHAPE is ``step`` or ``linear``, and a curve keeps its first value before its first point
 and its last one after its last.  PID is a number, or ``@FILE`` for the one that the file holds by
-then; its curve is the memory it uses, ``nan`` where NVML shall not know, nothing or less where it
-is not there.  FUNCTION is a name of the C interface, ``*`` for all, ``field:ID`` for one field, or
-``fields`` for several in one call.  CODE is NVML's; what hangs comes back at UNTIL.  What no line
-tells, NVML does not support.  ``calls`` writes each call as ``FUNCTION GPU``.
+then; its curve is the memory it uses, ``nan`` if NVML does not know it, 0 or less if the process is
+not there.  FUNCTION is a name of the C interface, ``*`` for all, ``field:ID`` for one field, or
+``fields`` for several in one call.  CODE is NVML's; a call that hangs returns at UNTIL.  A value
+without a line is not supported.  ``calls`` writes each call as ``FUNCTION GPU``.
 
 The seconds of curves count from when the library is loaded, from an epoch, or from a file's time of
 modification: several processes see the same clock, and a test moves it with ``os.utime``.
 
-A symbol cannot be taken out of a library that is loaded.  A function that fails with code 13 is as
-good: the binding raises NVMLError_FunctionNotFound for that and for a symbol that is not there.
+A symbol cannot be removed from a loaded library.  A function that fails with code 13 has the same
+effect: the binding raises NVMLError_FunctionNotFound for that and for a missing symbol.
 ``environment(..., hidden=...)`` links a library that really lacks symbols, and a test does both.
 
-An event is told once to each event set, unless it was before the GPU was registered with it; that
-of ``GPU/K`` names K as its GPU instance.  Once a GPU is lost, waiting fails at once for every set
-that it is registered with, as NVIDIA's does.
+An event is delivered once to each event set, unless it came before the GPU was registered with the
+set; an event of ``GPU/K`` names K as its GPU instance.  Once a GPU is lost, waiting fails at once
+for every set that it is registered with, as with NVIDIA's library.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ VARIABLE = "STANDIN_NVML_SCENARIO"
 
 NOT_SUPPORTED, NO_PERMISSION, DRIVER_NOT_LOADED, FUNCTION_NOT_FOUND = 3, 4, 9, 13
 GPU_IS_LOST, RESET_REQUIRED, VERSION_MISMATCH, UNKNOWN = 15, 16, 18, 999
-"""What functions fail with."""
+"""Codes with which functions fail."""
 
 XID, ECC_CORRECTED, ECC_UNCORRECTED = 0x8, 0x1, 0x2
 """Types of events."""
@@ -96,7 +96,7 @@ class Clock:
         self.path.touch()
 
     def set(self, second: float) -> None:
-        """From now on it goes on from this second."""
+        """Set the clock to this second; it goes on from there."""
         zero = time.time() - second
         os.utime(self.path, (zero, zero))
 
@@ -110,7 +110,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class GpuEvent:
     """An event of a type at a second; ``data`` is the number of an Xid."""
 
     at_s: float
@@ -134,7 +134,7 @@ class Gpu:
     """A GPU.  Values are in NVML's units (bytes, percent, MHz, mW, degrees); None: not supported.
 
     ``fields`` are by id or (id, scope), ``types`` their types where they are not 64 bits, by id;
-    ``activity`` are GPM's metrics by id; ``old`` what functions tell that fields tell now.
+    ``activity`` are GPM's metrics by id; ``old`` are values of older functions by name.
     """
 
     uuid: str
@@ -165,7 +165,7 @@ class Gpu:
     activity: Mapping[int, Value] = field(default_factory=dict)
     old: Mapping[str, Value] = field(default_factory=dict)
     processes: tuple[Process, ...] = ()
-    events: tuple[Happening, ...] = ()
+    events: tuple[GpuEvent, ...] = ()
     mig: tuple[Mig, ...] = ()
     lost_at_s: float | None = None
 
@@ -193,7 +193,7 @@ class Hangs:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A machine: its GPUs, and what goes wrong with its library.
+    """A machine: its GPUs, and the faults of its library.
 
     ``clock`` is None for seconds since the library was loaded, an epoch in seconds, or a file whose
     time of modification is second 0.  ``calls`` is where calls are written.

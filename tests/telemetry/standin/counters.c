@@ -1,4 +1,4 @@
-/* Fields, the functions that told them before, and activity between two samples. */
+/* Fields, the older functions for the same values, and activity between two samples. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct field_value {
     unsigned id, scope;
     long long timestamp, latency;
     unsigned type;
-    status told;
+    status result;
     union {
         double as_double;
         unsigned as_uint;
@@ -25,7 +25,7 @@ struct field_value {
     } value;
 };
 
-static status tell_field(const struct device *device, struct field_value *field) {
+static status read_field(const struct device *device, struct field_value *field) {
     char name[32], scoped[48];
     double value;
     snprintf(name, sizeof name, "field:%u", field->id);
@@ -35,7 +35,7 @@ static status tell_field(const struct device *device, struct field_value *field)
         strcpy(scoped, name);
     const struct rule *failure = rule_for(scoped, device, false);
     if (failure) return failure->code;
-    status refused = tell_double(device, scoped, &value);
+    status refused = read_double(device, scoped, &value);
     if (refused) return refused;
     snprintf(name, sizeof name, "type:%u", field->id);
     const char *type = scenario_text(device, name);
@@ -57,27 +57,27 @@ status nvmlDeviceGetFieldValues(struct device *device, int count, struct field_v
     ENTER(device);
     const struct rule *spoilt = count > 1 ? rule_for("fields", device, false) : NULL;
     if (spoilt) return spoilt->code;
-    for (int i = 0; i < count; i++) fields[i].told = tell_field(device, &fields[i]);
+    for (int i = 0; i < count; i++) fields[i].result = read_field(device, &fields[i]);
     return SUCCESS;
 }
 
-/* -- older ways to what fields tell ----------------------------------------------------------- */
+/* -- older functions for the values of fields ------------------------------------------------ */
 
 status nvmlDeviceGetTotalEccErrors(struct device *device, unsigned type, unsigned counter,
                                    unsigned long long *count) {
     ENTER(device);
     if (type > 1 || counter) return INVALID_ARGUMENT;
-    return tell_ulong_long(device, type ? "old:uncorrected" : "old:corrected", count);
+    return read_ulong_long(device, type ? "old:uncorrected" : "old:corrected", count);
 }
 
 status nvmlDeviceGetRemappedRows(struct device *device, unsigned *corrected, unsigned *uncorrected,
                                  unsigned *pending, unsigned *failure) {
     ENTER(device);
-    unsigned *const told[] = {corrected, uncorrected, pending, failure};
+    unsigned *const counts[] = {corrected, uncorrected, pending, failure};
     for (unsigned i = 0; i < 4; i++) {
         char name[] = "old:remapped0";
         name[sizeof name - 2] += (char)i;
-        status one = tell_uint(device, name, told[i]);
+        status one = read_uint(device, name, counts[i]);
         if (one) return one;
     }
     return SUCCESS;
@@ -85,7 +85,7 @@ status nvmlDeviceGetRemappedRows(struct device *device, unsigned *corrected, uns
 
 status nvmlDeviceGetPcieReplayCounter(struct device *device, unsigned *count) {
     ENTER(device);
-    return tell_uint(device, "old:replays", count);
+    return read_uint(device, "old:replays", count);
 }
 
 struct violation {
@@ -98,7 +98,7 @@ status nvmlDeviceGetViolationStatus(struct device *device, unsigned policy,
     if (policy > 1) return INVALID_ARGUMENT;
     violation->reference_us = (unsigned long long)(1e6 * scenario_now());
     const char *name = policy ? "old:thermal" : "old:power";
-    return tell_ulong_long(device, name, &violation->violation_ns);
+    return read_ulong_long(device, name, &violation->violation_ns);
 }
 
 /* -- activity between two samples ------------------------------------------------------------- */
@@ -110,7 +110,7 @@ struct gpm_sample {
 
 struct gpm_metric {
     unsigned id;
-    status told;
+    status result;
     double value;
     const char *names[3];
 };
@@ -161,7 +161,7 @@ status nvmlGpmMetricsGet(struct gpm_question *question) {
         char name[32];
         snprintf(name, sizeof name, "gpm:%u", question->metric[i].id);
         const struct curve *curve = scenario_curve(device, name);
-        question->metric[i].told = curve ? SUCCESS : NOT_SUPPORTED;
+        question->metric[i].result = curve ? SUCCESS : NOT_SUPPORTED;
         if (curve)
             question->metric[i].value =
                 curve_mean(curve, question->earlier->at_s, question->later->at_s);

@@ -1,4 +1,4 @@
-/* Event sets: what happens to a GPU is told once to each set that it is registered with. */
+/* Event sets: an event of a GPU is delivered once to each set that it is registered with. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ status nvmlEventSetFree(struct event_set *set) {
 
 status nvmlDeviceGetSupportedEventTypes(struct device *device, unsigned long long *types) {
     ENTER(device);
-    return tell_ulong_long(device, "event_types", types);
+    return read_ulong_long(device, "event_types", types);
 }
 
 status nvmlDeviceRegisterEvents(struct device *device, unsigned long long types,
@@ -75,16 +75,16 @@ static bool has_lost(const struct event_set *set) {
     return false;
 }
 
-/* As a real driver: what came is told first, then that a GPU of the set is lost, and at once. */
+/* As a real driver: first the events that came, then, at once, the error that a GPU of the set is lost. */
 status nvmlEventSetWait_v2(struct event_set *set, struct event_data *data, unsigned timeout_ms) {
     ENTER(NULL);
-    bool quiet = !scenario()->events && !scenario()->rules; /* nothing ever happens: no need to look */
+    bool quiet = !scenario()->events && !scenario()->rules; /* no event and no failure can come */
     unsigned step_ms = quiet ? timeout_ms : DOZE_MS;
     for (unsigned waited_ms = 0;; waited_ms += step_ms) {
         pthread_mutex_lock(&lock);
-        bool told = delivered(set, data);
+        bool found = delivered(set, data);
         pthread_mutex_unlock(&lock);
-        if (told) return SUCCESS;
+        if (found) return SUCCESS;
         if (has_lost(set)) return GPU_IS_LOST;
         if (waited_ms >= timeout_ms) return TIMEOUT;
         doze(step_ms);

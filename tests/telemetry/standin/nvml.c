@@ -1,7 +1,7 @@
 /* A stand-in for libnvidia-ml.so.1 that plays a scenario; see __init__.py.
  *
- * Only the functions that our source asks for, with the C interface that NVIDIA documents and the
- * binding nvidia-ml-py declares.  What a scenario does not say is "not supported".
+ * Only the functions that our source calls, with the C interface that NVIDIA documents and the
+ * binding nvidia-ml-py declares.  A value that the scenario lacks is "not supported".
  */
 #include "nvml.h"
 
@@ -16,11 +16,11 @@ status enter(const char *function, const struct device *device) {
     return refused ? refused : initialized ? SUCCESS : UNINITIALIZED;
 }
 
-static status tell_text(const struct device *device, const char *name, char *told, unsigned size) {
+static status read_text(const struct device *device, const char *name, char *out, unsigned size) {
     const char *text = scenario_text(device, name);
     if (!text) return NOT_SUPPORTED;
     if (strlen(text) >= size) return INSUFFICIENT_SIZE;
-    strcpy(told, text);
+    strcpy(out, text);
     return SUCCESS;
 }
 
@@ -47,17 +47,17 @@ const char *nvmlErrorString(status code) {
 
 status nvmlSystemGetDriverVersion(char *version, unsigned size) {
     ENTER(NULL);
-    return tell_text(&scenario()->system, "driver", version, size);
+    return read_text(&scenario()->system, "driver", version, size);
 }
 
 status nvmlSystemGetNVMLVersion(char *version, unsigned size) {
     ENTER(NULL);
-    return tell_text(&scenario()->system, "nvml", version, size);
+    return read_text(&scenario()->system, "nvml", version, size);
 }
 
 status nvmlSystemGetCudaDriverVersion_v2(int *version) {
     ENTER(NULL);
-    return tell_uint(&scenario()->system, "cuda", (unsigned *)version);
+    return read_uint(&scenario()->system, "cuda", (unsigned *)version);
 }
 
 status nvmlDeviceGetCount_v2(unsigned *count) {
@@ -74,7 +74,7 @@ status nvmlDeviceGetHandleByIndex_v2(unsigned index, struct device **device) {
     return SUCCESS;
 }
 
-/* -- what a GPU is ---------------------------------------------------------------------------- */
+/* -- properties of a GPU ---------------------------------------------------------------------- */
 
 status nvmlDeviceGetIndex(struct device *device, unsigned *index) {
     ENTER(device);
@@ -84,12 +84,12 @@ status nvmlDeviceGetIndex(struct device *device, unsigned *index) {
 
 status nvmlDeviceGetName(struct device *device, char *name, unsigned size) {
     ENTER(device);
-    return tell_text(device, "name", name, size);
+    return read_text(device, "name", name, size);
 }
 
 status nvmlDeviceGetUUID(struct device *device, char *uuid, unsigned size) {
     ENTER(device);
-    return tell_text(device, "uuid", uuid, size);
+    return read_text(device, "uuid", uuid, size);
 }
 
 struct pci_info {
@@ -101,19 +101,19 @@ struct pci_info {
 status nvmlDeviceGetPciInfo_v3(struct device *device, struct pci_info *info) {
     ENTER(device);
     memset(info, 0, sizeof *info);
-    return tell_text(device, "pci", info->id, sizeof info->id);
+    return read_text(device, "pci", info->id, sizeof info->id);
 }
 
 status nvmlDeviceGetArchitecture(struct device *device, unsigned *architecture) {
     ENTER(device);
-    return tell_uint(device, "architecture", architecture);
+    return read_uint(device, "architecture", architecture);
 }
 
 status nvmlDeviceGetCudaComputeCapability(struct device *device, int *major, int *minor) {
     ENTER(device);
     unsigned both;
-    status told = tell_uint(device, "capability", &both);
-    if (told) return told;
+    status refused = read_uint(device, "capability", &both);
+    if (refused) return refused;
     *major = (int)both / 10;
     *minor = (int)both % 10;
     return SUCCESS;
@@ -121,19 +121,19 @@ status nvmlDeviceGetCudaComputeCapability(struct device *device, int *major, int
 
 status nvmlDeviceGetEccMode(struct device *device, unsigned *current, unsigned *pending) {
     ENTER(device);
-    status told = tell_uint(device, "ecc_mode", current);
-    return told ? told : tell_uint(device, "ecc_mode", pending);
+    status refused = read_uint(device, "ecc_mode", current);
+    return refused ? refused : read_uint(device, "ecc_mode", pending);
 }
 
 status nvmlDeviceGetTemperatureThreshold(struct device *device, unsigned type, unsigned *celsius) {
     ENTER(device);
-    return tell_uint(device, type == 0 ? "shutdown" : type == 1 ? "slowdown" : "", celsius);
+    return read_uint(device, type == 0 ? "shutdown" : type == 1 ? "slowdown" : "", celsius);
 }
 
 status nvmlDeviceGetMigMode(struct device *device, unsigned *current, unsigned *pending) {
     ENTER(device);
-    status told = tell_uint(device, "mig_mode", current);
-    return told ? told : tell_uint(device, "mig_mode", pending);
+    status refused = read_uint(device, "mig_mode", current);
+    return refused ? refused : read_uint(device, "mig_mode", pending);
 }
 
 status nvmlDeviceGetMaxMigDeviceCount(struct device *device, unsigned *count) {
@@ -149,7 +149,7 @@ status nvmlDeviceGetMigDeviceHandleByIndex(struct device *device, unsigned index
     return *mig ? SUCCESS : NOT_FOUND;
 }
 
-/* -- what it does now ------------------------------------------------------------------------- */
+/* -- values of the moment --------------------------------------------------------------------- */
 
 struct memory {
     unsigned long long total, free, used;
@@ -160,12 +160,12 @@ struct memory_v2 {
     unsigned long long total, reserved, free, used;
 };
 
-static status tell_memory(const struct device *device, struct memory_v2 *memory) {
-    status refused = tell_ulong_long(device, "memory_total", &memory->total);
+static status read_memory(const struct device *device, struct memory_v2 *memory) {
+    status refused = read_ulong_long(device, "memory_total", &memory->total);
     if (refused) return refused;
-    refused = tell_ulong_long(device, "memory_used", &memory->used);
+    refused = read_ulong_long(device, "memory_used", &memory->used);
     if (refused) return refused;
-    if (tell_ulong_long(device, "memory_reserved", &memory->reserved)) memory->reserved = 0;
+    if (read_ulong_long(device, "memory_reserved", &memory->reserved)) memory->reserved = 0;
     memory->free = memory->total - memory->used - memory->reserved;
     return SUCCESS;
 }
@@ -173,8 +173,8 @@ static status tell_memory(const struct device *device, struct memory_v2 *memory)
 status nvmlDeviceGetMemoryInfo(struct device *device, struct memory *memory) {
     ENTER(device);
     struct memory_v2 all;
-    status told = tell_memory(device, &all);
-    if (told) return told;
+    status refused = read_memory(device, &all);
+    if (refused) return refused;
     *memory = (struct memory){all.total, all.free, all.used + all.reserved};
     return SUCCESS;
 }
@@ -182,7 +182,7 @@ status nvmlDeviceGetMemoryInfo(struct device *device, struct memory *memory) {
 status nvmlDeviceGetMemoryInfo_v2(struct device *device, struct memory_v2 *memory) {
     ENTER(device);
     if (memory->version != (sizeof *memory | 2u << 24)) return ARGUMENT_VERSION_MISMATCH;
-    return tell_memory(device, memory);
+    return read_memory(device, memory);
 }
 
 struct utilization {
@@ -191,8 +191,8 @@ struct utilization {
 
 status nvmlDeviceGetUtilizationRates(struct device *device, struct utilization *percent) {
     ENTER(device);
-    status told = tell_uint(device, "utilization_gpu", &percent->gpu);
-    return told ? told : tell_uint(device, "utilization_memory", &percent->memory);
+    status refused = read_uint(device, "utilization_gpu", &percent->gpu);
+    return refused ? refused : read_uint(device, "utilization_memory", &percent->memory);
 }
 
 static const char *const CLOCKS[] = {"graphics_clock", "sm_clock", "memory_clock"};
@@ -200,22 +200,22 @@ static const char *const MOST[] = {"graphics_clock_max", "sm_clock_max", "memory
 
 status nvmlDeviceGetClockInfo(struct device *device, unsigned type, unsigned *mhz) {
     ENTER(device);
-    return type > 2 ? INVALID_ARGUMENT : tell_uint(device, CLOCKS[type], mhz);
+    return type > 2 ? INVALID_ARGUMENT : read_uint(device, CLOCKS[type], mhz);
 }
 
 status nvmlDeviceGetMaxClockInfo(struct device *device, unsigned type, unsigned *mhz) {
     ENTER(device);
-    return type > 2 ? INVALID_ARGUMENT : tell_uint(device, MOST[type], mhz);
+    return type > 2 ? INVALID_ARGUMENT : read_uint(device, MOST[type], mhz);
 }
 
 status nvmlDeviceGetCurrentClocksEventReasons(struct device *device, unsigned long long *mask) {
     ENTER(device);
-    return tell_ulong_long(device, "reasons", mask);
+    return read_ulong_long(device, "reasons", mask);
 }
 
 status nvmlDeviceGetCurrentClocksThrottleReasons(struct device *device, unsigned long long *mask) {
     ENTER(device);
-    return tell_ulong_long(device, "reasons", mask);
+    return read_ulong_long(device, "reasons", mask);
 }
 
 struct temperature {
@@ -226,22 +226,22 @@ struct temperature {
 status nvmlDeviceGetTemperatureV(struct device *device, struct temperature *temperature) {
     ENTER(device);
     if (temperature->version != (sizeof *temperature | 1u << 24)) return ARGUMENT_VERSION_MISMATCH;
-    return tell_uint(device, "temperature", (unsigned *)&temperature->celsius);
+    return read_uint(device, "temperature", (unsigned *)&temperature->celsius);
 }
 
 status nvmlDeviceGetTemperature(struct device *device, unsigned sensor, unsigned *celsius) {
     ENTER(device);
-    return sensor ? INVALID_ARGUMENT : tell_uint(device, "temperature", celsius);
+    return sensor ? INVALID_ARGUMENT : read_uint(device, "temperature", celsius);
 }
 
 status nvmlDeviceGetPowerUsage(struct device *device, unsigned *milliwatts) {
     ENTER(device);
-    return tell_uint(device, "power", milliwatts);
+    return read_uint(device, "power", milliwatts);
 }
 
 status nvmlDeviceGetEnforcedPowerLimit(struct device *device, unsigned *milliwatts) {
     ENTER(device);
-    return tell_uint(device, "power_limit", milliwatts);
+    return read_uint(device, "power_limit", milliwatts);
 }
 
 struct process_info {
@@ -250,16 +250,16 @@ struct process_info {
     unsigned gpu_instance, compute_instance;
 };
 
-static status tell_processes(const struct device *device, unsigned *room,
-                             struct process_info *told) {
+static status read_processes(const struct device *device, unsigned *room,
+                             struct process_info *infos) {
     unsigned count = 0, given = *room;
     for (size_t i = 0; i < device->processes.count; i++) {
         const struct named *process = &device->processes.items[i];
         double used = curve_at(&process->curve, scenario_now());
         unsigned pid = process_pid(process);
         if (!pid || used <= 0) continue;
-        if (told && count < given)
-            told[count] = (struct process_info){
+        if (infos && count < given)
+            infos[count] = (struct process_info){
                 pid, isnan(used) ? ~0ULL : (unsigned long long)used, ~0U, ~0U};
         count++;
     }
@@ -270,11 +270,11 @@ static status tell_processes(const struct device *device, unsigned *room,
 status nvmlDeviceGetComputeRunningProcesses_v2(struct device *device, unsigned *count,
                                                struct process_info *processes) {
     ENTER(device);
-    return tell_processes(device, count, processes);
+    return read_processes(device, count, processes);
 }
 
 status nvmlDeviceGetComputeRunningProcesses_v3(struct device *device, unsigned *count,
                                                struct process_info *processes) {
     ENTER(device);
-    return tell_processes(device, count, processes);
+    return read_processes(device, count, processes);
 }

@@ -1,4 +1,4 @@
-/* What all functions of the stand-in share: NVML's codes, and what a scenario makes of a call. */
+/* Shared by all functions of the stand-in: the codes of NVML, and the effects of a scenario. */
 #pragma once
 
 #include "scenario.h"
@@ -20,16 +20,16 @@ typedef int status;
 enum { DOZE_MS = 20 };
 void doze(unsigned ms);
 
-/* What fails, or hangs, by this name now; NULL where nothing does. */
+/* The rule by which this function fails, or hangs, now; NULL if there is none. */
 const struct rule *rule_for(const char *function, const struct device *device, bool hangs);
 
-/* Notes the call and comes back when it hangs no more, with the code that it fails with. */
+/* Writes the call to the log of calls, waits while it hangs, and returns the code it fails with. */
 status follow_rules(const char *function, const struct device *device);
 
 /* The same, and fails before NVML is opened. */
 status enter(const char *function, const struct device *device);
 
-/* The first line of a function: what it is called for, or NULL. */
+/* The first line of a function, with its device or NULL. */
 #define ENTER(device)                             \
     do {                                          \
         status refused = enter(__func__, device); \
@@ -37,6 +37,6 @@ status enter(const char *function, const struct device *device);
     } while (0)
 
 /* Values of the moment; NOT_SUPPORTED where the scenario has none. */
-status tell_double(const struct device *device, const char *name, double *told);
-status tell_uint(const struct device *device, const char *name, unsigned *told);
-status tell_ulong_long(const struct device *device, const char *name, unsigned long long *told);
+status read_double(const struct device *device, const char *name, double *out);
+status read_uint(const struct device *device, const char *name, unsigned *out);
+status read_ulong_long(const struct device *device, const char *name, unsigned long long *out);

@@ -1,4 +1,4 @@
-/* What a scenario makes of a call: a note, a pause, a failure, or the values of the moment. */
+/* Effects of a scenario on a call: a note, a pause, a failure, or the values of the moment. */
 #include <string.h>
 #include <time.h>
 
@@ -28,23 +28,23 @@ status follow_rules(const char *function, const struct device *device) {
     return failure ? failure->code : SUCCESS;
 }
 
-status tell_double(const struct device *device, const char *name, double *told) {
+status read_double(const struct device *device, const char *name, double *out) {
     const struct curve *curve = scenario_curve(device, name);
     if (!curve) return NOT_SUPPORTED;
-    *told = curve_at(curve, scenario_now());
+    *out = curve_at(curve, scenario_now());
     return SUCCESS;
 }
 
-status tell_uint(const struct device *device, const char *name, unsigned *told) {
+status read_uint(const struct device *device, const char *name, unsigned *out) {
     double value;
-    status refused = tell_double(device, name, &value);
-    if (!refused) *told = (unsigned)value;
+    status refused = read_double(device, name, &value);
+    if (!refused) *out = (unsigned)value;
     return refused;
 }
 
-status tell_ulong_long(const struct device *device, const char *name, unsigned long long *told) {
+status read_ulong_long(const struct device *device, const char *name, unsigned long long *out) {
     double value;
-    status refused = tell_double(device, name, &value);
-    if (!refused) *told = (unsigned long long)value;
+    status refused = read_double(device, name, &value);
+    if (!refused) *out = (unsigned long long)value;
     return refused;
 }

@@ -183,7 +183,7 @@ const struct scenario *scenario(void) {
     return &read_so_far;
 }
 
-/* -- what it says ----------------------------------------------------------------------------- */
+/* -- the content and the clock --------------------------------------------------------------- */
 
 double scenario_now(void) {
     scenario();

@@ -1,4 +1,4 @@
-/* What a scenario file says, and its clock.  The format is described in __init__.py. */
+/* The content of a scenario file, and its clock.  The format is described in __init__.py. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct list {
 };
 
 struct device {
-    int gpu, mig; /* mig is -1 for a whole GPU, both are for what belongs to the system */
+    int gpu, mig; /* mig is -1 for a whole GPU, both are -1 for the system */
     struct list curves, texts, processes;
 };
 
@@ -33,10 +33,10 @@ struct event {
     unsigned long long type, data;
 };
 
-struct rule { /* what fails or hangs: gpu is -1 for every one */
+struct rule { /* a failure or a hang: gpu is -1 for every GPU */
     int gpu;
     char *function;
-    int code; /* 0 for what hangs */
+    int code; /* 0 for a hang */
     double from_s, until_s;
 };
 
@@ -49,7 +49,7 @@ struct scenario {
     int gpus; /* one more than the highest number */
 };
 
-/* The scenario, read once; ends the process with a message when it cannot be read. */
+/* The scenario, read once; a file that cannot be read ends the process with a message. */
 const struct scenario *scenario(void);
 
 /* Seconds on the scenario's clock. */

@@ -1,4 +1,4 @@
-"""A source in a process of its own, that looks when a test tells it to."""
+"""A source in a separate process, which takes a sample when a test asks for one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PROGRAM = """
 import json, sys, time
 from gpualert_common.telemetry.source import SourceEvent, SourceUnavailableError, load_source_class
 
-def say(what):
+def send(what):
     print(json.dumps(what), flush=True)
 
-def shown(one):
+def encode(one):
     if isinstance(one, SourceEvent):
         return ["event", one.what, one.of, one.text, dict(one.fields), one.at]
     return ["sample", one.of, dict(one.values)]
@@ -27,29 +27,29 @@ def shown(one):
 try:
     source = load_source_class(sys.argv[1])(None)
 except SourceUnavailableError as error:
-    say({"unavailable": [error.why, error.remedy]})
+    send({"unavailable": [error.why, error.remedy]})
     sys.exit()
-say({"facts": source.facts})
+send({"facts": source.facts})
 for line in sys.stdin:
     command = line.strip()
-    if command == "look":
-        say([shown(one) for one in source.sample()])
+    if command == "sample":
+        send([encode(one) for one in source.sample()])
     elif command == "close":
         source.close()
-        say("closed")
+        send("closed")
     elif command == "cpu":
-        say(time.process_time())
+        send(time.process_time())
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What one look told: samples by what they are of, and events in their order."""
+class WatchOutput:
+    """Output of one sample: values by their entity, and events in their order."""
 
     samples: dict[str, dict[str, float]]
     events: list[dict[str, Any]]
 
-    def told(self, what: str) -> list[dict[str, Any]]:
+    def of_kind(self, what: str) -> list[dict[str, Any]]:
         """The events of a kind."""
         return [event for event in self.events if event["what"] == what]
 
@@ -67,42 +67,43 @@ class Watch:
             text=True,
         )
         try:
-            opened = self._hear()
+            opened = self._read()
         except AssertionError:
             self.kill()
             raise
         self.facts: dict[str, Any] = opened.get("facts", {})
         self.unavailable: list[str] = opened.get("unavailable", [])
-        """Why it cannot be had, and what would help; empty where it can."""
+        """Reason and remedy of an unavailable source; empty if it is available."""
 
-    def sample(self) -> Seen:
-        """Have it look."""
+    def sample(self) -> WatchOutput:
+        """Take one sample."""
         samples, events = {}, []
-        for kind, *told in self._ask("look"):
+        for kind, *content in self._ask("sample"):
             if kind == "sample":
-                of, values = told
+                of, values = content
                 assert of not in samples
                 samples[of] = values
             else:
-                events.append(dict(zip(("what", "of", "text", "fields", "at"), told, strict=True)))
-        return Seen(samples, events)
+                keys = ("what", "of", "text", "fields", "at")
+                events.append(dict(zip(keys, content, strict=True)))
+        return WatchOutput(samples, events)
 
     def close(self) -> None:
-        """Have it close the source."""
+        """Close the source."""
         assert self._ask("close") == "closed"
 
     def cpu_s(self) -> float:
-        """Seconds of a processor that it has used so far."""
+        """Processor time used so far, in seconds."""
         return float(self._ask("cpu"))
 
     def end(self) -> int:
-        """Let the process end; its exit status."""
+        """Let the process exit; return its exit status."""
         assert self._child.stdin is not None
         self._child.stdin.close()
         return self._child.wait(DEADLINE_S)
 
     def kill(self) -> None:
-        """End the process in any case."""
+        """Kill the process."""
         self._child.kill()
         for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
             assert stream is not None
@@ -113,14 +114,15 @@ class Watch:
         assert self._child.stdin is not None
         self._child.stdin.write(f"{command}\n")
         self._child.stdin.flush()
-        return self._hear()
+        return self._read()
 
-    def _hear(self) -> Any:
+    def _read(self) -> Any:
         assert self._child.stdout is not None
         assert self._child.stderr is not None
         watchdog = threading.Timer(DEADLINE_S, self._child.kill)
         watchdog.start()
         line = self._child.stdout.readline()
         watchdog.cancel()
-        assert line, f"it ended, or was killed after {DEADLINE_S:g} s: {self._child.stderr.read()}"
+        errors = "" if line else self._child.stderr.read()
+        assert line, f"it exited, or was killed after {DEADLINE_S:g} s: {errors}"
         return json.loads(line)

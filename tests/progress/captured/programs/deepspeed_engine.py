@@ -18,7 +18,9 @@ parser.add_argument("--local_rank", type=int, default=0)
 parser.add_argument("--steps", type=int, default=100)
 parser.add_argument("--rate", type=float, default=0.05)
 parser.add_argument("--print", action="store_true", dest="prints", help="the loss, every 10 steps")
-parser.add_argument("--info", action="store_true", help="what earlier releases told by default")
+parser.add_argument(
+    "--info", action="store_true", help="print what earlier releases print by default"
+)
 parser.add_argument("--half", action="store_true")
 parser.add_argument("--breakdown", action="store_true")
 parser.add_argument("--save-every", type=int, default=50)

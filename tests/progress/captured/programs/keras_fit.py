@@ -15,7 +15,7 @@ parser.add_argument("--epochs", type=int, default=4)
 parser.add_argument("--rate", type=float, default=0.05)
 parser.add_argument("--verbose", type=int, default=1)
 parser.add_argument("--validate", action="store_true")
-parser.add_argument("--checkpoint", action="store_true", help="ModelCheckpoint that tells")
+parser.add_argument("--checkpoint", action="store_true", help="ModelCheckpoint with verbose output")
 parser.add_argument("--backup", action="store_true", help="BackupAndRestore, which is silent")
 parser.add_argument("--stop-at", type=int, help="end as if the machine went down after this epoch")
 parser.add_argument(

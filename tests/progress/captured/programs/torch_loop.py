@@ -52,24 +52,24 @@ LINES = {
     "ranks": "[rank{rank}]: step {step} loss {loss:.4f}",
     "ranks-bare": "step {step} loss {loss:.4f}",
 }
-"""What people print of a step."""
+"""Lines that people print for a step."""
 
 
-def tell(epoch, index, loss, took, grad):
-    """One line, or two, of the style that was asked for."""
+def print_step(epoch, index, loss, took, grad):
+    """Print one or two lines in the requested style."""
     step, rate = epoch * STEPS + index + 1, options.rate
     if (index + 1) % options.every:
         return
     if options.style == "nano" and step % (5 * options.every) == 0:
         print(f"step {step}: train loss {loss:.4f}, val loss {loss * 1.1:.4f}")
     if options.style in LINES:
-        said = {
+        values = {
             "step": step, "total": STEPS * EPOCHS, "loss": loss, "part": loss / 3, "half": loss / 2,
             "rate": rate, "grad": grad, "speed": 1 / took, "next": epoch + 1, "epoch": epoch,
             "batch": index + 1, "batches": STEPS, "ms": took * 1000, "took": took, "rank": rank,
             "samples": index * 8, "all_samples": STEPS * 8, "share": 100 * index / STEPS,
         }  # fmt: skip
-        print(LINES[options.style].format(**said))
+        print(LINES[options.style].format(**values))
     elif options.style == "logging":
         log.info("epoch=%d step=%d loss=%.5f lr=%g", epoch, step, loss, rate)
     elif options.style == "json":
@@ -115,7 +115,7 @@ def train(seed):
             total += value
             if options.style == "tqdm":
                 batches.set_postfix(loss=f"{value:.4f}", lr=options.rate)
-            tell(epoch, index, value, time.perf_counter() - started, grad)
+            print_step(epoch, index, value, time.perf_counter() - started, grad)
         mean = total / options.steps
         if options.style == "epoch":
             print(f"Epoch {epoch + 1}/{EPOCHS} | train loss: {mean:.4f} | val loss: {mean:.4f}")
