@@ -86,13 +86,13 @@ $(FRAMEWORKS)/.ready: tests/scenarios/frameworks/requirements.txt $(UV)
 	$(UV) pip install --quiet --python $(FRAMEWORKS)/bin/python --requirement $<
 	@touch $@
 
-check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, names, rules and generated pages
+check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, names, limits, rules and generated pages
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	$(PY) -m mypy --python-executable $(AIRFLOW)/bin/python $(IN_AIRFLOW)
 	$(PY) -m mypy --python-executable $(PREFECT)/bin/python $(IN_PREFECT)
-	$(PY) -m tests.structure.names
+	$(PY) -m tests.structure
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
 

@@ -10,7 +10,7 @@
 | docs/rules.md, docs/causes/ | rules/*.toml |
 | docs/redaction.md | rules/secrets/*.toml |
 | docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
-| docs/configuration.md | the declarations of the options |
+| docs/configuration.md, options in docs/airflow.md, docs/prefect.md | declarations of the options |
 | docs/cli.md | ``gpualert COMMAND --help`` |
 """
 
@@ -23,19 +23,22 @@ from pathlib import Path
 from docs.pages.accuracy import make_accuracy_page, update_readme
 from docs.pages.channels import make_channels_page
 from docs.pages.cli import make_cli_page
-from docs.pages.configuration import make_configuration_page
+from docs.pages.configuration import format_options, make_configuration_page
 from docs.pages.evidence import make_evidence_page
 from docs.pages.markdown import ROOT, replace_block
 from docs.pages.redaction import make_redaction_page
 from docs.pages.rules import make_cause_page, make_rules_page
 from docs.pages.warnings import make_warnings_page
 from gpualert_common.classify.rule_reader import load_rules
+from gpualert_common.settings import Face
 from tests.structure.floors import format_floors
 
 DOCS = ROOT / "docs"
 CAUSES = DOCS / "causes"
 README = ROOT / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+
+ENGINE_PAGES = {"airflow.md": Face.AIRFLOW, "prefect.md": Face.PREFECT}
 
 
 def make_pages() -> dict[Path, str]:
@@ -52,8 +55,13 @@ def make_pages() -> dict[Path, str]:
         DOCS / "warnings.md": make_warnings_page(),
         DOCS / "cli.md": make_cli_page(),
         DOCS / "configuration.md": make_configuration_page(),
+        **{DOCS / page: _insert_options(DOCS / page, face) for page, face in ENGINE_PAGES.items()},
         DOCS / "accuracy.md": make_accuracy_page(),
     }
+
+
+def _insert_options(page: Path, face: str) -> str:
+    return replace_block(page.read_text(), "options", format_options(face))
 
 
 def list_stale(pages: dict[Path, str]) -> list[Path]:

@@ -22,6 +22,7 @@ from gpualert_provider.exceptions import TrainingTaskFailed, TrainingTaskFailedF
 from gpualert_provider.identity import key_of, make_unique_key
 from gpualert_provider.next_attempt import Retries
 from gpualert_provider.output import last_line
+from gpualert_provider.timeout_signal import postpone_alarm_while_logging
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -68,6 +69,10 @@ class TaskExecution:
 
     def run(self, work: Callable[[Context], Any]) -> Any:
         """Do *work* and return its value; record the outcome of the task and await its alerts."""
+        with postpone_alarm_while_logging():
+            return self._run(work)
+
+    def _run(self, work: Callable[[Context], Any]) -> Any:
         try:
             value = work(self._context)
         except AirflowSkipException:
@@ -142,7 +147,7 @@ class TaskExecution:
         """Copy the output of the run to the task log until it has ended; return its result."""
         log = self.task.log
         log.info("Tmp dir root location: %s", gettempdir())
-        log.info("Running command: %s", handle.record.spec["command"])
+        log.info("Running command: %s", list(handle.record.spec.command))
         log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
         log.info("Output:")
         if self.task.do_xcom_push:

@@ -1,4 +1,4 @@
-"""Page of the configuration: all options and where each may be given."""
+"""Page of the configuration, and the tables of options on the pages of the engines."""
 
 from __future__ import annotations
 
@@ -45,13 +45,26 @@ def make_configuration_page() -> str:
     return HEAD + "".join(_row(option) for option in OPTIONS.values())
 
 
+def format_options(face: str) -> str:
+    """Return the table of the options that may be given at *face*."""
+    rows = (
+        f"| `{option.name}` | `{option.default_text}` | {_meaning(option)} |"
+        for option in OPTIONS.values()
+        if face in option.faces
+    )
+    return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])
+
+
 def _row(option: Option) -> str:
     """Return the row of an option: where it may be given, its default and its meaning."""
     places = [face for face in option.faces if face != Face.CLI]
     flag = f"`{option.flag}`" if Face.CLI in option.faces else "-"
     variable = f"`{option.variable}`" if option.faces else "-"
-    meaning = f"{option.sentence} {option.details}".strip()
     return (
         f"| `{option.name}` | {flag} | {variable} | `{option.default_text}` "
-        f"| {', '.join(places) or '-'} | {meaning} |\n"
+        f"| {', '.join(places) or '-'} | {_meaning(option)} |\n"
     )
+
+
+def _meaning(option: Option) -> str:
+    return f"{option.sentence} {option.details}".strip()

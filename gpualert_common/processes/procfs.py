@@ -94,11 +94,6 @@ def read_name(pid: int) -> str:
     return stat.name if stat is not None else ""
 
 
-def read_arguments(pid: int) -> list[bytes]:
-    """Return the arguments of a process; empty where it is gone."""
-    return read(f"/proc/{pid}/cmdline").split(b"\0")[:-1]
-
-
 def read_executable(pid: int) -> str:
     """Return the path of the file that a process executes; empty where it cannot be seen."""
     return _read_link(f"/proc/{pid}/exe").removesuffix(" (deleted)")

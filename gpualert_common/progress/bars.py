@@ -10,7 +10,7 @@ from gpualert_common.regex import compile_bytes
 
 _BAR = compile_bytes(
     rb"\| ([\d.]+)([kMG]?)/(?:([\d.]+)([kMG]?)|\?) "
-    rb"\[([\d:]{4,12})<[\d:?]*(?:, *(?:([\d.]+)|\?)([a-zA-Z]+/[a-zA-Z]+))?([^\]]*)\]"
+    rb"\[[\d:]{4,12}<[\d:?]*(?:, *(?:([\d.]+)|\?)([a-zA-Z]+/[a-zA-Z]+))?([^\]]*)\]"
 )
 _SCALES = {b"": 1, b"k": 1000, b"M": 10**6, b"G": 10**9}
 
@@ -24,7 +24,6 @@ class Bar(NamedTuple):
     label: str
     done: int
     total: int | None
-    elapsed_s: int
     rate: float | None
     unit: str
     rest: bytes
@@ -42,7 +41,7 @@ def find_bar(line: bytes) -> tuple[Bar, int] | None:
     match = _BAR.search(line)
     if match is None:
         return None
-    done, scale, total, total_scale, clock, rate, unit, rest = match.groups()
+    done, scale, total, total_scale, rate, unit, rest = match.groups()
     before = line[: match.start()]
     prefixed = strip_prefixes(before)
     label = before.decode("utf-8", "replace") if "host" in prefixed.stream else prefixed.text
@@ -54,7 +53,6 @@ def find_bar(line: bytes) -> tuple[Bar, int] | None:
         label=label.strip(),
         done=count,
         total=_scale_count(total, total_scale) if total else None,
-        elapsed_s=_parse_clock(clock),
         rate=number(rate) if rate else None,
         unit=(unit or b"").decode(),
         rest=rest or b"",
@@ -65,10 +63,3 @@ def find_bar(line: bytes) -> tuple[Bar, int] | None:
 def _scale_count(text: bytes, scale: bytes) -> int | None:
     value = number(text)
     return None if value is None else to_count(round(value, 6) * _SCALES[scale])
-
-
-def _parse_clock(clock: bytes) -> int:
-    total = 0
-    for part in clock.split(b":"):
-        total = total * 60 + (int(part) if part.isdigit() else 0)
-    return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import signal
 import subprocess
@@ -14,7 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import structlog
 from gpualert_provider.exceptions import TrainingTaskFailed
+from gpualert_provider.timeout_signal import postpone_alarm_while_logging
 
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
@@ -61,6 +64,60 @@ def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
     assert isinstance(done.error, AirflowTaskTimeout)
     until(lab.is_empty, "the guardian to be gone")
     assert recorded_end(lab) == (code, "timeout", "failed")
+
+
+def test_timeout_in_a_log_call(trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``execution_timeout`` that interrupts a log call fails the task after the call.
+
+    Airflow's handler logs, too, and the lock of the logger is not reentrant.
+    """
+    alarmed: list[str] = []
+    logged: list[str] = []
+    write = structlog.WriteLogger.info
+
+    def interrupted(logger: structlog.WriteLogger, text: str) -> None:
+        if "a line of the training" in text and not alarmed:
+            alarmed.append(text)
+            os.kill(os.getpid(), signal.SIGALRM)
+        write(logger, text)
+        logged.append(text)
+
+    monkeypatch.setattr(structlog.WriteLogger, "info", interrupted)
+    limit = "execution_timeout=datetime.timedelta(minutes=10)"
+    command = "bash_command='echo a line of the training; sleep 600'"
+    done = trials.train(f"{command}, {limit}")
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+
+    assert done.state == "failed"
+    assert isinstance(done.error, AirflowTaskTimeout)
+    assert any("a line of the training" in text for text in logged)
+    until(lab.is_empty, "the guardian to be gone")
+
+
+def test_alarm_in_a_log_call() -> None:
+    """An alarm that interrupts a log call reaches Airflow's handler after the call."""
+
+    class AlarmingFile(io.StringIO):
+        def write(self, text: str) -> int:
+            os.kill(os.getpid(), signal.SIGALRM)
+            return super().write(text)
+
+    file = AlarmingFile()
+    logger = structlog.WriteLogger(file)
+    texts_at_alarm: list[tuple[str, bool]] = []
+
+    def handle(*_: object) -> None:
+        texts_at_alarm.append((file.getvalue(), logger._lock.locked()))
+
+    previous = signal.signal(signal.SIGALRM, handle)
+    try:
+        with postpone_alarm_while_logging():
+            logger.info("line")
+            until(lambda: texts_at_alarm, "the alarm")
+        assert texts_at_alarm == [("line\n", False)]
+        assert signal.getsignal(signal.SIGALRM) is handle
+    finally:
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_timeout_at_any_moment(trials: Trials, lab: Lab) -> None:
@@ -189,5 +246,5 @@ def test_agreed_time_alone(trials: Trials, lab: Lab) -> None:
     trials.train("bash_command='true', retries=2, retry_delay=datetime.timedelta(seconds=60)")
     trials.train("bash_command='true', retries=2, adopt_within=5")
     trials.train("bash_command='true'")
-    agreed = [Record.open(str(path)).spec["custody"]["adopt_within_s"] for path in lab.records()]
+    agreed = [Record.open(str(path)).spec.owner["adopt_within_s"] for path in lab.records()]
     assert agreed == [300 + 60 + 180, 5, 0]

@@ -137,7 +137,7 @@ def test_live_and_silent(lab: Lab) -> None:
     """A live run without output has a note about it, and no progress."""
     lab.launch("sleep", "1000")
     page = show(lab)
-    assert "Last output    nothing was printed so far" in page
+    assert "Last output    no output yet" in page
     assert "Progress" not in titles(page)
 
 
@@ -162,8 +162,8 @@ def test_early_warnings(lab: Lab) -> None:
         now = time.time()
         run.record.append_event(event, now, kind=kind, text=text, says=text, since=now)
     page = " ".join(show(lab).split())
-    assert "Do nothing was printed: look at the end of the log" in page
-    assert "Do Xid 79 \ufffd[2J on GPU 1: look whether the training still makes progress" in page
+    assert "Do nothing was printed: read the end of the log" in page
+    assert "Do Xid 79 \ufffd[2J on GPU 1: check whether the training still makes progress" in page
     assert "Warnings - nothing was printed since " in page
     assert "- Xid 79 \ufffd[2J on GPU 1 since " in page
     assert re.search(r"GPU 3 is idle from .{20,40}, recovered at", page), page
@@ -176,13 +176,13 @@ def test_supervisor_died(lab: Lab) -> None:
     run.wait_for_output(b"step 9/")
     run.process.kill()
     run.process.wait()
-    until(lambda: "its supervisor died, the run goes on" in show(lab), "the death on the page")
+    until(lambda: "its supervisor died, the run continues" in show(lab), "the death on the page")
     page = show(lab)
     assert page.startswith("Still running\n")
-    choice = f"let it end, then gpualert recover {run.record.run_id}; or end it now: gpualert stop"
-    assert choice in " ".join(page.split())
+    choice = f"wait for its end, then gpualert recover {run.record.run_id}; or stop it now:"
+    assert f"{choice} gpualert stop" in " ".join(page.split())
     os.kill(run.leader, signal.SIGKILL)
-    until(lambda: "so nobody saw" in show(lab), "the end of the run on the page")
+    until(lambda: "its exit status is not known" in show(lab), "the end of the run on the page")
     page = show(lab)
     assert page.startswith(
         "The outcome of the run is not known\nThe run ended, how is not known.\n"
@@ -203,7 +203,7 @@ def test_damaged_verdict(lab: Lab, damage: str) -> None:
     (lab.records()[0] / "verdict.json").write_text(damage)
     page = show(lab)
     assert page.splitlines()[0] == whole.splitlines()[0]
-    assert "damaged, and made of the log again: " in " ".join(page.split())
+    assert "damaged, and made again from the log: " in " ".join(page.split())
 
 
 def test_no_verdict_was_written(lab: Lab) -> None:
@@ -221,7 +221,7 @@ def test_json_of_an_ended_run(lab: Lab) -> None:
     record = lab.record()
     assert shown["verdict"] == record.read_json("verdict.json")
     assert shown["exit"] == record.read_json("exit.json")
-    assert shown["spec"] == record.spec
+    assert shown["spec"] == record.spec_fields()
     assert (shown["schema"], shown["state"]) == (1, "ended")
 
 

@@ -1,4 +1,4 @@
-"""The check of names finds what it is there for, and nothing else."""
+"""The check of names and limits finds each problem, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.structure.names import main
+from tests.structure.__main__ import main
+from tests.structure.limits import LOOSE_DICT
 
 
 def write(root: Path, files: dict[str, str]) -> None:
-    """Write the modules of a small tree."""
+    """Write the modules and pages of a small tree."""
+    for page in ("README.md", "CONTRIBUTING.md"):
+        (root / page).write_text("")
     for name, text in files.items():
-        path = root / "gpualert_common" / name
+        path = root / name if name.endswith(".md") else root / "gpualert_common" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -27,19 +30,40 @@ def write(root: Path, files: dict[str, str]) -> None:
         ({"a.py": "class Run:\n    told_at: float\n"}, "told_at contains 'told'"),
         ({"lookout.py": ""}, "lookout contains 'lookout'"),
         ({f"{room}/words.py": "" for room in "abc"}, "words.py exists in"),
+        ({"README.md": "\n" * 201}, "README.md has 201 lines"),
+        ({"a.py": "\n" * 351}, "a.py has 351 lines"),
+        (
+            {f"{a}.py": f"from gpualert_common import {b}\n" for a, b in ("ab", "ba")},
+            "import each other: gpualert_common.a, gpualert_common.b",
+        ),
+        ({"a.py": f"x: {LOOSE_DICT}\n" * 340, "b.py": f"x: {LOOSE_DICT}\n"}, "341 times dict"),
+        ({"../docs/a.py": 'def f() -> None:\n    """What f does."""\n'}, "a.py:2: the docstring"),
     ],
-    ids=["class twice", "function", "class", "method", "field", "module", "module thrice"],
+    ids=[
+        "class twice",
+        "function",
+        "class",
+        "method",
+        "field",
+        "module",
+        "module thrice",
+        "long page",
+        "long module",
+        "circle",
+        "loose dictionaries",
+        "docstring",
+    ],
 )
-def test_bad_name(
+def test_broken_rule(
     files: dict[str, str], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A name that breaks a rule is printed with its file, and the status is 1."""
+    """A problem is printed with its file, and the status is 1."""
     write(tmp_path, files)
     assert main(tmp_path) == 1
     assert expected in capsys.readouterr().out
 
 
-def test_good_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_good_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Words that only contain a bad one, private classes and two modules of one name pass."""
     write(
         tmp_path,
