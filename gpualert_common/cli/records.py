@@ -1,4 +1,4 @@
-"""Records as the commands find and show them."""
+"""Records of runs: how the commands find and print them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def state_dir(options: argparse.Namespace) -> str | None:
 
 
 def format_place(record: Record) -> str:
-    """Return the place of a run that cannot be seen from here, in words."""
+    """Return the place of a run that is not visible from here, in words."""
     spec = record.spec
     return describe_place(locate(spec), spec.host)
 
 
 def printable(text: str) -> str:
-    """Return *text* on one line, without control characters, which a terminal would obey."""
+    """Return *text* on one line, without control characters."""
     return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
 
 

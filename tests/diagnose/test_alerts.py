@@ -93,7 +93,7 @@ def test_nan_is_told_at_once(lab: Lab) -> None:
     assert let_go(lab, run) == 0
     last = told(lab, "ended")
     assert mail["References"] == last["Message-ID"]
-    assert "it came to nan_loss" in " ".join(body(last).split())
+    assert "nan_loss followed" in " ".join(body(last).split())
 
 
 def test_recovered_and_withdrawn(lab: Lab) -> None:

@@ -25,7 +25,7 @@ from gpualert_common.spec import EndFacts, Ending
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the logs, the exit status, and how to print the verdict."""
+    """Add the logs, the exit status, and the forms of the verdict."""
     parser.description = (
         "Explain why a run failed, from its log or logs (all log files of one run)."
     )
@@ -81,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
-    """Return the log of the verdict: the first that it cites, else the last one given."""
+    """Return the log of the verdict: the first that it cites, else the last argument."""
     cited = [claim.where.file for claim in verdict.shows if claim.where is not None]
     log = (cited or logs)[-1 if not cited else 0]
     return None if log in ("-", "stdin") else os.path.abspath(log)

@@ -64,7 +64,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
-    """Send a test message by every channel, once; 1 when one did not accept it."""
+    """Send a test message through every channel, once; 1 if one did not accept it."""
     alerts, secrets = _alerts(options)
     results = []
     with tempfile.TemporaryDirectory(prefix="gpualert-") as place:
@@ -90,7 +90,7 @@ def _preview(options: argparse.Namespace) -> int:
     """Print the message about a run as one channel would get it; nothing is sent."""
     record = record_locations.find_record(options.run, state_dir(options))
     if record.ending is None:
-        raise UsageError(f"{record.run_id} has not ended: there is nothing to tell yet")
+        raise UsageError(f"{record.run_id} has not ended: there is no message yet")
     alerts, secrets = _alerts(options)
     channel = alerts["channels"][0]
     try:
@@ -121,7 +121,10 @@ def _alerts(options: argparse.Namespace) -> tuple[AlertSettings, dict[str, dict[
 
 
 def _with_mailbox(channel: ChannelConfig, options: argparse.Namespace) -> ChannelConfig:
-    """The test's record is in a temporary place, and the default mailbox is not there."""
+    """Return *channel* with the path of the default mailbox.
+
+    The record of the test is in a temporary place, and its default mailbox would be there.
+    """
     if channel["kind"] != "mailbox" or "path" in channel["settings"]:
         return channel
     place = record_locations.list_state_dirs(state_dir(options))[0]
