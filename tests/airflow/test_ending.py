@@ -241,7 +241,7 @@ def is_waiting(lab: Lab) -> bool:
     return False
 
 
-def test_agreed_time_alone(trials: Trials, lab: Lab) -> None:
+def test_only_the_agreed_time(trials: Trials, lab: Lab) -> None:
     """A training may go on alone until the next attempt begins at the latest."""
     trials.train("bash_command='true', retries=2, retry_delay=datetime.timedelta(seconds=60)")
     trials.train("bash_command='true', retries=2, adopt_within=5")

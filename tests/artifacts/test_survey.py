@@ -106,7 +106,7 @@ def test_links_are_not_followed(place: Workplace) -> None:
 
 
 @pytest.mark.e2e
-def test_other_users_files_are_passed_by(place: Workplace) -> None:
+def test_files_of_other_users_are_skipped(place: Workplace) -> None:
     """A result of another user is counted, not listed."""
     foreign_file(place.cwd)
     assert place.names() == set()

@@ -35,7 +35,7 @@ def test_prefix(line: str, rank: int | None, text: str) -> None:
 @pytest.mark.parametrize(
     "line", ["step 3: loss 0.1", "12:30 was the time", "[info] ready", "ERROR:root:x"]
 )
-def test_text_that_looks_like_a_prefix_stays(line: str) -> None:
+def test_text_that_resembles_a_prefix(line: str) -> None:
     """Ordinary text is unchanged."""
     assert strip_prefixes(line.encode()).text == line
 

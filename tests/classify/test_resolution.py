@@ -505,7 +505,7 @@ def test_unknown_status_is_no_success() -> None:
     assert (found.disposition, found.confidence) == (Disposition.UNKNOWN, 0.0)
 
 
-def test_logs_apart() -> None:
+def test_separate_logs() -> None:
     """A traceback at the end of one log is no failure if another log may have continued."""
     logs = [reading(STEPS, "stdout.log"), reading(RAISE + OOM, "stderr.log")]
     assert resolve(logs, ExitFacts(0), RULES).cause == "none"

@@ -33,7 +33,7 @@ def diagnose(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str
     return {one["name"]: one for one in value["sources"]}
 
 
-def test_every_source_is_told(lab: Lab) -> None:
+def test_every_source_is_listed(lab: Lab) -> None:
     """Each source is listed with its use, and with the reason if it does not work."""
     findings = diagnose(lab)
     assert list(findings) == list_sources()
@@ -43,7 +43,7 @@ def test_every_source_is_told(lab: Lab) -> None:
         assert one["works"] == (not one["why"])
 
 
-def test_what_works_everywhere(lab: Lab) -> None:
+def test_sources_that_work_everywhere(lab: Lab) -> None:
     """Some sources work for every user on every Linux."""
     findings = diagnose(lab)
     assert all(findings[name]["works"] for name in ("processes", "disk", "environment"))

@@ -87,7 +87,7 @@ def test_owner_comes_back() -> None:
     assert kept.owner == "one"
 
 
-def test_nobody_comes() -> None:
+def test_no_adoption_in_time() -> None:
     """An orphaned run is ended when nobody adopts it in the time agreed."""
     kept = owned(adopt_within_s=3.0)
     kept.observe_follower_exit("one")

@@ -436,7 +436,7 @@ def test_oldest_of_all_go_first(place: str) -> None:
     assert numbers(list(runs.read_all().values())) == list(range(100, MOST + 100))
 
 
-def test_files_are_the_owners_alone(place: str) -> None:
+def test_files_are_private(place: str) -> None:
     """Only the owner can read the history, whatever the umask."""
     before = os.umask(0)
     try:
@@ -681,7 +681,7 @@ def test_damaged_files_are_bounded(place: str) -> None:
     assert (Path(place) / kept[-1]).read_text() == "damaged 5"
 
 
-def test_newer_file_is_left_alone(place: str) -> None:
+def test_newer_file_is_not_changed(place: str) -> None:
     """A file of a newer release is neither read nor changed, and the problem says so."""
     path = Path(place) / NAME
     runs = History.open(place)

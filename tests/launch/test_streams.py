@@ -162,7 +162,7 @@ def test_program_passes_on_inherited_descriptors(lab: Lab) -> None:
     assert done.stdout == b"hello\n"
 
 
-def test_program_leaks_none_of_its_own(lab: Lab) -> None:
+def test_program_leaks_no_descriptor(lab: Lab) -> None:
     """The child of the program has descriptors 0, 1 and 2 and none of ours."""
     done = lab.run("ls", "-l", "/proc/self/fd")
     names = [line.split()[-3] for line in done.stdout.decode().splitlines() if "->" in line]

@@ -145,7 +145,7 @@ def test_answer_of_the_service(status: int, transient: bool) -> None:
     assert error.startswith("later: ") is transient
 
 
-def test_nobody_listens() -> None:
+def test_refused_connection() -> None:
     """A refused connection is transient."""
     with faulty_smtp("refused") as server:
         error = failure(f"json://127.0.0.1:{server.port}")

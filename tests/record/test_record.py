@@ -266,7 +266,7 @@ def test_kept_space_is_given_back(lab: Lab) -> None:
     until(lambda: not any(path.exists() for path in kept), "the space to be given back")
 
 
-def test_record_is_readable_while_the_run_goes_on(lab: Lab) -> None:
+def test_record_is_readable_during_the_run(lab: Lab) -> None:
     """Another process reads launch record, events and log of a run that is going on."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
     run.wait_for_output(b"ready")

@@ -50,7 +50,7 @@ def test_all_in_order() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.rules, ids=[rule.file for rule in RULES])
-def test_words_are_complete(rule: Rule) -> None:
+def test_texts_are_complete(rule: Rule) -> None:
     """A rule's cause is in the list and its texts are complete."""
     assert rule.id in CAUSES
     assert rule.words.headline

@@ -94,7 +94,7 @@ def test_our_messages_begin_on_a_new_line(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_streams_that_go_to_different_places_stay_apart(lab: Lab, stream: str) -> None:
+def test_separate_streams(lab: Lab, stream: str) -> None:
     """stdout and stderr arrive where the caller sent them."""
     done = lab.run(*shell("echo out; echo err >&2"))
     assert getattr(done, stream).splitlines()[0] == stream[3:].encode()

@@ -235,7 +235,7 @@ def test_stop_of_a_run_that_has_ended(lab: Lab) -> None:
     assert exit_of(lab.record()) == before
 
 
-def test_tree_is_found_from_the_record_alone(lab: Lab) -> None:
+def test_tree_is_found_by_the_record(lab: Lab) -> None:
     """Any process can find the run's live processes by the record."""
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")

@@ -253,7 +253,7 @@ def test_killed_with_its_recorder(lab: Lab) -> None:
     assert run.log() == b"ready\ndone\n"
 
 
-def test_recorder_killed_alone(lab: Lab) -> None:
+def test_recorder_is_killed(lab: Lab) -> None:
     """A killed recorder is replaced at the end: status, record and verdict are complete."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"ready")

@@ -17,7 +17,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @kinds
-def test_survivor_is_named_and_left_alone(lab: Lab, kind: str) -> None:
+def test_survivor_is_named_and_not_stopped(lab: Lab, kind: str) -> None:
     """By default survivors are named in the record and stay alive."""
     assert lab.run(*shell(KINDS[kind])).returncode == 3
     (survivor,) = exit_of(lab.record())["survivors"]

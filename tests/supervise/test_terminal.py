@@ -151,7 +151,7 @@ TQDM = (
 )
 
 
-def test_fast_bar_at_a_terminal_that_nobody_reads(lab: Lab, terminal: Terminal) -> None:
+def test_fast_bar_at_a_stopped_terminal(lab: Lab, terminal: Terminal) -> None:
     """A child with 5,000 updates a second is not delayed by a stopped terminal."""
     process = run_at(terminal, lab, *python(TQDM))
     until((lab.home / "took").exists, "the child to be done although nobody reads")
