@@ -137,7 +137,7 @@ def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None
     assert done.state == "failed"
     assert isinstance(done.error, TrainingTaskFailed)
     assert done.error.exit_code == code
-    assert recorded_end(lab)[:2] == (code, "preempted")  # nobody touched the task
+    assert recorded_end(lab)[:2] == (code, "preempted")  # no user touched the task
     until(lab.is_empty, "the guardian to be gone")
 
 

@@ -1,4 +1,4 @@
-"""Each file is attached within the budget and masked, or its row says why not."""
+"""Each file is attached within the budget and masked, or its row has the reason."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_archive_that_was_asked_for(place: Workplace) -> None:
 
 
 def test_text_by_its_name_that_is_none(place: Workplace) -> None:
-    """A file with NUL bytes is not a text, whatever its name, and is not cut."""
+    """A file with NUL bytes is not a text, with any name, and is not cut."""
     file = place.write("data.txt", b"a hole\n\0\0\0" * 500)
     assert only(place.packed(file, file_bytes=4000)).fate is Fate.LEFT_IN_PLACE
 

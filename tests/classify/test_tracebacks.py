@@ -166,7 +166,7 @@ def test_unfinished(broken: str) -> None:
 
 
 def test_one_string() -> None:
-    """A traceback in one line, its line ends quoted, is read as what it is."""
+    """A traceback in one line, with quoted line ends, is parsed."""
     (found,) = tracebacks_of(
         "Run x errored: RuntimeError('Caught RuntimeError in DataLoader worker process 0."
         "\\nOriginal Traceback (most recent call last):"

@@ -1,4 +1,4 @@
-"""``gpualert doctor``: what it says of each source, whatever the source does."""
+"""Tests of ``gpualert doctor``, also with sources that fail or hang."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_exception_that_comes_again(lab: Lab, throws: Throws, times: int) -> Non
 def test_exception_at_any_moment(lab: Lab, throws: Throws) -> None:
     """After an exception at any moment from the launch on, no child is left."""
     command = shell("exec sleep 1000")
-    run(["true"])  # whatever is imported late is imported now
+    run(["true"])  # imports the modules that are loaded late
     for step in range(40):
         throws(KeyboardInterrupt, 0.0002 + step * 0.0003)
         with pytest.raises((KeyboardInterrupt, GPUAlertError)):

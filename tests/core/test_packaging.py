@@ -1,4 +1,4 @@
-"""The distributions: one version, and rules that are found however the core was installed."""
+"""The distributions: one version, and rules that are found after any kind of installation."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_lost_with_its_helper_frozen(lab: Lab) -> None:
         assert ended_as(handle) == (0, "cancelled")
 
 
-# -- by somebody else ------------------------------------------------------------------------
+# -- by another process ----------------------------------------------------------------------
 
 
 def test_by_a_person(lab: Lab) -> None:

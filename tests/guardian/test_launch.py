@@ -192,7 +192,7 @@ def test_interpreter_with_a_broken_environment(lab: Lab, monkeypatch: pytest.Mon
         assert run.wait().exit_code == 0
 
 
-# -- what the child gets ---------------------------------------------------------------------
+# -- environment of the child ----------------------------------------------------------------
 
 SECRET = "s3cret-of-nobody"
 

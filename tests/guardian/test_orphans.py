@@ -289,7 +289,7 @@ def test_frozen_attempt_is_killed(lab: Lab) -> None:
     assert second.result() == (3, "failed")
 
 
-# -- nobody's run ----------------------------------------------------------------------------
+# -- runs without an attempt -----------------------------------------------------------------
 
 
 def test_run_without_an_attempt(lab: Lab) -> None:

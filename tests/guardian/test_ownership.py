@@ -88,7 +88,7 @@ def test_owner_comes_back() -> None:
 
 
 def test_no_adoption_in_time() -> None:
-    """An orphaned run is ended when nobody adopts it in the time agreed."""
+    """An orphaned run is ended if no attempt adopts it in the agreed time."""
     kept = owned(adopt_within_s=3.0)
     kept.observe_follower_exit("one")
     assert kept.end_reason is None

@@ -240,7 +240,7 @@ def test_fingerprint_of_anything(word: str) -> None:
     assert len(compute_fingerprint(["sh", "-c", word, word], word, word)) == 32
 
 
-# -- what is kept of a run ---------------------------------------------------------------------
+# -- rows of the history -----------------------------------------------------------------------
 
 LAUNCH = LaunchRecord(run_id="20261120-1", command=("python", "t.py"), cwd="/x", host="n1")
 EXITED = {"started_at": 100.0, "ended_at": 400.0}
@@ -302,7 +302,7 @@ def test_number_that_is_not_finite(wrong: object) -> None:
 
 
 def test_long_names_are_distinguished() -> None:
-    """The whole directory and the whole name count, whatever their length."""
+    """Names and directories of any length are compared as a whole."""
     long = "/x" * 500
     runs = [
         make_past_run(replace(LAUNCH, cwd=long + cwd, name=long + name), EXITED, WELL)
@@ -312,7 +312,7 @@ def test_long_names_are_distinguished() -> None:
     assert len({run.fingerprint for run in runs if run is not None}) == 4
 
 
-# -- what is usual -----------------------------------------------------------------------------
+# -- baselines ---------------------------------------------------------------------------------
 
 
 def test_baseline() -> None:
@@ -330,7 +330,7 @@ def test_baseline() -> None:
 
 @pytest.mark.parametrize("fields", [{"cause": "cuda_oom"}, {"disposition": "killed"}])
 def test_no_baseline_of_few(fields: dict[str, str]) -> None:
-    """Two successful runs give no baseline, however many others there are."""
+    """Two successful runs give no baseline, with any number of others."""
     assert compute_baseline([]) is None
     bad = [ended(n, **fields) for n in range(9)]
     assert compute_baseline([ended(10), ended(11), *bad]) is None
@@ -437,7 +437,7 @@ def test_oldest_of_all_go_first(place: str) -> None:
 
 
 def test_files_are_private(place: str) -> None:
-    """Only the owner can read the history, whatever the umask."""
+    """Only the owner can read the history, with any umask."""
     before = os.umask(0)
     try:
         with others_having_it(place):
@@ -524,7 +524,7 @@ def test_writer_that_is_killed(lab: Lab, place: str) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-# -- what else can go wrong --------------------------------------------------------------------
+# -- other faults ------------------------------------------------------------------------------
 
 
 @contextmanager

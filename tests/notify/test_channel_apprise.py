@@ -19,7 +19,7 @@ from tests.notify.messages import Arrived, alarm, attachment, composer
 from tests.notify.servers import UNRESOLVABLE, faulty_smtp
 from tests.notify.webhooks import Request, web_server
 
-# Of apprise and of what it imports, not of ours.
+# Warnings of apprise and its imports.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 TIMEOUT_S = 10.0

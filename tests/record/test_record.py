@@ -29,7 +29,7 @@ def opened(record: Record) -> Record:
     return Record.open(record.path)
 
 
-# -- what is trusted ---------------------------------------------------------------------------
+# -- trust -------------------------------------------------------------------------------------
 
 
 def test_absent_record(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_other_files_among_the_records(lab: Lab) -> None:
 
 
 def test_torn_last_event(record: Record) -> None:
-    """A last line that is half written is left out, and the next event stands on its own."""
+    """An incomplete last line is dropped, and the next event is complete."""
     record.append_event("one")
     with open(os.path.join(record.path, "events.jsonl"), "ab") as file:
         file.write(b'{"at": 1, "event": "tw')

@@ -34,7 +34,7 @@ class Terminal:
         while select.select([self.master], [], [], 0)[0]:
             try:
                 data = os.read(self.master, 1 << 16)
-            except OSError:  # EIO: nobody has the other end open any more
+            except OSError:  # EIO: the other end is closed
                 return
             self.shown += data
 

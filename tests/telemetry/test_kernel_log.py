@@ -206,7 +206,7 @@ def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.Monkey
     assert "in_run" not in event.fields
 
 
-# -- where there is no log ---------------------------------------------------------------------
+# -- unavailable -------------------------------------------------------------------------------
 
 
 def missing(tmp_path: Path) -> str:

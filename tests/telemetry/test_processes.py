@@ -420,7 +420,7 @@ def test_a_name_that_resembles_the_line(lab: Lab) -> None:
 
 @pytest.mark.parametrize("name", ["\u00b2", "7", "voluntary_ctxt_"])
 def test_a_name_that_resembles_a_number(lab: Lab, name: str) -> None:
-    """Usage is read whatever the name of the process."""
+    """Usage is read for any name of the process."""
     os.symlink(sys.executable, lab.home / name)
     run = Run(lab, str(lab.home / name), "-c", WAIT)
     assert sample(run.source).samples["leader"]["fds"] >= 3

@@ -49,7 +49,7 @@ class Suite:
             env |= self.settings(lab.home)
             env["PYTHONPATH"] = str(HERE / self.engine)
             arguments = ["-p", "swap", f"--operator={operator}", *self.arguments]
-            if operator == "broken":  # the failures are what is wanted, and of no interest
+            if operator == "broken":  # the failures are expected, and not shown
                 arguments += ["--tb=no", "--no-summary"]
             try:
                 return outcome.run(python, source, self.tests, *arguments, env=env)

@@ -75,7 +75,8 @@ class DagMaker:
         session: Session | None = None,
         **options: Any,
     ) -> DagMaker:
-        """Begin a DAG.  Whether ``serialized`` or not, its runs are made from what was."""
+        """Begin a DAG.  With or without ``serialized``, its runs are made from the serialized
+        DAG."""
         from airflow.sdk import DAG
 
         given = {**options.get("default_args", {}), **options}
@@ -108,7 +109,7 @@ class DagMaker:
         dags = [LazyDeserializedDAG.from_dag(self.dag)]
         update_dag_parsing_results_in_db(BUNDLE, None, dags, errors, None, set(), self.session)
         self.session.commit()
-        self.session.expunge_all()  # the DAG may have been written before, and is read anew
+        self.session.expunge_all()  # the DAG may be in the session from an earlier write
         assert not errors, errors
 
     @property
