@@ -88,8 +88,8 @@ def test_owner_comes_back() -> None:
     assert kept.owner == "one"
 
 
-def test_nobody_comes() -> None:
-    """An orphaned run is ended when nobody adopts it in the time agreed."""
+def test_no_adoption_in_time() -> None:
+    """An orphaned run is ended if no attempt adopts it in the agreed time."""
     kept = owned(adopt_within_s=3.0)
     kept.observe_follower_exit("one")
     assert kept.end_reason is None
