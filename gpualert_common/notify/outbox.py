@@ -18,7 +18,7 @@ from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.entry import OPEN, EntryState, OutboxEntry, is_entry
 from gpualert_common.notify.undelivered import undelivered_folder
-from gpualert_common.record import OUTBOX, Record
+from gpualert_common.record import OUTBOX, Event, Record
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import make_directory, open_directory
 from gpualert_common.spec import ENDED, SCHEMA, message_id
@@ -113,7 +113,7 @@ class Outbox:
         }
         sent = self._sent_to(about).get(str(channel["name"]))
         if sent is not None:  # where the outbox took no file
-            last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
+            last = {"at": sent.at, "accepted": sent.fields.get("accepted")}
             fields |= {"state": EntryState.SENT, "attempts": 1, "last": last}
         return OutboxEntry(self, name, fields, stored=False)
 
@@ -156,17 +156,16 @@ class Outbox:
         assert self._opened is not None
         return self._opened
 
-    def _sent_to(self, about: str) -> dict[str, dict[str, Any]]:
+    def _sent_to(self, about: str) -> dict[str, Event]:
         """Return the events of accepted alerts about that, by channel."""
         try:
             events = list(self.record.events())
         except (OSError, RecordError):
             return {}
-        sent = (
-            e for e in events if e.get("event") == SENT_EVENT and e.get("state") == EntryState.SENT
-        )
-        meant = (event for event in sent if event.get("about", ENDED) == about)
-        return {str(event.get("channel")): event for event in meant}
+        tried = (event for event in events if event.name == SENT_EVENT)
+        sent = (event for event in tried if event.fields.get("state") == EntryState.SENT)
+        meant = (event for event in sent if event.fields.get("about", ENDED) == about)
+        return {str(event.fields.get("channel")): event for event in meant}
 
     # -- locks and markers -----------------------------------------------------------------
 

@@ -90,9 +90,11 @@ def queue_warnings(record: Record) -> list[OutboxEntry]:
     outbox = Outbox(record)
     warnings = [] if has_ended(record) else warnings_of(record)
     for warning in warnings:
-        about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
+        about = EARLY + "".join(filter(_is_plain, str(warning.fields["kind"])))
         for channel in alerts_in(record.valid_spec).get("channels", []):
-            outbox.add(outbox.draft(channel, EntryState.PENDING, about=about, warning=warning))
+            outbox.add(
+                outbox.draft(channel, EntryState.PENDING, about=about, warning=warning.to_json())
+            )
     return outbox.warnings()
 
 
