@@ -66,7 +66,7 @@ def reconcile(
     outbox = Outbox(record)
     plan, drafts = _preview(record, outbox, extra_channels, send_now)
     entries = [outbox.add(entry) for entry in drafts]
-    replaced = {channel["name"]: dict(channel) for channel in extra_channels}
+    replaced = {channel["name"]: channel for channel in extra_channels}
     leaves_to_guardian = send_now and record.is_locked(ALERTS_LOCK)
     for entry in entries:
         channel = replaced.get(entry.channel)
