@@ -5,7 +5,7 @@ pending        to be sent; earlier attempts failed with transient faults, if at 
 held           not sent while another attempt at the task may follow
 sent           accepted by the channel
 failed         given up: a permanent fault, or transient ones for too long
-dropped        a person does not want it
+dropped        cancelled by a person
 superseded     replaced by the alert of a later attempt, or a warning by that of the end
 =============  ==========================================================================
 """
@@ -28,7 +28,7 @@ class EntryStorage(Protocol):
         """Return the entry in that file, None when there is no valid one."""
 
     def write(self, name: str, fields: dict[str, Any]) -> bool:
-        """Write an entry; False when the disk does not take it."""
+        """Write an entry; False when the disk rejects it."""
 
     def try_lock(self, name: str) -> int:
         """Return a descriptor that locks an entry, -1 while another process does."""
@@ -90,7 +90,7 @@ class OutboxEntry:
         return self._storage.is_locked(self.name)
 
     def can_be_sent_with(self, secrets: Mapping[str, Mapping[str, str]]) -> bool:
-        """False where a secret was given in person and is not among these."""
+        """False if the user passed a secret directly that is not among these."""
         settings = self.fields["channel"]["settings"]
         withheld = {key for key, value in settings.items() if value == WITHHELD}
         return withheld <= set(secrets.get(self.channel, {}))
@@ -106,7 +106,7 @@ class OutboxEntry:
                     return False
                 time.sleep(_LOCK_POLL_S)
         except OSError:
-            return True  # a disk that takes no file takes no lock either: send it all the same
+            return True  # a disk that rejects files also rejects locks: send it without one
         self._lock_fd = fd
         self.reload()
         return True
@@ -124,7 +124,7 @@ class OutboxEntry:
             self.fields, self.stored = again.fields, True
 
     def save(self, **changes: Any) -> bool:
-        """Change it under its lock; False when the disk does not take the change."""
+        """Change it under its lock; False when the disk rejects the change."""
         self.fields.update(changes)
         self.stored = self._storage.write(self.name, self.fields)
         return self.stored
