@@ -176,7 +176,7 @@ def test_as_bash_operator(maps: Maps, body: str, train: list[Any]) -> None:
     assert [result if state == "success" else state for state, result in ends] == train
 
 
-# -- what is ours --------------------------------------------------------------------------
+# -- our additions -------------------------------------------------------------------------
 
 _SWEEP = """
 GPUAlertOperator.partial(task_id="train").expand(
@@ -208,10 +208,10 @@ def test_verdicts_by_index(maps: Maps) -> None:
 
 
 _REMEMBERED = """
-def look(context, result):
+def check(context, result):
     path = Path("PLACE") / str(context["ti"].map_index)
     path.write_text(context["task_state_store"].get("gpualert_run")["run_id"])
-GPUAlertOperator.partial(task_id="train", post_execute=look).expand(bash_command=["true", "true"])
+GPUAlertOperator.partial(task_id="train", post_execute=check).expand(bash_command=["true", "true"])
 """
 
 

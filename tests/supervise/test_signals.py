@@ -1,4 +1,4 @@
-"""Signals to the supervisor: whom they reach, as what, and what the record says of the sender."""
+"""Signals to the supervisor: their receivers, their effect, and the record of the sender."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.supervised import (
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_signal_that_stops(lab: Lab, name: str) -> None:
-    """TERM, INT and HUP reach the child as what they are, and their sender is recorded."""
+    """TERM, INT and HUP reach the child unchanged, and their sender is recorded."""
     number = getattr(signal, name)
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(number)
     assert run.wait() == 0
-    assert run.log() == f"ready\nheard {name}\n".encode()
+    assert run.log() == f"ready\nreceived {name}\n".encode()
     ending = exit_of(run.record)
     assert ending["signal"] == number
     assert ending["sender"]["pid"] == os.getpid()
@@ -39,15 +39,15 @@ def test_signal_that_stops(lab: Lab, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2", "SIGQUIT"])
 def test_signal_that_is_passed_on(lab: Lab, name: str) -> None:
-    """USR1, USR2 and QUIT reach the leader, mean what it makes of them, and stop nothing."""
+    """USR1, USR2 and QUIT reach the leader, and do not stop the run."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(getattr(signal, name))
-    run.says(f"heard {name}".encode())
+    run.wait_for_output(f"received {name}".encode())
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
-    told = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
-    assert told == [getattr(signal, name), signal.SIGTERM]
+    signals = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
+    assert signals == [getattr(signal, name), signal.SIGTERM]
     assert exit_of(run.record)["signal"] == signal.SIGTERM
 
 
@@ -57,35 +57,35 @@ def test_user_signal_reaches_the_leader_only(lab: Lab, name: str) -> None:
     code = f"""
 import signal, subprocess, sys, time
 worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL_SIGNALS!r}, ""])
-signal.signal(signal.{name}, lambda number, frame: print("leader heard", flush=True))
+signal.signal(signal.{name}, lambda number, frame: print("leader received", flush=True))
 while worker.poll() is None:
     time.sleep(0.02)
 """
     run = lab.launch(*python(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(getattr(signal, name))
-    run.says(b"leader heard")
+    run.wait_for_output(b"leader received")
     run.signal(signal.SIGTERM)
     run.wait()
-    assert b"heard SIGUSR" not in run.log()
+    assert b"received SIGUSR" not in run.log()
 
 
 def test_user_signal_without_a_handler_ends_the_leader(lab: Lab) -> None:
-    """A child that does not know USR1 dies of it, as it would without us."""
+    """A child without a handler for USR1 is killed by it, as without gpualert."""
     run = lab.launch("sleep", "1000")
     run.signal(signal.SIGUSR1)
     assert run.wait() == 128 + signal.SIGUSR1
 
 
 def test_many_signals_at_once(lab: Lab) -> None:
-    """A storm of signals loses none of their kinds and still ends in one stop."""
+    """Of many signals each kind arrives, and they lead to one stop."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     for _round in range(50):
         run.signal(signal.SIGUSR1)
         run.signal(signal.SIGUSR2)
-    run.says(b"heard SIGUSR1")
-    run.says(b"heard SIGUSR2")
+    run.wait_for_output(b"received SIGUSR1")
+    run.wait_for_output(b"received SIGUSR2")
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     assert [event["event"] for event in run.record.events()].count("stopping") == 1
@@ -101,7 +101,7 @@ def test_hang_up_under_nohup(lab: Lab) -> None:
 
 
 def test_second_signal_reaches_the_child(lab: Lab) -> None:
-    """A second signal in mid-stop is passed on, and the grace stays what it was."""
+    """A second signal during a stop is passed on, and the grace is unchanged."""
     code = """
 import signal, sys
 signal.signal(signal.SIGTERM, lambda number, frame: print("one", flush=True))
@@ -111,42 +111,43 @@ while True:
     signal.pause()
 """
     run = lab.launch(*python(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
-    run.says(b"one")
+    run.wait_for_output(b"one")
     run.signal(signal.SIGINT)
     assert run.wait() == 7
     assert run.log() == b"ready\none\ntwo\n"
     assert exit_of(run.record)["signal"] == signal.SIGTERM
 
 
-def test_stopped_child_is_noticed_and_can_be_ended(lab: Lab) -> None:
-    """A child in SIGSTOP is told in the record, and TERM ends it all the same."""
+def test_stopped_child_is_recorded_and_can_be_ended(lab: Lab) -> None:
+    """A child in SIGSTOP is recorded, and TERM still ends it."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     os.kill(run.leader, signal.SIGSTOP)
-    assert run.told("child_stopped")["signal"] == signal.SIGSTOP
+    assert run.wait_for_event("child_stopped")["signal"] == signal.SIGSTOP
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
-    assert run.log().endswith(b"heard SIGTERM\n")
+    assert run.log().endswith(b"received SIGTERM\n")
 
 
-def test_stopped_child_goes_on(lab: Lab) -> None:
-    """A child that is continued is told too, and runs to its own end."""
+def test_stopped_child_continues(lab: Lab) -> None:
+    """A continued child is recorded too, and runs to its own end."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     os.kill(run.leader, signal.SIGSTOP)
-    run.told("child_stopped")
+    run.wait_for_event("child_stopped")
     os.kill(run.leader, signal.SIGCONT)
-    run.told("child_continued")
+    run.wait_for_event("child_continued")
     (lab.home / "go").touch()
     assert run.wait() == 3
 
 
 def test_supervisor_that_is_suspended(lab: Lab) -> None:
-    """While the supervisor is suspended (Ctrl-Z) the child goes on; its status is not lost."""
+    """While the supervisor is suspended (Ctrl-Z) the child continues, and its status is not
+    lost."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; touch done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGSTOP)
     (lab.home / "go").touch()
     until((lab.home / "done").exists, "the child to be done all the same")
@@ -155,7 +156,7 @@ def test_supervisor_that_is_suspended(lab: Lab) -> None:
 
 
 def test_signal_in_the_first_moment(lab: Lab) -> None:
-    """A signal at any moment of the start ends the run, and nothing of it is left."""
+    """A signal at any moment of the start ends the run and leaves nothing."""
     for pause in range(0, 60, 4):
         process = lab.start((*PROGRAM, "run", "--", "sleep", "1000"))
         until(lambda: any("gpualert" in line for line in lab.living().values()), "its start")
