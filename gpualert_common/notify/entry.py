@@ -1,12 +1,3 @@
-pending        to be sent; earlier attempts failed with transient faults, if at all
-held           not sent while another attempt at the task may follow
-sent           accepted by the channel
-failed         given up: a permanent fault, or transient ones for too long
-dropped        cancelled by a person
-superseded     replaced by the alert of a later attempt, or a warning by that of the end
-=============  ==========================================================================
-"""
-=======
 """One alert for one channel, and the states it goes through."""
 
 from __future__ import annotations
