@@ -23,6 +23,7 @@ from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Record
@@ -40,11 +41,11 @@ class RunClassifier:
     """
 
     def __init__(
-        self, launch_record: dict[str, Any] | None = None, record: Record | None = None
+        self, launch_record: LaunchRecord | None = None, record: Record | None = None
     ) -> None:
-        self._launch_record = launch_record or {}
+        self._launch_record = launch_record or LaunchRecord()
         self._evidence = None if record is None else RunEvidence(self._launch_record, record)
-        own = self._launch_record.get("rules")
+        own = self._launch_record.rules
         self._rules, broken = _live_rules(own, _state_of(own))
         self._faults = [VerdictWarning("broken_rule", f"left out: {error}") for error in broken]
         self._scanners: dict[str, Scanner] = {}
@@ -127,9 +128,9 @@ class RunClassifier:
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
         conclusion = conclude(
-            run_id=self._launch_record.get("run_id"),
-            attempt=(self._launch_record.get("custody") or {}).get("number", 1),
-            host=self._launch_record.get("host"),
+            run_id=self._launch_record.run_id,
+            attempt=self._launch_record.owner.get("number", 1),
+            host=self._launch_record.host,
             log_path=facts.get("log_path"),
             readings=self._readings,
             facts=_exit_facts(Ending(0.0) if ending is None else ending, facts),
@@ -168,7 +169,7 @@ class RunClassifier:
             return RunObservations(self._evidence.telemetry, progress=progress)
 
 
-def _monitor(record: Record, launch_record: dict[str, Any], rules: RuleSet) -> WarningMonitor:
+def _monitor(record: Record, launch_record: LaunchRecord, rules: RuleSet) -> WarningMonitor:
     """Return a monitor that continues from the events of an earlier recorder."""
     pid = (record.event("launched") or {}).get("pid")
     return WarningMonitor(launch_record, record.events(), pid, rules)

@@ -59,16 +59,41 @@ def decode(kind: type[T], data: Any, where: str) -> T:
     *where* names the file in errors.  Raises DamagedFileError, which names the key, for a value of
     a wrong type, and RecordError for data of a newer version.
     """
-    import msgspec  # 20 ms; nothing is decoded before a launch
-
     if "schema" in getattr(kind, "__dataclass_fields__", ()):
         require_schema(data, where)
+    found, problem, key = _convert(kind, data)
+    if found is None:
+        raise DamagedFileError(f"{where}: {key and f'{key}: '}{problem}")
+    return found
+
+
+def decode_valid(kind: type[T], data: dict[str, Any], where: str) -> T:
+    """Return what :func:`decode` returns, made of the valid values only.
+
+    The others are removed from *data*.  Every field of *kind* has a default.
+    """
+    while True:
+        found, problem, key = _convert(kind, data)
+        if found is not None:
+            return found
+        if not key:
+            raise DamagedFileError(f"{where}: {problem}")
+        part: Any = data
+        *above, name = key.replace("[", ".").replace("]", "").split(".")
+        for step in above:
+            part = part[int(step) if isinstance(part, list) else step]
+        del part[int(name) if isinstance(part, list) else name]
+
+
+def _convert(kind: type[T], data: Any) -> tuple[T | None, str, str]:
+    """Return the object of *kind*, or the problem with *data* and the key that has it."""
+    import msgspec  # 20 ms; nothing is decoded before a launch
+
     try:
-        return msgspec.convert(data, kind, strict=False)
+        return msgspec.convert(data, kind, strict=False), "", ""
     except (msgspec.ValidationError, RecursionError) as error:
         problem, _, key = str(error).partition(" - at `$")
-        key = key.strip("`.")
-        raise DamagedFileError(f"{where}: {key and f'{key}: '}{problem}") from None
+        return None, problem, key.strip("`.")
 
 
 def require_schema(data: Any, where: str) -> None:

@@ -22,6 +22,7 @@ from gpualert_common import record_locations
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
+from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Claim, SourceStatus, Verdict
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import (
@@ -68,7 +69,7 @@ class ExternalRun:
         """The id of the run: the same for every caller that describes this attempt."""
         return run_id_of(self.key, self.number, self.ending.started_at)
 
-    def record(self, alerts: Mapping[str, Any] | None, state_dir: str | None) -> Record:
+    def record(self, alerts: AlertSettings | None, state_dir: str | None) -> Record:
         """Return the record of the run; a record that exists already is returned as it is.
 
         ``alerts`` are its channels.  Raises NoDurableLogError.
@@ -200,7 +201,7 @@ def _record_at(
             file.write(log)
         record.write_json(SPEC, spec)
         if verdict is None:
-            judge = RunClassifier(spec)
+            judge = RunClassifier(LaunchRecord.of_own(spec))
             judge.feed(LOG, log, 0)
             verdict = judge.conclude(ending, {"log_path": os.path.join(path, LOG)})
         record.write_json(VERDICT, encode(verdict))
@@ -221,12 +222,12 @@ def _conclude_without_status(run: ExternalRun) -> Verdict:
     The engine's statement takes the place of the exit status in the evidence.
     """
     classifier = RunClassifier(
-        {
-            "run_id": run.run_id,
-            "host": host_name(),
-            "custody": {"number": run.number},
-            "rules": own_rules(),
-        }
+        LaunchRecord(
+            run_id=run.run_id,
+            host=host_name(),
+            custody={"number": run.number},
+            rules=own_rules(),
+        )
     )
     classifier.feed(LOG, run.log, 0)
     as_process = Ending.from_json({**run.ending.to_json(), "code": 1})

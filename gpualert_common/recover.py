@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RecoveryOutcome, RunPlace, Verdict
 from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
@@ -52,22 +52,22 @@ def find_processes(record: Record) -> ProcessTree:
     same = (
         status is not None
         and status.start_ticks == launched.get("start_ticks")
-        and record.spec.get("boot_id") == boot_id()
+        and record.spec.boot_id == boot_id()
     )
     return ProcessTree(pid if same else None, run_marker(record.run_id))
 
 
-def locate(launch_record: Mapping[str, Any]) -> RunPlace:
+def locate(launch_record: LaunchRecord) -> RunPlace:
     """Return where the processes of a run are, as seen from here.
 
     Another container is another space of process numbers in the same boot.
     """
-    same_boot = launch_record.get("boot_id") == boot_id()
-    if launch_record.get("host") != host_name():
+    same_boot = launch_record.boot_id == boot_id()
+    if launch_record.host != host_name():
         return RunPlace.OTHER_HOST
-    if (launch_record.get("custody") or {}).get("across_hosts") and not same_boot:
+    if launch_record.owner.get("across_hosts") and not same_boot:
         return RunPlace.OTHER_BOOT
-    if same_boot and launch_record.get("pid_namespace") != pid_namespace():
+    if same_boot and launch_record.pid_namespace != pid_namespace():
         return RunPlace.OTHER_CONTAINER
     return RunPlace.HERE
 
@@ -166,7 +166,7 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
 def reconstruct_ending(record: Record) -> Ending:
     """Return the ending of a lost run, as far as its supervisor wrote it down before it died."""
     launched = record.event("launched") or {}
-    ending = Ending(launched.get("at") or record.spec.get("created_at") or 0.0)
+    ending = Ending(launched.get("at") or record.spec.created_at)
     ending.pid = launched.get("pid")
     exited = record.event("leader_exited")
     if exited is not None:

@@ -6,10 +6,11 @@ import os
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.regression import status_of_history
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, measure_steps, read_index
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
@@ -28,7 +29,7 @@ _MOST_MOMENTS = 1000
 class RunEvidence:
     """Evidence in the record of one run except its logs, read piece by piece."""
 
-    def __init__(self, launch_record: dict[str, Any], record: Record) -> None:
+    def __init__(self, launch_record: LaunchRecord, record: Record) -> None:
         self.record = record
         self.telemetry = Telemetry()
         self._launch_record = launch_record
@@ -54,7 +55,7 @@ class RunEvidence:
     @property
     def printed_at(self) -> float:
         """Time of the last output, in seconds since the epoch; 0 while the logs are empty."""
-        logs = self._launch_record.get("logs", ())
+        logs = self._launch_record.logs
         return max(map(_written_at, map(self.record.log_path, logs)), default=0.0)
 
     def collect(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
@@ -63,7 +64,7 @@ class RunEvidence:
         Raises any error of reading a damaged record.
         """
         self.read()
-        started_at = self._launch_record.get("created_at") or 0.0
+        started_at = self._launch_record.created_at
         pid = (self.record.event("launched") or {}).get("pid") if ending is None else ending.pid
         if ending is not None:
             self._sample_once(ending, pid, started_at)
@@ -79,15 +80,15 @@ class RunEvidence:
             ended_at,
             last_output_at=min(max(started_at, self.printed_at), ended_at),
             progress=progress,
-            command=tuple(map(str, self._launch_record.get("command") or ())),
-            host=self._launch_record.get("host"),
+            command=self._launch_record.command,
+            host=self._launch_record.host,
             stepping=None if ending is None else self._stepping(ended_at, progress),
             earlier=() if recalled is None else recalled.runs,
         )
 
     def _sample_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
         """Sample once the sources that still have evidence of a run without samples."""
-        if self.telemetry.sources or not self._launch_record.get("observe"):
+        if self.telemetry.sources or not self._launch_record.observe:
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
@@ -96,7 +97,7 @@ class RunEvidence:
     def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
         """Return steps and seconds by the clock, of a training that reports no times."""
         points = () if progress is None else progress.points
-        logs = list(self._launch_record.get("logs", ()))
+        logs = self._launch_record.logs
         has_times = any(point.step_s or point.throughput for point in points)
         if progress is None or not points or has_times or points[-1].file not in logs:
             return None
@@ -106,7 +107,7 @@ class RunEvidence:
         except OSError:
             return None  # a short run has no index
         index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
-        started_at = self._launch_record.get("created_at") or 0.0
+        started_at = self._launch_record.created_at
         arrivals = read_index(index, started_at, logs.index(points[-1].file))
         return measure_steps(progress, [*arrivals, (ended_at, sys.maxsize)])
 

@@ -41,8 +41,9 @@ class RunHooks:
     def make_classifier(self) -> LogClassifier:
         """Return the classifier of the run's logs; its modules are imported here."""
         from gpualert_common.classifier import RunClassifier
+        from gpualert_common.launch_record import LaunchRecord
 
-        return RunClassifier(self._prepared.launch_record, self._record)
+        return RunClassifier(LaunchRecord.of_own(self._prepared.launch_record), self._record)
 
     def helper_processes(self) -> dict[str, Callable[[], Popen[bytes]]]:
         """Return, by name, a function that starts each helper process.
@@ -50,12 +51,12 @@ class RunHooks:
         "survey" lists the files of the working directory, if alerts may carry new ones; "observer"
         samples the machine.
         """
-        launch_record, record = self._prepared.launch_record, self._record
+        record = self._record
         marker = run_marker(record.run_id)
         found: dict[str, Callable[[], Popen[bytes]]] = {}
-        if launch_record["alerts"] is not None:
+        if self._spec.alerts is not None:
             found["survey"] = lambda: _start_helper("artifacts.snapshot_program", record)
-        if launch_record["observe"]:
+        if self._spec.observe:
             found["observer"] = lambda: _start_helper("telemetry.sampler", record, marker)
         return found
 

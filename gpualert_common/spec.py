@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Literal, TypeGuard
 
+    from gpualert_common.launch_record import AlertSettings, Owner
+
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
 
@@ -108,8 +110,8 @@ class RunSpec:
         state_dir: str | None = None,
         inherit: bool = False,
         sync: bool = True,
-        custody: Mapping[str, Any] | None = None,
-        alerts: Mapping[str, Any] | None = None,
+        custody: Owner | None = None,
+        alerts: AlertSettings | None = None,
         secrets: Mapping[str, Any] | None = None,
         rules: str | None = None,
         observe: bool = True,

@@ -160,7 +160,7 @@ def sample(path: str, owner: str) -> DeferredRunState:
         record.renew_lease(owner)
         if not far:
             return DeferredRunState(None)
-        return DeferredRunState(None, record.last_beat(), SILENT_S + (spec.get("grace_s") or 0.0))
+        return DeferredRunState(None, record.last_beat(), SILENT_S + spec.grace_s)
     except RecordError as error:
         return DeferredRunState(ResumeReason.UNSEEN, problem=str(error))
     finally:

@@ -147,7 +147,7 @@ class TaskExecution:
         """Copy the output of the run to the task log until it has ended; return its result."""
         log = self.task.log
         log.info("Tmp dir root location: %s", gettempdir())
-        log.info("Running command: %s", handle.record.spec["command"])
+        log.info("Running command: %s", list(handle.record.spec.command))
         log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
         log.info("Output:")
         if self.task.do_xcom_push:

@@ -73,9 +73,9 @@ class Resumption:
                 self.fail(context)  # raises
             raise self._not_shared(f"{host_name()}: {problem}")
         record = left.record
-        agreed = (record.spec.get("custody") or {}).get("fingerprint")
+        agreed = record.spec.owner.get("fingerprint")
         attempt = replace(attempt, owner=left.owner, fingerprint=agreed)
-        guardian = 0 if is_far(record) else record.spec.get("supervisor_pid", 0)
+        guardian = 0 if is_far(record) else record.spec.supervisor_pid
         handle = RunHandle(record, "taken back", attempt, LeaseRenewer(record, attempt, guardian))
         execution.hold(handle)
         return handle

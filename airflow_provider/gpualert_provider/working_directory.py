@@ -11,9 +11,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpualert_common.launch_record import LaunchRecord
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class WorkingDirectory:
             file.write(script)
         return cls(directory, temporary, os.path.basename(path))
 
-    def of_run(self, spec: Mapping[str, Any]) -> WorkingDirectory:
+    def of_run(self, spec: LaunchRecord) -> WorkingDirectory:
         """Return the directory of a run with the same fingerprint, which has names of its own."""
-        script = None if self.script is None else spec["command"][-1]
-        return WorkingDirectory(spec["cwd"], self.temporary, script)
+        script = None if self.script is None else spec.command[-1]
+        return WorkingDirectory(spec.cwd or self.directory, self.temporary, script)
 
     def remove(self) -> None:
         """Remove the temporary directory or the script, if it still exists."""

@@ -12,7 +12,6 @@ from gpualert_common.artifacts.search import (
     UnavailableFile,
     find_files,
     find_own_folders,
-    read_globs,
 )
 from gpualert_common.artifacts.snapshot import DirectorySnapshot, read_baseline
 
@@ -70,18 +69,17 @@ def find_changes(
     so the search also finds copies that keep their ``mtime``, and files that a short run wrote
     before the baseline existed.  Raises RecordError.
     """
-    spec = record.spec
-    cwd = spec.get("cwd")
-    changes = _ChangeFilter(read_baseline(record), float(spec.get("created_at") or 0.0))
+    spec = record.valid_spec
+    changes = _ChangeFilter(read_baseline(record), spec.created_at)
     found = find_files(
-        cwd if isinstance(cwd, str) else None,
-        read_globs(spec) if globs is None else globs,
+        spec.cwd,
+        (spec.alerts or {}).get("artifacts", ()) if globs is None else globs,
         deadline_s=deadline_s,
         most=most,
         skip=find_own_folders(record),
         keep=changes.keep,
     )
-    root = resolve(cwd) if isinstance(cwd, str) else "/"
+    root = "/" if spec.cwd is None else resolve(spec.cwd)
     candidates = [
         FileCandidate(os.path.join(root, file.path), file.path, True, False, unavailable=file)
         for file in found.unavailable

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gpualert_common.artifacts.globs import OutsideRootError, UsualResults, is_inside, read_glob
 from gpualert_common.artifacts.safe_open import find_refusal, resolve
@@ -250,12 +250,3 @@ def find_own_folders(record: Record) -> frozenset[tuple[int, int]]:
             continue
         found.add((status.st_dev, status.st_ino))
     return frozenset(found)
-
-
-def read_globs(spec: dict[str, Any]) -> tuple[str, ...]:
-    """Return the globs in a launch record; other values are ignored."""
-    alerts = spec.get("alerts")
-    globs = alerts.get("artifacts") if isinstance(alerts, dict) else None
-    if not isinstance(globs, list | tuple):
-        return ()
-    return tuple(text for text in globs if isinstance(text, str))

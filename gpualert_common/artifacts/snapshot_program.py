@@ -23,10 +23,10 @@ def write_snapshot(path: str) -> None:
     from gpualert_common.record import Record
 
     record = Record.open(path)
-    spec = record.spec
+    fields = record.spec_fields()  # to import LaunchRecord takes longer than all the rest
     found = search.find_files(
-        spec.get("cwd"),
-        search.read_globs(spec),
+        fields.get("cwd"),
+        (fields.get("alerts") or {}).get("artifacts") or (),
         deadline_s=search.DEADLINE_S,
         most=snapshot.MOST_FILES,
         skip=search.find_own_folders(record),

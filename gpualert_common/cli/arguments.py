@@ -21,7 +21,7 @@ _COMMANDS = "gpualert_common.cli.commands"
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser without abbreviated options; ``usage_status`` is the exit status of a mistake."""
+    """Parser without abbreviated options; ``usage_status`` is the exit status of a usage error."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_abbrev=False, **kwargs)
@@ -36,7 +36,7 @@ class CommandParser(argparse.ArgumentParser):
 def build_parser(called: str) -> CommandParser:
     """Return the parser of the program when *called* is its first argument.
 
-    It knows the arguments of that command alone, and of others (for --help) only the names.
+    It has the arguments of that command, and only the names of the others (for --help).
     """
     parser = CommandParser(
         prog="gpualert",
@@ -57,7 +57,7 @@ def build_parser(called: str) -> CommandParser:
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add a flag for each of the named options, as their declaration describes it."""
+    """Add a flag for each of the named options, from its declaration."""
     for name in names:
         option = OPTIONS[name]
         flags = [option.short_flag, option.flag] if option.short_flag else [option.flag]
@@ -68,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
                 *flags, dest=name, action="store_const", const=not option.default, help=text
             )
         elif isinstance(option.default, list):
-            text += "; may be given again"
+            text += "; can be repeated"
             parser.add_argument(*flags, action="append", metavar=option.metavar, help=text)
         else:
             text += f" (default: {option.default_text})" if option.default else ""

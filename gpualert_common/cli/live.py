@@ -1,4 +1,4 @@
-"""How a run that goes on is doing: its progress, when it last printed, and what wants doing."""
+"""Facts about a run in progress: its progress, its last output, and advice for its warnings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gpualert_common.report.formatting import duration
 from gpualert_common.report.run_facts import Fact
 
 _HEAD_BYTES = 64 << 10
-"""Where a training says how many steps it will do."""
+"""Begin of a log, where a training reports its number of steps."""
 _TAIL_BYTES = 1 << 20
-"""What tells how it goes, however long the log is."""
+"""End of a log, which has the newest progress."""
 _MOST_STEPS = 1e15
 
 
 def facts_of(record: Record) -> list[Fact]:
-    """What there is to tell, in the order of how telling it is."""
+    """Return the facts about a run in progress, the most important first."""
     progress = _progress(record)
     facts = [("Do", advice) for advice in WarningState(record.events()).advice()]
     facts += [("Progress", progress)] if progress else []
@@ -36,10 +36,10 @@ def facts_of(record: Record) -> list[Fact]:
 
 
 def _last_output(record: Record) -> str:
-    """When something was last written to one of its logs."""
+    """Return the time of the newest output in one of its logs."""
     found = list(_written(record))
     if not found:
-        return "nothing was printed so far"
+        return "no output yet"
     at = max(found)
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
     return f"{duration(max(0.0, time.time() - at))} ago ({clock})"
@@ -56,27 +56,27 @@ def _written(record: Record) -> Iterator[float]:
 
 
 def _progress(record: Record) -> str:
-    """How far the training is by the begin and the end of its logs; empty where they do not say."""
+    """Return the progress by the begin and the end of its logs; "" if they do not show it."""
     parts = [_part(record, column, name) for column, name in enumerate(record.logs)]
     read = merge_progress([part for part in parts if part is not None] or [Progress(files=())])
-    told = [point for point in read.points if point.position is not None]
-    if not told:
+    positions = [point for point in read.points if point.position is not None]
+    if not positions:
         return ""
-    last = told[-1]
+    last = positions[-1]
     position = last.step if last.step is not None else last.epoch
     unit = read.unit if last.step is not None else "epoch"
     total = read.counts.total_steps if last.step is not None else read.counts.total_epochs
-    said = [f"{unit} {position:g}" if isinstance(position, float) else f"{unit} {position}"]
+    shown = [f"{unit} {position:g}" if isinstance(position, float) else f"{unit} {position}"]
     if total:
-        said[0] += f" of {total:g}" if isinstance(total, float) else f" of {total}"
+        shown[0] += f" of {total:g}" if isinstance(total, float) else f" of {total}"
     losses = [point.loss for point in read.points if point.loss is not None]
-    said += [f"loss {losses[-1]:.4g}"] if losses else []
-    pace_s = _pace_s(told)
+    shown += [f"loss {losses[-1]:.4g}"] if losses else []
+    pace_s = _pace_s(positions)
     if pace_s:
-        said.append(f"{pace_s:.2g} s a {unit}" if pace_s < 10 else f"{duration(pace_s)} a {unit}")
+        shown.append(f"{pace_s:.2g} s a {unit}" if pace_s < 10 else f"{duration(pace_s)} a {unit}")
         if total and position is not None and _MOST_STEPS > total > position:
-            said.append(f"about {duration((total - position) * pace_s)} left")
-    return ", ".join(said)
+            shown.append(f"about {duration((total - position) * pace_s)} left")
+    return ", ".join(shown)
 
 
 def _part(record: Record, column: int, name: str) -> Progress | None:
@@ -94,12 +94,12 @@ def _part(record: Record, column: int, name: str) -> Progress | None:
         return None
     finally:
         os.close(fd)
-    index, began = content_of(record, INDEX), record.spec.get("created_at") or 0.0
+    index, began = content_of(record, INDEX), record.spec.created_at
     return add_times(reader.finish(), read_index(index, began, column))
 
 
 def _pace_s(points: Sequence[Point]) -> float | None:
-    """Seconds between two steps (or epochs), by the second half of the points that have a time."""
+    """Return the seconds per step (or epoch), from the second half of the timed points."""
     segment = points[-1].segment
     known = [(one.at, one.position or 0.0) for one in points if one.at and one.segment == segment]
     if len(known) < 2:

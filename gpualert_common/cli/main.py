@@ -1,6 +1,6 @@
 """The program: it runs one command and turns its errors into an exit status.
 
-``gpualert run`` imports nothing that the child would have to wait for.
+``gpualert run`` imports nothing that would delay the child.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_standard_descriptors() -> None:
-    """Where a caller closed 0, 1 or 2, the next file we open would take its place."""
+    """Open the null device for each of 0, 1 and 2 that the caller closed.
+
+    Otherwise the next opened file would get that number.
+    """
     fd = os.open(os.devnull, os.O_RDWR)
     while fd <= 2:
         os.set_inheritable(fd, True)
@@ -52,12 +55,12 @@ def _open_standard_descriptors() -> None:
 
 
 def _print_anything() -> None:
-    """A name or a log line that the terminal's encoding lacks is shown escaped, never an error."""
+    """Escape characters that the encoding of the terminal lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _discard_stdout() -> None:
-    """The reader of our stdout left: nothing of it may be written at exit either."""
+    """Discard all further output to stdout, also at exit: its reader has exited."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

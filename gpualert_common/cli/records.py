@@ -1,4 +1,4 @@
-"""Records as the commands find and show them."""
+"""Records of runs: how the commands find and print them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def state_dir(options: argparse.Namespace) -> str | None:
 
 
 def format_place(record: Record) -> str:
-    """Return the place of a run that cannot be seen from here, in words."""
-    return describe_place(locate(record.spec), record.spec.get("host"))
+    """Return the place of a run that is not visible from here, in words."""
+    spec = record.spec
+    return describe_place(locate(spec), spec.host)
 
 
 def printable(text: str) -> str:
-    """Return *text* on one line, without control characters, which a terminal would obey."""
+    """Return *text* on one line, without control characters."""
     return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
 
 
@@ -36,13 +37,13 @@ def summarize(record: Record) -> dict[str, Any]:
     launched = record.event("launched")
     return {
         "run_id": record.run_id,
-        "name": spec.get("name"),
+        "name": spec.name,
         "state": record.state,
-        "command": spec.get("command"),
+        "command": spec.command,
         "path": record.path,
         "logs": [record.log_path(name) for name in record.logs],
         "pid": launched.get("pid") if launched and ending is None else None,
-        "started_at": ending.started_at if ending else spec.get("created_at"),
+        "started_at": ending.started_at if ending else spec.created_at or None,
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,
         "disposition": verdict and str(verdict.disposition),

@@ -1,4 +1,4 @@
-"""Decision: the cause that log and status name, in the light of the findings of all families.
+"""Decision: the cause from log and status, adjusted by the findings of all families.
 
 Each finding has one effect on the cause, by the first row of :data:`EFFECTS` that fits it.
 """
@@ -29,10 +29,10 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The cause in the light of all evidence, and what is reported with it.
+    """The cause according to all evidence, and what is reported with it.
 
     ``family`` is that of the finding which names or confirms the cause; "" where none does.
-    ``is_unattributed`` is True when the evidence does not tell whose fault the cause is.
+    ``is_unattributed`` is True when the evidence does not show whose fault the cause is.
     """
 
     resolution: Resolution
@@ -76,10 +76,10 @@ EFFECTS: tuple[tuple[Effect, Callable[[Finding, _State], bool]], ...] = (
 
 
 def decide(resolution: Resolution, findings: Iterable[Finding]) -> Decision:
-    """Return the cause of *resolution* in the light of *findings*.
+    """Return the cause of *resolution*, adjusted by *findings*.
 
-    The weightiest finding that may name the cause names it.  Those of the same cause confirm it;
-    causes that gave way are reported as consequences.
+    The finding with the most weight that may name the cause names it.  Findings of the same cause
+    confirm it; replaced causes are reported as consequences.
     """
     ranked = sorted(findings, key=lambda one: (-one.weight, -one.confidence))
     deciding = next((one for one in ranked if _may_decide(one, resolution.cause)), None)
@@ -162,7 +162,7 @@ def _with_findings(
 
 
 def _secondary(resolution: Resolution, others: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
-    """Return all other causes; of one that several findings name, the weightiest reason counts."""
+    """Return all other causes, each with the reason of the finding with the most weight."""
     return tuple(
         (dict(resolution.secondary) | {one.cause: one.because for one in reversed(others)}).items()
     )

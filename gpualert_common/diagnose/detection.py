@@ -1,4 +1,4 @@
-"""Detection: something that is wrong with a run in progress."""
+"""Detection: a problem of a run in progress."""
 
 from __future__ import annotations
 

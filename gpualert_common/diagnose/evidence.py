@@ -1,4 +1,4 @@
-"""Evidence about one run, in the form in which families and warnings ask for it."""
+"""Evidence about one run, in the form that families and warnings use."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class Evidence:
         if not load:  # only from Hopper on; utilization counts any kernel, however small
             load = self.series(gpu, "utilization_percent")
         load = load if held_from is None else load.since(held_from)
-        if len(load.value) < thresholds.LEAST_LOOKS:
+        if len(load.value) < thresholds.LEAST_SAMPLES:
             return None
         return sum(load.value) / len(load.value)
 

@@ -11,16 +11,16 @@ from gpualert_common.model import Claim
 
 
 class Weight(IntEnum):
-    """How much a finding says about the cause."""
+    """Weight of a finding for the choice of the cause."""
 
     RULED_OUT = 0
     """The evidence excludes the family."""
     DOUBTS = 1
-    """Evidence that could show another reason behind ``cause`` was not available."""
+    """Evidence that could show another reason for ``cause`` was not available."""
     WARNS = 2
-    """It is worth knowing, but not the reason for the end of the run."""
+    """It is reported, but is not the reason for the end of the run."""
     SUPPORTS = 3
-    """It confirms a cause that something else names, or suggests one besides."""
+    """It confirms a cause that other evidence names, or suggests another one."""
     DECIDES = 4
     """It names the cause, in place of any in ``over``."""
 
@@ -29,8 +29,8 @@ class Weight(IntEnum):
 class Finding:
     """Conclusion of one family about a run, with the evidence for it.
 
-    ``because`` is a sentence without its full stop.  ``over`` are the causes, as log and status
-    name them, that give way to this one.  ``kind`` names a warning.
+    ``because`` is a sentence without its full stop.  ``over`` are the causes from log and
+    status that this one replaces.  ``kind`` names a warning.
     """
 
     family: str

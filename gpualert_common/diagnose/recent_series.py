@@ -8,7 +8,7 @@ from gpualert_common.telemetry.source import PERIOD_S
 
 
 def is_fresh(series: Series, now: float) -> bool:
-    """Return whether the last sample tells the present value."""
+    """Return whether the last sample is recent enough for the present value."""
     return bool(series) and now - series.at[-1] <= thresholds.SAMPLE_DELAY_S
 
 

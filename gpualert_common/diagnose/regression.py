@@ -6,10 +6,10 @@ is identified by its command and directory, without seeds, ports, dates and ids 
 more than a second is compared with the newest twenty successful runs on the same number of GPUs of
 the same model, without the earlier attempts at its own task.  Steps are compared by their time,
 as the program reports it or by the clock, or by the throughput that the program reports; whole
-runs only where they made about the same number of steps.  Where too few runs can be compared, or
-the history cannot be read, the verdict says so among its sources.
+runs only where they made about the same number of steps.  If too few runs can be compared, or the
+history cannot be read, the verdict states it among its sources.
 
-The history does not tell whether code or data changed.
+The history does not show whether code or data changed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HISTORY = "history"
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """A run that was slower than ``usual``: ``ratio`` times, as ``text`` says with figures.
+    """A run that was slower than ``usual``: ``ratio`` times, as ``text`` states with figures.
 
     ``is_comparable`` is False where the earlier runs used other GPUs; such a slowdown decides
     nothing.
@@ -145,7 +145,7 @@ class Comparison:
 
     @cached_property
     def new_settings(self) -> tuple[str, ...]:
-        """NAME=VALUE of settings that affect the speed and that no earlier run had.
+        """Settings (NAME=VALUE) that affect the speed and that no earlier run had.
 
         None where the settings of earlier runs are not known.
         """
@@ -182,7 +182,7 @@ class Comparison:
 
     @property
     def slow_host(self) -> str:
-        """A sentence that the host is slower in earlier runs, too; "" where it is not."""
+        """A sentence that the host was also slower in earlier runs; "" if it was not."""
         runs = self._comparable
         here = _baseline_of(run for run in runs if run.host == self._host)
         there = _baseline_of(run for run in runs if run.host != self._host)
@@ -215,7 +215,7 @@ def status_of_history(recalled: EarlierRuns) -> SourceAvailability:
     if successful >= thresholds.EARLIER_RUNS:
         return SourceAvailability(HISTORY, available=True)
     count = "1 earlier run" if successful == 1 else f"{successful or 'no'} earlier runs"
-    why = f"{count} of this command went well, and {thresholds.EARLIER_RUNS:.0f} are needed"
+    why = f"{count} of this command succeeded, and {thresholds.EARLIER_RUNS:.0f} are needed"
     return SourceAvailability(HISTORY, available=False, why=why)
 
 

@@ -25,7 +25,7 @@ SETTINGS = (
     *("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING", "CUBLAS_WORKSPACE_CONFIG"),
     *("CUDA_DEVICE_MAX_CONNECTIONS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
 )
-"""Variables that make a training slower or faster.  Of an environment only these are stored."""
+"""Variables that make a training slower or faster.  No others of an environment are stored."""
 _VERSIONS = (
     *("driver", "python", "torch", "tensorflow", "jax", "jaxlib", "transformers", "accelerate"),
     *("deepspeed", "lightning", "flash_attn", "triton"),
@@ -33,7 +33,7 @@ _VERSIONS = (
 _VALUE = re.compile(r"[\w.,:+-]{1,32}")
 _MOST_CHARS = 300
 _MANY = 120
-"""A stream keeps 256 of its events, the first and the latest; from here on some may be missing."""
+"""A stream keeps 256 of its events, the first and the latest; beyond this, some may be missing."""
 
 
 def measure_run(evidence: Evidence) -> RunMetrics:
@@ -119,9 +119,9 @@ def _training_metrics(progress: Progress, stepping: tuple[int, float] | None) ->
 
 
 def count_saves(progress: Progress) -> int:
-    """Return how many checkpoints a training saved.
+    """Return the number of checkpoints that a training saved.
 
-    Where not all of these events are stored, the usual number of steps between two tells.
+    If not all of these events are stored, it follows from the usual number of steps between two.
     """
     saves = [one for one in progress.checkpoints if one.action is CheckpointAction.SAVED]
     at = [one.step for one in saves if one.step is not None]

@@ -1,4 +1,4 @@
-"""Thresholds: every number that a family or a warning decides by, with its reason and source."""
+"""Thresholds: every number that a family or a warning uses, with its reason and source."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ class Threshold(float):
 # -- samples -----------------------------------------------------------------------------------
 
 CLOCK_SLACK_S = Threshold(
-    2.0, "s", "an event is noticed later than it happens, and two clocks do not agree exactly"
+    2.0, "s", "an event is noticed after it happens, and two clocks never agree exactly"
 )
 SAMPLE_DELAY_S = Threshold(
-    30.0, "s", "six periods of the sources: on a busy machine samples come late"
+    30.0, "s", "six periods of the sources: on a busy machine samples are late"
 )
 GPU_USED_MIB = Threshold(
-    32.0, "MiB of a card", "a CUDA context takes hundreds of MiB; less is no use of it"
+    32.0, "MiB of a card", "a CUDA context takes hundreds of MiB; with less, the card is not in use"
 )
-LEAST_LOOKS = Threshold(24.0, "looks", "two minutes: the first ones go into loading and compiling")
+LEAST_SAMPLES = Threshold(
+    24.0, "samples", "two minutes: loading and compiling take the first samples"
+)
 
 # -- A1: before training began ---------------------------------------------------------------
 
 CONTEXT_ONLY = Threshold(
     0.02,
     "of the card",
-    "a CUDA context and the libraries' own memory take less; a model takes more",
+    "a CUDA context and the memory of libraries take less; a model takes more",
     "Grogh: GPU memory below 2 %",
 )
 TRAINED_GPU_S = Threshold(
     120.0,
     "s of GPU work",
-    "loading a model and compiling it keep a GPU at work for a minute at most",
+    "loading and compiling a model keep a GPU busy for a minute at most",
 )
 
 # -- A2: killed for memory -------------------------------------------------------------------
@@ -53,8 +55,8 @@ TRAINED_GPU_S = Threshold(
 KILL_BEFORE_END_S = Threshold(
     30.0,
     "s",
-    "a launcher ends the other ranks, and itself, some seconds after one of them was killed",
-    "torchrun: 30 s between SIGTERM and SIGKILL for the ranks that are left",
+    "a launcher stops the other ranks, and itself, some seconds after one of them was killed",
+    "torchrun: 30 s between SIGTERM and SIGKILL for the remaining ranks",
 )
 
 # -- B1: GPU memory --------------------------------------------------------------------------
@@ -62,13 +64,13 @@ KILL_BEFORE_END_S = Threshold(
 MEMORY_NEAR_FULL = Threshold(
     0.9,
     "of the card",
-    "CUDA's context and the allocator's granularity keep the last per cent from any program",
+    "the CUDA context and the allocator's granularity take the last per cent",
     "peak of nvmlDeviceGetMemoryInfo_v2 as Grogh reads it",
 )
 CO_TENANT_SHARE = Threshold(
     0.1,
     "of the card",
-    "what other processes hold is the reason only where it is more than contexts and rounding",
+    "memory of other processes is the reason only if it is more than contexts and rounding",
 )
 
 # -- B2: hardware ----------------------------------------------------------------------------
@@ -77,13 +79,13 @@ FAULT_BEFORE_END_S = Threshold(
     900.0,
     "s",
     "a collective that waits for a dead GPU gives up after its time-out, by default 10 minutes",
-    "torch.distributed: default time-out of a NCCL process group; watchdog's own minutes on top",
+    "torch.distributed: default time-out of a NCCL process group, plus minutes for its watchdog",
 )
 
 FAULT_AT_ONCE_S = Threshold(
     60.0,
     "s",
-    "a program meets a fault with its next call to the GPU, in milliseconds or after a checkpoint",
+    "the next call to the GPU reports a fault: in milliseconds, or after a checkpoint",
 )
 
 # -- B3: throttling --------------------------------------------------------------------------
@@ -91,15 +93,17 @@ FAULT_AT_ONCE_S = Threshold(
 THROTTLED_SHARE = Threshold(
     0.6,
     "of the time",
-    "a card that is slowed down for most of a window is not well cooled or fed",
+    "a card that is slowed down for most of a window lacks cooling or power",
     "gpud: 0.6 hardware slowdowns a minute",
 )
 THROTTLE_WINDOW_S = Threshold(
-    600.0, "s", "shorter spells come and go with the load", "gpud: a window of 10 minutes"
+    600.0, "s", "shorter slowdowns follow the load", "gpud: a window of 10 minutes"
 )
-THROTTLE_LEAST_S = Threshold(60.0, "s", "a share of less than a minute is one of a few looks")
+THROTTLE_LEAST_S = Threshold(60.0, "s", "a share of less than a minute is a share of a few samples")
 CLOCK_DROP = Threshold(
-    0.8, "of its own earlier clock", "what a thermal slowdown takes, not a power cap"
+    0.8,
+    "of its own earlier clock",
+    "a thermal slowdown lowers the clock so far; a power cap does not",
 )
 
 # -- C3, F3: hangs ---------------------------------------------------------------------------
@@ -108,7 +112,7 @@ SILENCE_S = Threshold(120.0, "s", "an evaluation or a checkpoint may print nothi
 SILENCE_STEPS = Threshold(
     5.0,
     "times the longest step",
-    "a step that takes five times the longest one seen is none",
+    "a pause of five times the longest step is not a step",
     "NVRx: heartbeats at 5 times the observed interval",
 )
 IDLE_CPU = Threshold(
@@ -123,19 +127,19 @@ IDLE_GPU_PERCENT = Threshold(
 STARVED_GPU_PERCENT = Threshold(
     15.0,
     "%",
-    "only severe under-use can be told without a baseline: milder cases depend on the model",
+    "only severe under-use is clear without a baseline: milder cases depend on the model",
     "Grogh confirms near-zero engine activity only",
 )
 BUSY_CORES = Threshold(
-    0.8, "of one core", "GPUs that wait for the CPU wait for a process that never rests"
+    0.8, "of one core", "GPUs that wait for the CPU wait for a process that is always busy"
 )
 WAITING_PERCENT = Threshold(
-    20.0, "% of the time", "every task at once waited for storage: more than a slow first read"
+    20.0,
+    "% of the time",
+    "all tasks waited for storage at the same time: more than a slow first read",
 )
-LEAST_GPUS = Threshold(3.0, "GPUs", "of two nobody knows which is the slow one")
-LEAST_CLOCKS = Threshold(
-    12.0, "looks at a clock", "a minute: clocks are ramped up and down around a step"
-)
+LEAST_GPUS = Threshold(3.0, "GPUs", "with two GPUs it is not clear which is the slow one")
+LEAST_CLOCKS = Threshold(12.0, "samples of a clock", "a minute: clocks rise and fall around a step")
 STRAGGLER_RATIO = Threshold(
     0.75,
     "of the median of its peers",
@@ -144,25 +148,25 @@ STRAGGLER_RATIO = Threshold(
 )
 STRAGGLER_SHARE = Threshold(
     0.5,
-    "of the looks at which all worked",
-    "what is behind for less than half of a run may be a phase of the program",
+    "of the samples in which all worked",
+    "a lag of less than half of a run may be a phase of the program",
 )
 LEAST_SAVES = Threshold(10.0, "checkpoints", "a short test may save at every step")
 SAVES_PER_STEP = Threshold(
     0.5, "checkpoints a step", "a checkpoint every other step costs more than it saves", "Grogh"
 )
 EARLIER_RUNS = Threshold(
-    3.0, "earlier runs that went well", "the median of fewer is moved by any one of them"
+    3.0, "successful earlier runs", "one run alone can move the median of fewer"
 )
 SLOWER_THAN_BEFORE = Threshold(
     1.5,
     "times the median of earlier runs",
-    "between machines and versions a third more is common; and three standard deviations of theirs",
+    "a third more is common between machines and versions; also three of their standard deviations",
 )
 LEAST_TIMED_S = Threshold(
     5.0,
     "s of steps",
-    "when a line arrived is known to a second; nobody waits for a run that is shorter",
+    "the time of a line is known to a second; the speed of a shorter run does not matter",
 )
 LEAST_LONGER_S = Threshold(
     60.0,
@@ -170,48 +174,48 @@ LEAST_LONGER_S = Threshold(
     "a cold cache, a download or a busy neighbour costs a minute at the start",
 )
 SAME_STEPS = Threshold(
-    0.1, "of the steps of earlier runs", "whole runs are compared where they did the same"
+    0.1, "of the steps of earlier runs", "whole runs are compared only if they did the same work"
 )
 LOAD_OF_BEFORE = Threshold(
     0.8,
     "of the GPU's load in earlier runs",
-    "a GPU that is held up by something else idles; one that is slow itself is as busy as ever",
+    "a GPU that waits is idle; a GPU that is slow itself is as busy as before",
 )
 SAVES_OF_BEFORE = Threshold(
     3.0,
     "times the checkpoints a step of earlier runs",
-    "what a change of the interval makes, not an extra checkpoint at the end",
+    "a change of the interval has this effect; an extra checkpoint at the end does not",
 )
 
 # -- E: training -----------------------------------------------------------------------------
 
 LEAST_LOSS = Threshold(
-    1e-3, "(the first loss)", "of one that begins near zero every noise is a multiple"
+    1e-3, "(the first loss)", "noise is a multiple of a loss that starts near zero"
 )
-NO_GRADIENT = Threshold(1e-6, "(the gradient's norm)", "weights do not move by less")
-NO_RATE = Threshold(1e-12, "(the learning rate)", "weights do not move by less")
+NO_GRADIENT = Threshold(1e-6, "(the gradient's norm)", "smaller values do not change weights")
+NO_RATE = Threshold(1e-12, "(the learning rate)", "smaller values do not change weights")
 DIVERGED_RATIO = Threshold(
     1.5,
     "times the loss of the first quarter",
-    "a loss that ends half as high again as it began has not learned",
+    "a model whose loss ends 50 % above its start has not learned",
 )
 STILL_UP = Threshold(
     0.8,
-    "of the orders of magnitude that the loss rose by at its peak",
-    "one that has come down from its peak recovers: harder data, or a learning rate begun anew",
+    "of the rise to the peak, in orders of magnitude",
+    "a loss that fell from its peak recovers: harder data, or a restarted learning rate",
 )
 FLAT_RANGE = Threshold(
-    0.01, "of the first loss", "noise of a mini-batch is larger where anything is learned"
+    0.01, "of the first loss", "the noise of mini-batches is larger while a model learns"
 )
 LEAST_POINTS = Threshold(20.0, "logged losses", "quartiles of fewer are single numbers")
 STEPS_OF_MEANT = Threshold(
     0.1,
-    "of the steps that were meant",
-    "a run that ends with 0 after a tenth of its steps, and saved nothing then, was cut short",
+    "of the planned steps",
+    "a run that exits with 0 after a tenth of its steps, without a checkpoint there, was cut short",
 )
-LEAST_EVALUATIONS = Threshold(2.0, "evaluations", "an early stop compares one with another")
+LEAST_EVALUATIONS = Threshold(2.0, "evaluations", "an early stop compares two evaluations")
 LEAST_STEPS = Threshold(
-    10.0, "steps", "no training is meant to end within ten steps", "Grogh; ours for the number"
+    10.0, "steps", "no training is planned for less than ten steps", "Grogh; ours for the number"
 )
 STEPS_OF_BEFORE = Threshold(
     0.01, "of an earlier run's steps", "the same command does not end a hundred times sooner"
@@ -219,13 +223,15 @@ STEPS_OF_BEFORE = Threshold(
 FEWER_THAN_BEFORE = Threshold(
     0.1,
     "of an earlier run's steps",
-    "where no number of steps is told, data that grow and shrink from day to day do not explain it",
+    "without a planned number of steps: daily changes of the amount of data do not explain less",
 )
-LEVEL_LOSSES = Threshold(5.0, "losses", "the level at a change of training is their median")
+LEVEL_LOSSES = Threshold(
+    5.0, "losses", "the level of the loss at a change of training is their median"
+)
 GOES_ON_LOSS_JUMP = Threshold(
     1.5,
     "times the last loss before",
-    "a training that goes on begins near the loss that it had; another one far above it",
+    "a resumed training starts near its last loss; a new one starts far above it",
 )
 
 # -- G1: health ------------------------------------------------------------------------------
@@ -233,13 +239,13 @@ GOES_ON_LOSS_JUMP = Threshold(
 UNVERIFIED_FROM_S = Threshold(
     300.0,
     "s",
-    "a shorter command that used no GPU is a test or a download: nobody asks whether it learned",
+    "a shorter command without a GPU is a test or a download, not a training",
 )
 
-# -- while it goes on ------------------------------------------------------------------------
+# -- while it runs ---------------------------------------------------------------------------
 
 NAN_LOSSES = Threshold(
-    3.0, "losses in a row", "one bad batch is skipped; that three are not is no accident"
+    3.0, "losses in a row", "one bad batch is skipped; three in a row are not a coincidence"
 )
 NAN_NORMS = Threshold(
     40.0,
@@ -248,35 +254,33 @@ NAN_NORMS = Threshold(
     "Megatron-LM: --initial-loss-scale is 2^32; torch.amp.GradScaler begins at 2^16",
 )
 GPU_IDLE_S = Threshold(
-    600.0, "s", "to save a large model, or to compute metrics, takes minutes without a GPU"
+    600.0, "s", "saving a large model, or computing metrics, takes minutes without a GPU"
 )
 LONG_SILENCE_S = Threshold(
     600.0,
     "s",
-    "what waits for a lost peer keeps its GPU busy until its watchdog gives up",
+    "a rank that waits for a lost peer keeps its GPU busy until its watchdog gives up",
     "torch.distributed: default time-out of a NCCL process group",
 )
 LEAST_PRINTS = Threshold(
-    20.0, "looks at which it had printed", "before that nobody knows how often it prints"
+    20.0, "samples with new output", "with fewer it is not known how often it prints"
 )
-DISK_TREND_S = Threshold(180.0, "s", "most checkpoints are written within that, and are no trend")
+DISK_TREND_S = Threshold(180.0, "s", "writing a checkpoint takes less, and is not a trend")
 DISK_FULL_WITHIN_S = Threshold(
-    1800.0, "s", "time for somebody to make room; farther ahead a trend is a guess"
+    1800.0, "s", "time for people to free space; a longer forecast is a guess"
 )
 DISK_STEADY = Threshold(
-    0.5, "of the mean loss of space", "each third of a steady trend has at least so much of it"
+    0.5, "of the mean loss of space", "each third of a steady trend has at least so much"
 )
 DISK_LEFT_GIB = Threshold(
     1.0, "GiB", "less than one checkpoint of a small model", "as disk_low of the source"
 )
 DISK_LEFT_SHARE = Threshold(
-    0.1, "of the disk", "of one that is smaller than 10 GiB", "as disk_low of the source"
+    0.1, "of the disk", "of a disk smaller than 10 GiB", "as disk_low of the source"
 )
-MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step come and go within that")
-MEMORY_LEFT_GIB = Threshold(4.0, "GiB", "of a limit above 80 GiB: there a twentieth is plenty")
-MEMORY_LOOKS = Threshold(
-    3.0, "looks in a row", "a peak of one moment is the training's own business"
-)
+MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step vary by less")
+MEMORY_LEFT_GIB = Threshold(4.0, "GiB", "of a limit above 80 GiB, 5 % of which is plenty")
+MEMORY_SAMPLES = Threshold(3.0, "samples in a row", "a short peak is normal for a training")
 
 
 FOLLOWS_WITHIN_S = Threshold(

@@ -31,7 +31,7 @@ from gpualert_common.model import (
 from gpualert_common.spec import message_id
 
 _STATUS_HIDDEN = (
-    "the exit status is 0, yet the log ends in a failure: "
+    "the exit status is 0, but the log ends in a failure: "
     "a pipe or a script may have hidden the status of the training"
 )
 
@@ -71,7 +71,7 @@ def conclude(
         decision = decide(resolution, diagnose_families(evidence))
         try:
             metrics = measure_run(evidence)
-        except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
+        except Exception as error:  # noqa: BLE001 - telemetry may hold any numbers
             because = f"the metrics of the run are not known: {type(error).__name__}: {error}"
             decision = replace(decision, warnings=(*decision.warnings, ("not_measured", because)))
     resolution = decision.resolution
@@ -152,7 +152,7 @@ def _warnings(
 ) -> tuple[VerdictWarning, ...]:
     found = list(seen)
     told_by_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
-    ends_well = rule.fault_class == "training"  # such a program knows of no failure
+    ends_well = rule.fault_class == "training"  # such a program did not notice a failure
     if resolution.disposition is Disposition.COMPLETED and told_by_log and not ends_well:
         found.append(("exit_status", _STATUS_HIDDEN))
     if facts.log_disk_full:
@@ -167,7 +167,7 @@ def _warnings(
 
 
 def _observers(observations: RunObservations | None) -> tuple[SourceStatus, ...]:
-    """Return the status of each source beside log and exit status."""
+    """Return the status of each source other than log and exit status."""
     if observations is None:
         return ()
     return tuple(
@@ -196,6 +196,6 @@ def _sources(
     if facts.code is not None or not facts.started:
         sources.append(SourceStatus("exit_status", available=True))
     else:
-        why = "the run has not ended" if running else "nobody was there to read it"
+        why = "the run has not ended" if running else "no process could read it"
         sources.append(SourceStatus("exit_status", available=False, why=why))
     return tuple(sources)

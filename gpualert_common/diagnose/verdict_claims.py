@@ -1,4 +1,4 @@
-"""Claims of a verdict: what the evidence shows, each with its place in the log or its source."""
+"""Claims of a verdict: each is a conclusion with its place in the log or its source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualert_common.model import Claim, ExitFacts, LogLocation, Role
 
 _MOST_CLAIMS = 8
 _MOST_OF_SOURCES = 4
-"""Number of claims, among them, of sources other than log and status."""
+"""Number of claims from sources other than log and status."""
 _EXCERPT_CHARS = 300
 
 
@@ -69,9 +69,9 @@ def _exception_claim(found: Traceback, rank: int | None) -> Claim:
 
 
 _ROLE_WORDS = {
-    Role.ROOT: "the log says so",
+    Role.ROOT: "the log reports it",
     Role.CONFIRMATION: "the log confirms it",
-    Role.CASCADE: "the log reports what followed",
+    Role.CASCADE: "the log reports a consequence",
     Role.REPORT: "the launcher reports",
     Role.BENIGN: "the log mentions it",
 }

@@ -13,6 +13,7 @@ from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.warning_state import WarningState
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.regex import compile_bytes
@@ -20,7 +21,7 @@ from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S
 
 _NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
-"""Without such a word all losses are finite, and the training's progress need not be read."""
+"""Without such a word all losses are finite, and reading the training's progress is not needed."""
 
 _READING_SHARE = 1 / 200
 """Share of a core for reading the progress: its last 64 KiB are read again each time."""
@@ -30,18 +31,18 @@ _LONGEST_PAUSE_S = 15.0
 
 
 class WarningMonitor:
-    """The early warnings of a run, judged every few seconds.  Not thread-safe."""
+    """The early warnings of a run, checked every few seconds.  Not thread-safe."""
 
     def __init__(
         self,
-        launch_record: Mapping[str, Any],
+        launch_record: LaunchRecord,
         events: Iterable[Mapping[str, Any]],
         pid: int | None,
         rules: RuleSet,
     ) -> None:
         """``events`` are those of the record: an earlier recorder may have raised warnings."""
-        self._started_at = float(launch_record.get("created_at") or 0.0)
-        self._command = tuple(map(str, launch_record.get("command") or ()))
+        self._started_at = launch_record.created_at
+        self._command = launch_record.command
         self._pid = pid
         self._facts = ExitFacts(code=None)
         self._resolution: Resolution = resolve((), self._facts, rules, running=True)
@@ -64,7 +65,7 @@ class WarningMonitor:
         printed_at: float,
         read_progress: Callable[[], Progress | None],
     ) -> list[dict[str, Any]]:
-        """Return the events to store, mostly none.  Checks no more often than sources sample.
+        """Return the events to store, usually none.  Checks no more often than sources sample.
 
         ``printed_at`` is the time at which the logs last grew.
         """
@@ -74,7 +75,7 @@ class WarningMonitor:
         self._check_due = clock + PERIOD_S
         now = time.time()
         if self._checked_at and not 0 <= now - self._checked_at <= thresholds.SAMPLE_DELAY_S:
-            self._back_at = now  # the machine slept, or its clock was set: that is no silence
+            self._back_at = now  # the machine slept, or its clock was set: that is not silence
         self._checked_at = now
         self._note_print(min(printed_at, now))
         observations = RunObservations(

@@ -1,7 +1,7 @@
-"""State of the early warnings of one run: which are active, which were, and which are news.
+"""State of the early warnings of one run: those that are active, were active, or are new.
 
-The state is stored as events of the record.  So every reader of the record knows it: the verdict at
-the end, also when the supervisor died before, and the commands that show a live run.
+The state is stored as events of the record.  So every reader of the record has it: the verdict at
+the end, also if the supervisor died before, and the commands that show a live run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class WarningState:
         return kind in self._warnings and self._warnings[kind].is_active
 
     def advice(self) -> list[str]:
-        """Return what to do about each active warning that does not follow from another one."""
+        """Return the advice for each active warning that does not follow from another one."""
         kinds = warning_kinds()
         active = [kind for kind, one in self._warnings.items() if one.is_active and kind in kinds]
         first = [kind for kind in active if self._warnings[kind].part_of not in active]
@@ -65,7 +65,7 @@ class WarningState:
     def update(self, detections: Mapping[str, Detection], now: float) -> list[dict[str, Any]]:
         """Return the events that follow from *detections*; kinds without evidence are absent there.
 
-        A kind is news once, unless it follows from another active one.
+        A kind is new once, unless it follows from another active one.
         """
         kinds = warning_kinds()
 
@@ -152,7 +152,7 @@ def _event(event: str, kind: str, warning: _Warning, now: float) -> dict[str, An
 
 
 def _outcome(kind: str, warning: _Warning, verdict: Verdict) -> str:
-    """Return what became of a warning: recovered, still active, or followed by its cause."""
+    """Return the outcome of a warning: recovered, still active, or followed by its cause."""
     found = warning_kinds().get(kind)
     since = format_minute(warning.since)
     if warning.recovered_at is None:
@@ -164,11 +164,11 @@ def _outcome(kind: str, warning: _Warning, verdict: Verdict) -> str:
         times = warning.changes // 2
         text += f" after it had come and gone {f'{times} times' if times > 1 else 'once'}"
     if found is not None and verdict.cause in found.FORETELLS:
-        return f"{text}: it came to {verdict.cause}"
+        return f"{text}: {verdict.cause} followed"
     if warning.recovered_at is not None:
         return f"{text}: withdrawn"
     if verdict.disposition is Disposition.COMPLETED:
-        return f"{text}; the run ended by itself all the same"
+        return f"{text}; the run still ended by itself"
     return text
 
 

@@ -25,10 +25,9 @@ class PredecessorReader:
 
     def read(self, record: Record) -> Predecessor:
         """Return the run as its record describes it now.  Raises RecordError."""
-        spec = record.read_json(SPEC)
-        if spec is None:  # its guardian died, or has yet to begin
+        if not record.has(SPEC):  # its guardian died, or has yet to begin
             return Predecessor("starting" if record.is_held else "lost")
-        agreed = spec.get("custody") or {}
+        owner = record.spec.owner
         is_far = recovery.is_far(record)
         state = record.state
         ending = record.ending  # after the state: an end that comes between is then known, too
@@ -38,8 +37,8 @@ class PredecessorReader:
         numbers = [event["number"] for event in events if event.get("event") == "adopted"]
         return Predecessor(
             state,
-            number=numbers[-1] if numbers else agreed.get("number", 0),
-            is_same=agreed.get("fingerprint") == self._fingerprint,
+            number=numbers[-1] if numbers else owner.get("number", 0),
+            is_same=owner.get("fingerprint") == self._fingerprint,
             has_status=ending is not None and ending.exit_code is not None,
             is_claimed=record.claimed_by is not None,
             is_stopped=_was_stopped(ending, events),
@@ -50,13 +49,13 @@ class PredecessorReader:
 
     def _is_silent(self, record: Record) -> bool:
         """True when no beat was seen for as long as the fence, by our own clock."""
-        agreed = record.spec.get("custody") or {}
         beat, since = self._beat
         if record.last_beat() != beat:
             self._beat = (record.last_beat(), time.monotonic())
             return False
-        limit_s = fence_s(agreed.get("lease_s", 0.0), record.spec.get("grace_s"))
-        return bool(time.monotonic() - since > limit_s)
+        spec = record.spec
+        limit_s = fence_s(spec.owner.get("lease_s", 0.0), spec.grace_s)
+        return time.monotonic() - since > limit_s
 
 
 def has_live_processes(run_id: str) -> bool:

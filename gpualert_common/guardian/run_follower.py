@@ -106,7 +106,7 @@ class RunFollower:
         """Return the starts of *lines* that are shown in any case; loads the rules at need."""
         from gpualert_common.classifier import find_notable_lines
 
-        return find_notable_lines(lines, self.record.spec.get("rules"))
+        return find_notable_lines(lines, self.record.spec.rules)
 
     def _goes_on(self) -> bool:
         """False when the run has ended or lost its guardian."""
@@ -157,7 +157,7 @@ class RunFollower:
         if record.ending is None and not self._is_far and self._attempt is not None:
             try:
                 # Its guardian died: end the processes that live, and complete the record.
-                recovery.finish_abandoned(record, record.spec.get("grace_s") or 0.0)
+                recovery.finish_abandoned(record, record.spec.grace_s)
             except OSError as error:
                 if error.errno is None:
                     raise  # an engine's time-out, which may land here

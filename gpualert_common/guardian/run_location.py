@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RunPlace
 from gpualert_common.recover import locate
 from gpualert_common.spec import is_seconds
@@ -40,13 +41,13 @@ class RunLocation:
     def of(cls, record: Record) -> Self:
         """Return the location of a run of an attempt.  Raises RecordError."""
         spec = record.spec
-        agreed = spec["custody"]
+        owner = spec.owner
         return cls(
             record=str(record.path),
-            host=spec["host"],
-            boot_id=spec["boot_id"],
-            pid_namespace=spec["pid_namespace"],
-            ends_within_s=agreed["adopt_within_s"] + fence_s(agreed["lease_s"], spec["grace_s"]),
+            host=spec.host or "",
+            boot_id=spec.boot_id or "",
+            pid_namespace=spec.pid_namespace or "",
+            ends_within_s=owner["adopt_within_s"] + fence_s(owner["lease_s"], spec.grace_s),
         )
 
     @classmethod
@@ -67,9 +68,10 @@ class RunLocation:
     @property
     def place(self) -> RunPlace:
         """Where the run's processes are, as seen from here."""
-        return locate(asdict(self))
+        place = {name: getattr(self, name) for name in ("host", "boot_id", "pid_namespace")}
+        return locate(LaunchRecord(**place))
 
 
-def fence_s(lease_s: float, grace_s: float | None) -> float:
+def fence_s(lease_s: float, grace_s: float) -> float:
     """Return after how many silent seconds of a guardian on another host its run has ended."""
-    return lease_s + (grace_s or 0.0) + LAST_CALL_S + KILLING_S + _MARGIN_S
+    return lease_s + grace_s + LAST_CALL_S + KILLING_S + _MARGIN_S

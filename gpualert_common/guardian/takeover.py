@@ -126,7 +126,7 @@ class Takeover:
 
     def _adopt(self, record: Record) -> Taken | None:
         """Adopt the run and keep its lease; None when the guardian refuses or does not answer."""
-        guardian = record.spec.get("supervisor_pid", 0)
+        guardian = record.spec.supervisor_pid
         is_far = recovery.is_far(record)
         lease = LeaseRenewer(record, self._attempt, 0 if is_far else guardian)
         try:
@@ -181,7 +181,8 @@ class Takeover:
             record.request("stop", sender=sender)
 
     def _request_fence(self, record: Record) -> None:
-        place = describe_place(recovery.locate(record.spec), record.spec.get("host"))
+        spec = record.spec
+        place = describe_place(recovery.locate(spec), spec.host)
         self._log_once(f"run {record.run_id} on {place} was silent for the length of its fence")
         record.request("fence", number=self._attempt.number)
 

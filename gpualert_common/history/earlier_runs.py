@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from gpualert_common.history.past_run import PastRun, compute_run_fingerprint, compute_task_digest
 from gpualert_common.history.runs import MOST_PER_FINGERPRINT, History
+from gpualert_common.launch_record import LaunchRecord
 
 NEWEST = 20
 """Number of successful runs: older ones may no longer be typical."""
@@ -23,7 +22,7 @@ class EarlierRuns:
     problem: str = ""
 
 
-def find_earlier_runs(record_path: str, launch_record: Mapping[str, Any]) -> EarlierRuns:
+def find_earlier_runs(record_path: str, launch_record: LaunchRecord) -> EarlierRuns:
     """Return the earlier runs of the training of this record.  Never raises.
 
     Takes some milliseconds, and at most :data:`~.database.DEADLINE_S` if others hold the file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic as _now
 
 from gpualert_common.errors import RecordError
@@ -104,4 +104,4 @@ def _make_run(record: Record) -> PastRun | None:
     ending = record.read_json(EXIT)
     if ending is None:
         return None
-    return make_past_run({**record.spec, "run_id": record.run_id}, ending, record.verdict)
+    return make_past_run(replace(record.spec, run_id=record.run_id), ending, record.verdict)

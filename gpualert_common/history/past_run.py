@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from gpualert_common.history.fingerprint import compute_fingerprint
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 
 _MOST_CHARS = 300
@@ -95,47 +96,34 @@ _TYPES = {field.name: str(field.type).partition(" |")[0] for field in fields(Pas
 COLUMNS = tuple(_TYPES)
 
 
-def compute_run_fingerprint(launch_record: Mapping[str, Any]) -> str | None:
-    """Return the fingerprint of a run's training, from spec.json; None if that has no command.
+def compute_run_fingerprint(launch_record: LaunchRecord) -> str | None:
+    """Return the fingerprint of a run's training; None for a launch record without a command.
 
     An engine names its runs at random, but its training once for all of them.
     """
-    command = launch_record.get("command")
-    if not isinstance(command, list | tuple) or not command:
+    if not launch_record.command:
         return None
-    training = _get_ownership(launch_record).get("training")
-    name = training if isinstance(training, str) else _get_text(launch_record, "name")
-    return compute_fingerprint(
-        [str(word) for word in command], _get_text(launch_record, "cwd"), name
-    )
+    training = launch_record.owner.get("training")
+    name = launch_record.name if training is None else training
+    return compute_fingerprint(launch_record.command, launch_record.cwd, name)
 
 
-def compute_task_digest(launch_record: Mapping[str, Any]) -> str | None:
+def compute_task_digest(launch_record: LaunchRecord) -> str | None:
     """Return a digest that all attempts of an engine at one task share; None without a task."""
-    key = _get_ownership(launch_record).get("key")
+    key = launch_record.owner.get("key")
     return None if not key else hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
 
 
-def _get_ownership(launch_record: Mapping[str, Any]) -> Mapping[str, Any]:
-    custody = launch_record.get("custody")
-    return custody if isinstance(custody, dict) else {}
-
-
-def _get_text(launch_record: Mapping[str, Any], key: str) -> str | None:
-    value = launch_record.get(key)
-    return value if isinstance(value, str) else None
-
-
 def make_past_run(
-    launch_record: Mapping[str, Any], ending: Mapping[str, Any], verdict: Verdict | None
+    launch_record: LaunchRecord, ending: Mapping[str, Any], verdict: Verdict | None
 ) -> PastRun | None:
-    """Return the row of a run, from spec.json, exit.json and verdict.json.
+    """Return the row of a run, from its launch record, exit.json and verdict.
 
     None for a run that was not supervised, and if command or times are missing.  Numbers come from
     the verdict's ``measured``.  If that lacks them, GPU-seconds are GPUs times duration, and a
     successful run wasted none.
     """
-    if not launch_record.get("supervised", True):
+    if not launch_record.supervised:
         return None
     found: dict[str, Any] = {}
     if verdict is not None:
@@ -146,11 +134,11 @@ def make_past_run(
             "family": verdict.family,
         }
     found |= {
-        "run_id": launch_record.get("run_id"),
+        "run_id": launch_record.run_id,
         "fingerprint": compute_run_fingerprint(launch_record),
         "task": compute_task_digest(launch_record),
-        "name": launch_record.get("name"),
-        "host": launch_record.get("host"),
+        "name": launch_record.name,
+        "host": launch_record.host,
         "started_at": ending.get("started_at"),
         "ended_at": ending.get("ended_at"),
     }

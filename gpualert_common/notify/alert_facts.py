@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.errors import RecordError
+from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
-from gpualert_common.notify.channel_config import is_channel
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.record import OUTCOME, SUCCESSOR, Record
 
@@ -15,12 +14,10 @@ WARNING = "warning_raised"
 """Event of the record: a warning about the live run was raised."""
 
 
-def alerts_in(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a launch record says of alerts, as far as it is valid; empty for no alerts."""
-    alerts = spec.get("alerts")
-    if not isinstance(alerts, dict) or not isinstance(alerts.get("channels"), list):
-        return {}
-    return {**alerts, "channels": [one for one in alerts["channels"] if is_channel(one)]}
+def alerts_in(spec: LaunchRecord) -> AlertSettings:
+    """Return the alerts of a launch record; empty for no alerts."""
+    alerts = spec.alerts
+    return AlertSettings() if alerts is None or "channels" not in alerts else alerts
 
 
 def read_facts(record: Record) -> AlertFacts:
@@ -29,7 +26,7 @@ def read_facts(record: Record) -> AlertFacts:
     A damaged verdict or outcome counts as unknown.  Raises RecordError when launch record or end
     cannot be read.
     """
-    spec = record.spec
+    spec = record.valid_spec
     alerts = alerts_in(spec)
     wanted = alerts.get("on")
     if wanted == "failure" and warnings_of(record):
@@ -40,12 +37,11 @@ def read_facts(record: Record) -> AlertFacts:
         is_well = verdict.cause == "none" and verdict.disposition != "unknown"
     else:  # the classifier failed: only the status counts
         is_well = ending is not None and ending.exit_code == 0 and ending.signal is None
-    agreed = spec.get("custody")
     return AlertFacts(
-        wanted=wanted if isinstance(wanted, str) else None,
+        wanted=wanted,
         ended_at=None if ending is None else ending.ended_at or ending.started_at,
         is_well=is_well,
-        ownership=agreed if isinstance(agreed, dict) else None,
+        ownership=spec.custody,
         outcome=read_lenient(record, OUTCOME),
         has_successor=read_lenient(record, SUCCESSOR) is not None,
         channels=alerts.get("channels", []),
@@ -57,7 +53,7 @@ def warnings_of(record: Record) -> list[dict[str, Any]]:
 
     None where the run does not want them, or nobody can read them.
     """
-    if not alerts_in(record.spec).get("warn"):
+    if not alerts_in(record.valid_spec).get("warn"):
         return []
     try:
         events = list(record.events())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gpualert_common.launch_record import AlertSettings, ChannelConfig
     from gpualert_common.settings import Setting
 
     Secrets = dict[str, dict[str, str]]
@@ -32,7 +33,7 @@ WITHHELD = "withheld"
 _CHANNELS = "gpualert_common.notify.channels"
 
 
-def alerts_of(settings: Mapping[str, Setting]) -> tuple[dict[str, Any] | None, Secrets]:
+def alerts_of(settings: Mapping[str, Setting]) -> tuple[AlertSettings | None, Secrets]:
     """Return the alerts of a run as they are recorded (None: there are none), and their secrets.
 
     Raises ConfigError that names the channel and the setting.
@@ -54,7 +55,7 @@ def alerts_of(settings: Mapping[str, Setting]) -> tuple[dict[str, Any] | None, S
         return None, {}
     _require_distinct([channel["name"] for channel in channels])
     templates = settings["templates"].value
-    alerts = {
+    alerts: AlertSettings = {
         "channels": channels,
         "on": settings["notify_on"].value,
         "warn": settings["warn"].value,
@@ -67,15 +68,15 @@ def alerts_of(settings: Mapping[str, Setting]) -> tuple[dict[str, Any] | None, S
 
 def alerts_of_each(
     settings: Mapping[str, Setting], resolve: Callable[[Any], Any]
-) -> tuple[dict[str, Any] | None, Secrets, list[ConfigError]]:
+) -> tuple[AlertSettings | None, Secrets, list[ConfigError]]:
     """Return the same for every valid target, and the errors of the others.
 
     For callbacks, where an invalid channel must not silence the valid ones.  ``resolve`` turns an
     engine's own kind of target into a channel, and may raise ConfigError too.
     """
-    channels: list[dict[str, Any]] = []
+    channels: list[ChannelConfig] = []
     secrets: Secrets = {}
-    alerts: dict[str, Any] | None = None
+    alerts: AlertSettings | None = None
     problems = []
     targets = settings["notify"].value
     for target in [] if NONE in targets else targets:
@@ -95,8 +96,8 @@ def alerts_of_each(
 
 def channel_of(
     target: str | Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return the channel that a target names, {"name", "kind", "settings"}, checked.
+) -> ChannelConfig:
+    """Return the channel that a target names, checked.
 
     ``tables`` are the channels of the configuration.  Raises ConfigError.
     """
@@ -164,7 +165,7 @@ def is_channel(channel: object) -> bool:
     )
 
 
-def withhold_secrets(channel: dict[str, Any]) -> dict[str, str]:
+def withhold_secrets(channel: ChannelConfig) -> dict[str, str]:
     """Take the secrets that were given in person out of a channel's settings; return them."""
     settings = channel["settings"]
     if not settings:
@@ -183,7 +184,7 @@ def _require_distinct(names: list[str]) -> None:
             raise ConfigError(f"notify: two channels have the name {name}; names must differ")
 
 
-def _make_channel(name: str | None, table: dict[str, Any], where: str) -> dict[str, Any]:
+def _make_channel(name: str | None, table: dict[str, Any], where: str) -> ChannelConfig:
     kind = table.pop("kind", None)
     if not isinstance(kind, str) or (kind not in channel_kinds() and not _is_foreign(kind)):
         known = ", ".join(channel_kinds())

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.errors import ConfigError, MissingSecretError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import WITHHELD
 from gpualert_common.notify.targets import is_reference
 from gpualert_common.settings import load_settings
@@ -15,7 +16,7 @@ _MOST_BYTES = 64 << 10
 
 
 def resolve_secrets(
-    channel: Mapping[str, Any], given: Mapping[str, str]
+    channel: ChannelConfig, given: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return a channel's settings with every secret, and the secrets alone, to be masked.
 

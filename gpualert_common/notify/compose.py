@@ -10,6 +10,7 @@ from typing import Any
 
 from gpualert_common import artifacts
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.isolation import NoAnswerError, isolated
@@ -62,7 +63,7 @@ def compose_warning(
     subject, text = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
         id=str(entry["message_id"]),
-        thread=thread_id(record.spec) or message_id(record.run_id),
+        thread=thread_id(record.valid_spec) or message_id(record.run_id),
         at=warning.at,
         subject=subject,
         text=text,
@@ -71,12 +72,12 @@ def compose_warning(
 
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
     """Return the message with the least that people need."""
-    spec = record.spec
+    spec = record.valid_spec
     verdict = read_verdict(record)
     lines = [
-        f"{spec.get('name') or record.run_id}: {verdict.disposition if verdict else 'ended'}",
+        f"{spec.name or record.run_id}: {verdict.disposition if verdict else 'ended'}",
         verdict.headline if verdict else "no verdict could be made",
-        f"record: {record.path} on {spec.get('host')}",
+        f"record: {record.path} on {spec.host}",
         f"next: gpualert show {record.run_id}",
         f"The full message could not be made: {type(error).__name__}: {error}",
     ]
@@ -85,7 +86,7 @@ def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exce
     return Message(
         id=message_id(record.run_id),
         thread=thread_id(spec),
-        at=float(spec.get("created_at") or 0.0),
+        at=spec.created_at,
         subject=subject,
         text=text.decode("utf-8", "ignore"),
     )
@@ -109,7 +110,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
     return (
         Message(
             id=message_id(record.run_id),
-            thread=thread_id(record.spec),
+            thread=thread_id(record.valid_spec),
             at=view.ended_at or view.started_at,
             subject=subject,
             text=text,
@@ -134,7 +135,7 @@ def _rendered(
             text_bytes=room,
             html_bytes=budget.html_bytes,
             brief=budget.brief,
-            templates=alerts_in(record.spec).get("templates"),
+            templates=alerts_in(record.valid_spec).get("templates"),
         )
         masks = Redactor(known_secrets)
         text = masks.mask_text(rendered.text)
@@ -149,9 +150,9 @@ def _rendered(
     return masks.mask_text(rendered.subject), text, html
 
 
-def thread_id(spec: dict[str, Any]) -> str | None:
+def thread_id(spec: LaunchRecord) -> str | None:
     """Return the Message-ID that all attempts at one task refer to; None without a task."""
-    key = (spec.get("custody") or {}).get("key")
+    key = spec.owner.get("key")
     if not key:
         return None
     digest = hashlib.sha256(json.dumps(key).encode("utf-8", "surrogatepass")).hexdigest()

@@ -12,6 +12,7 @@ import tenacity
 
 from gpualert_common import artifacts
 from gpualert_common.errors import DeliveryError, GPUAlertError, MissingSecretError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.alert_facts import has_ended
 from gpualert_common.notify.channel_config import channel_class, check_settings
 from gpualert_common.notify.channel_secrets import resolve_secrets
@@ -108,7 +109,7 @@ def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bo
 
 
 def open_channel(
-    record: Record, channel: Mapping[str, Any], given: Mapping[str, str]
+    record: Record, channel: ChannelConfig, given: Mapping[str, str]
 ) -> tuple[Channel, list[str]]:
     """Return the channel with all its settings, and the secrets among them.
 

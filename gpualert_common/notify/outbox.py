@@ -11,10 +11,11 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from gpualert_common.errors import DamagedFileError, RecordError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.entry import OPEN, SENT, OutboxEntry, is_entry
 from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import OUTBOX, Record
@@ -83,7 +84,7 @@ class Outbox:
 
     def draft(
         self,
-        channel: Mapping[str, Any],
+        channel: ChannelConfig,
         state: str,
         due: float = 0.0,
         *,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gpualert_common.errors import RecordError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.alert_facts import alerts_in, has_ended, read_facts, warnings_of
 from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, OutboxEntry
 from gpualert_common.notify.outbox import Outbox
@@ -21,7 +21,7 @@ ALERTS_LOCK = ".watch"
 
 def preview(
     record: Record,
-    extra_channels: Sequence[Mapping[str, Any]] = (),
+    extra_channels: Sequence[ChannelConfig] = (),
     *,
     send_now: bool = False,
 ) -> tuple[AlertDecision, list[OutboxEntry]]:
@@ -36,7 +36,7 @@ def preview(
 def _preview(
     record: Record,
     outbox: Outbox,
-    extra_channels: Sequence[Mapping[str, Any]],
+    extra_channels: Sequence[ChannelConfig],
     send_now: bool,
 ) -> tuple[Schedule, list[OutboxEntry]]:
     plan = schedule(read_facts(record), time.time(), extra_channels, send_now=send_now)
@@ -52,7 +52,7 @@ def _preview(
 
 def reconcile(
     record: Record,
-    extra_channels: Sequence[Mapping[str, Any]] = (),
+    extra_channels: Sequence[ChannelConfig] = (),
     *,
     send_now: bool = False,
     secrets: Mapping[str, Mapping[str, str]] | None = None,
@@ -91,7 +91,7 @@ def queue_warnings(record: Record) -> list[OutboxEntry]:
     warnings = [] if has_ended(record) else warnings_of(record)
     for warning in warnings:
         about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
-        for channel in alerts_in(record.spec).get("channels", []):
+        for channel in alerts_in(record.valid_spec).get("channels", []):
             outbox.add(outbox.draft(channel, PENDING, about=about, warning=warning))
     return outbox.warnings()
 

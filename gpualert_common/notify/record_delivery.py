@@ -6,9 +6,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import PENDING, UNSENT, OutboxEntry
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, queue_warnings, reconcile
@@ -27,7 +27,7 @@ def deliver(
     record: Record,
     *,
     secrets: Secrets | None = None,
-    extra_channels: Sequence[Mapping[str, Any]] = (),
+    extra_channels: Sequence[ChannelConfig] = (),
     send_now: bool = False,
     retry_failed: bool = False,
     patience_s: float,

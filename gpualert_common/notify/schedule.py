@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from gpualert_common.launch_record import ChannelConfig, Owner
 from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED
 from gpualert_common.spec import is_seconds
 
@@ -71,10 +72,10 @@ class AlertFacts:
         wanted: str | None,
         ended_at: float | None,
         is_well: bool = False,
-        ownership: JsonObject | None = None,
+        ownership: Owner | None = None,
         outcome: JsonObject | None = None,
         has_successor: bool = False,
-        channels: Sequence[JsonObject] = (),
+        channels: Sequence[ChannelConfig] = (),
     ) -> None:
         self.wanted = wanted
         self.ended_at = ended_at
@@ -90,7 +91,7 @@ class Schedule:
 
     __slots__ = ("channels", "decision")
 
-    def __init__(self, decision: AlertDecision, channels: Sequence[JsonObject]) -> None:
+    def __init__(self, decision: AlertDecision, channels: Sequence[ChannelConfig]) -> None:
         self.decision = decision
         self.channels = channels
 
@@ -115,7 +116,7 @@ class Schedule:
 def schedule(
     facts: AlertFacts,
     at: float,
-    extra_channels: Sequence[JsonObject] = (),
+    extra_channels: Sequence[ChannelConfig] = (),
     *,
     send_now: bool = False,
 ) -> Schedule:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
+    from gpualert_common.launch_record import ChannelConfig
+
     Secrets = Mapping[str, Mapping[str, str]]
 
 PATIENCE_S = 3600.0
@@ -37,7 +39,7 @@ def dispatch(
     record_path: str,
     *,
     secrets: Secrets | None = None,
-    extra_channels: Sequence[Mapping[str, Any]] = (),
+    extra_channels: Sequence[ChannelConfig] = (),
     send_now: bool = False,
     retry_failed: bool = False,
     own: bool = True,

@@ -67,7 +67,7 @@ def _find_tick(others: Iterable[Progress]) -> Point | None:
 
 
 def _merge_counts(progresses: Sequence[Progress]) -> Counts:
-    """Return the counts of the first, complete_point with those of the others."""
+    """Return the counts of the first, completed with those of the others."""
     every = [one.counts for one in progresses]
     first = every[0]
     return replace(

@@ -165,7 +165,7 @@ def _segment_ticks(track: Track) -> tuple[Segment, ...]:
 def _complete_points(
     points: tuple[Point, ...], stream: Stream, framework: str | None
 ) -> tuple[Point, ...]:
-    """Return *points* complete_point from the framework's own lines about the same steps."""
+    """Return *points* completed from the framework's own lines about the same steps."""
     known = {
         point.step: point
         for (name, _), track in stream.tracks.items()

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.launch_record import LaunchRecord
     from gpualert_common.model import Verdict
 
 SPEC = "spec.json"
@@ -101,12 +102,31 @@ class Record(Control):
     # -- request, state, ending, verdict ---------------------------------------------------
 
     @property
-    def spec(self) -> dict[str, Any]:
-        """Launch record.  Raises RecordError if there is none."""
-        spec = self.read_json(SPEC)
-        if spec is None:
+    def spec(self) -> LaunchRecord:
+        """Launch record.
+
+        Raises RecordError if there is none, DamagedFileError, which names the key, for one that is
+        damaged.
+        """
+        from gpualert_common.codec import decode
+        from gpualert_common.launch_record import LaunchRecord  # not read before the launch
+
+        return decode(LaunchRecord, self.spec_fields(), os.path.join(self.path, SPEC))
+
+    @property
+    def valid_spec(self) -> LaunchRecord:
+        """Launch record without its damaged values.  Raises RecordError if there is none."""
+        from gpualert_common.codec import decode_valid
+        from gpualert_common.launch_record import LaunchRecord  # not read before the launch
+
+        return decode_valid(LaunchRecord, self.spec_fields(), os.path.join(self.path, SPEC))
+
+    def spec_fields(self) -> dict[str, Any]:
+        """Return the launch record as it was written.  Raises RecordError if there is none."""
+        fields = self.read_json(SPEC)
+        if fields is None:
             raise RecordError(f"{self.path}: no {SPEC}: this is not a run record")
-        return spec
+        return fields
 
     @property
     def ending(self) -> Ending | None:
@@ -155,7 +175,7 @@ class Record(Control):
     @property
     def logs(self) -> list[str]:
         """Names of the logs in the launch record."""
-        return [str(name) for name in self.spec.get("logs", ())]
+        return list(self.valid_spec.logs)
 
     def store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
         """Replace one of the last files as a whole; True if reserved space of a full disk was used.

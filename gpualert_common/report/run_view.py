@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpualert_common.errors import RecordError
+from gpualert_common.launch_record import LaunchRecord, Owner
 from gpualert_common.model import Artifact, Bundle, Verdict
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import one_line
@@ -71,11 +72,10 @@ def view_run(
     the log.  What is absent or damaged in the record is left out or shown as unknown.  Raises
     RecordError when the launch record cannot be read.
     """
-    spec, ending = record.spec, _read_ending(record)
+    spec, ending = record.valid_spec, _read_ending(record)
     text = TextSanitizer(masks)
     bundle = bundle or Bundle()
-    command = _join_command(spec.get("command"), text)
-    custody = spec.get("custody") if isinstance(spec.get("custody"), dict) else None
+    command = _join_command(spec.command, text)
     status = _describe_status(ending)
     at, until = _times(spec, ending)
     logs = _log_paths(record, spec)
@@ -83,14 +83,14 @@ def view_run(
     view = RunView(
         **parts,
         run_id=text.line(record.run_id),
-        job=text.line(spec.get("name")) or one_line(command, _SHORT) or text.line(record.run_id),
-        host=text.line((verdict and verdict.host) or spec.get("host")) or "an unknown host",
+        job=text.line(spec.name) or one_line(command, _SHORT) or text.line(record.run_id),
+        host=text.line((verdict and verdict.host) or spec.host) or "an unknown host",
         command=command,
-        cwd=text.line(spec.get("cwd")),
-        attempt=_attempt_number(outcome, custody, verdict),
-        final=_is_final(custody, outcome),
+        cwd=text.line(spec.cwd),
+        attempt=_attempt_number(outcome, spec.owner, verdict),
+        final=_is_final(spec.custody, outcome),
         state=text.line((outcome or {}).get("state")) or None,
-        task=text.line(_task_name(custody)) or None,
+        task=text.line(_task_name(spec.owner)) or None,
         exit_status=text.line(status),
         started_at=at,
         ended_at=until,
@@ -129,28 +129,24 @@ def _read_ending(record: Record) -> Ending | None:
         return None
 
 
-def _join_command(value: object, text: TextSanitizer) -> str:
+def _join_command(words: tuple[str, ...], text: TextSanitizer) -> str:
     """Return the command as for a shell.
 
     Masked word by word, since quoting would hide a secret, and once more as a whole.
     """
-    if not isinstance(value, list | tuple):
-        return ""
-    return text.prose(shlex.join(text.prose(word) for word in value[:_MOST_WORDS]))
+    return text.prose(shlex.join(text.prose(word) for word in words[:_MOST_WORDS]))
 
 
-def _times(spec: dict[str, Any], ending: Ending | None) -> tuple[float, float | None]:
-    began = number(spec.get("created_at")) or 0.0
+def _times(spec: LaunchRecord, ending: Ending | None) -> tuple[float, float | None]:
+    began = number(spec.created_at) or 0.0
     if ending is None:
         return began, None
     return number(ending.started_at) or began, number(ending.ended_at)
 
 
-def _attempt_number(
-    outcome: dict[str, Any] | None, custody: dict[str, Any] | None, verdict: Verdict | None
-) -> int:
+def _attempt_number(outcome: dict[str, Any] | None, owner: Owner, verdict: Verdict | None) -> int:
     """Return the number of the attempt that saw the end, as the engine's users know it; else 1."""
-    known = [fields.get(name) for fields in (outcome or {}, custody or {}) for name in _NUMBERS]
+    known = [fields.get(name) for fields in (outcome or {}, owner) for name in _NUMBERS]
     for value in (*known, verdict and verdict.attempt):
         found = number(value)
         if found is not None:
@@ -158,22 +154,21 @@ def _attempt_number(
     return 1
 
 
-def _is_final(custody: dict[str, Any] | None, outcome: dict[str, Any] | None) -> bool:
+def _is_final(owner: Owner | None, outcome: dict[str, Any] | None) -> bool:
     if outcome is not None:
         return bool(outcome.get("final"))
-    return custody is None or bool(custody.get("is_last"))
+    return owner is None or bool(owner.get("is_last"))
 
 
-def _task_name(custody: dict[str, Any] | None) -> str | None:
+def _task_name(owner: Owner) -> str | None:
     """Return the task as its engine's users know it, from the key that its face chose."""
-    key = (custody or {}).get("key")
-    match key:
+    match owner.get("key"):
         case ["airflow", str(dag), str(), str(task), str(index)]:
             return f"{dag}.{task}" + (f"[{index}]" if index != "-1" else "")
         case ["prefect", str(), str(task), *_]:
             return task
         case [*parts]:
-            return ".".join(part for part in parts if isinstance(part, str))
+            return ".".join(parts)
         case _:
             return None
 
@@ -218,11 +213,9 @@ def _signal_name(number: int) -> str:
         return "without a name here"
 
 
-def _log_paths(record: Record, spec: dict[str, Any]) -> list[str]:
+def _log_paths(record: Record, spec: LaunchRecord) -> list[str]:
     """Return the paths of the logs; where the streams are apart, that of stderr comes last."""
-    names = spec.get("logs")
-    found = names if isinstance(names, list) else []
-    return [record.log_path(name) for name in found if isinstance(name, str)]
+    return [record.log_path(name) for name in spec.logs]
 
 
 def _main_log(logs: Sequence[str]) -> str:

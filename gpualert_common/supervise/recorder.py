@@ -222,8 +222,10 @@ class Recorder:
         """Queue the run for the history: our caller may end this process before it is indexed."""
         try:
             from gpualert_common.history import make_past_run, queue_run
+            from gpualert_common.launch_record import LaunchRecord
 
-            run = make_past_run(self._launch_record, ending.to_json(), self.verdict)
+            launch_record = LaunchRecord.of_own(self._launch_record)
+            run = make_past_run(launch_record, ending.to_json(), self.verdict)
             if run is not None:
                 queue_run(self._state_dir, run)
         except Exception as error:  # noqa: BLE001 - the boundary: the supervisor waits for us

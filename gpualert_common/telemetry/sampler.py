@@ -114,14 +114,15 @@ def sample_run(record: Record, marker: str) -> None:
         pidfd = os.pidfd_open(pid)
     except OSError:
         return  # the leader has ended
+    spec = record.spec
     run = ObservedRun(
         run_id=record.run_id,
         pid=pid,
         marker=marker,
-        started_at=record.spec["created_at"],
+        started_at=spec.created_at,
         record_path=record.path,
-        cwd=record.spec.get("cwd"),
-        logs=tuple(record.log_path(name) for name in record.logs),
+        cwd=spec.cwd,
+        logs=tuple(record.log_path(name) for name in spec.logs),
     )
     workers = [SourceWorker(name, run) for name in source.list_sources()]
     for worker in workers:

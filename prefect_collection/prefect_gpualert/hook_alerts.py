@@ -93,7 +93,7 @@ class HookAlerts:
             failed = [one for one in found if known_runs.ended_badly(one)]
             if is_own_failure:
                 return failed, any(
-                    one.spec.get("said") == finished.summary
+                    one.spec.said == finished.summary
                     or (raised is not None and one.path == raised.path)
                     for one in failed
                 )

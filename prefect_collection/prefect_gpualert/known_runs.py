@@ -68,9 +68,8 @@ def _belongs(path: str, flow_run_id: str) -> bool:
     except GPUAlertError:
         return False
     try:
-        key = (record.spec.get("custody") or {}).get("key") or ()
-        return tuple(key[:2]) == ("prefect", flow_run_id)
-    except (GPUAlertError, AttributeError, TypeError):
+        return record.spec.owner.get("key", ())[:2] == ("prefect", flow_run_id)
+    except GPUAlertError:
         return False
     finally:
         record.close()

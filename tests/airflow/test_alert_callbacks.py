@@ -117,5 +117,5 @@ def test_killed_training_has_one_record(lab: Standalone, sent: Sent) -> None:
     (mail,) = sent["ours_killed"]
     ours = [path for path in (lab.state / "runs").iterdir() if path.name in mail["Message-ID"]]
     record = Record.open(str(ours[0]))
-    assert record.spec["custody"]["key"][1] == "ours_killed"
+    assert record.spec.owner["key"][1] == "ours_killed"
     assert [entry.state for entry in Outbox(record).entries()] == ["sent"]

@@ -212,7 +212,9 @@ def test_password_that_is_kept_on_the_worker(
         assert tried()[0]
         trials.train("bash_command='exit 1', notify='airflow:mine', env={'A': 'b'}")
     assert states(lab.record()) == {"airflow:mine": "sent"}
-    (channel,) = lab.record().spec["alerts"]["channels"]
+    alerts = lab.record().spec.alerts
+    assert alerts is not None
+    (channel,) = alerts["channels"]
     assert channel["settings"]["password"] == "env:MAIL_PASSWORD"
 
 

@@ -176,7 +176,7 @@ def test_guardian_killed(trials: Trials, lab: Lab, when: When) -> None:
     """Without its guardian the training is stopped, and the task fails without a known status."""
 
     def kill() -> None:
-        os.kill(lab.record().spec["supervisor_pid"], signal.SIGKILL)
+        os.kill(lab.record().spec.supervisor_pid, signal.SIGKILL)
 
     when(lambda: is_deferred(lab), kill)
     done = trials.train(trainer("plain", deferrable=True))

@@ -246,5 +246,5 @@ def test_agreed_time_alone(trials: Trials, lab: Lab) -> None:
     trials.train("bash_command='true', retries=2, retry_delay=datetime.timedelta(seconds=60)")
     trials.train("bash_command='true', retries=2, adopt_within=5")
     trials.train("bash_command='true'")
-    agreed = [Record.open(str(path)).spec["custody"]["adopt_within_s"] for path in lab.records()]
+    agreed = [Record.open(str(path)).spec.owner["adopt_within_s"] for path in lab.records()]
     assert agreed == [300 + 60 + 180, 5, 0]

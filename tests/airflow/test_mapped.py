@@ -69,7 +69,7 @@ class Mapped:
         found = {}
         for path in self._lab.records():
             record = Record.open(str(path))
-            *_, task_id, index = record.spec["custody"]["key"]
+            *_, task_id, index = record.spec.owner["key"]
             assert (task_id, index) not in found
             found[task_id, index] = record
         return dict(sorted(found.items()))
@@ -283,7 +283,7 @@ GPUAlertOperator.partial(
 def test_arguments(maps: Maps) -> None:
     """Arguments may be given to all indexes or to each; each index sends its own alert."""
     done = maps.run(_ARGUMENTS)
-    assert {record.spec["grace_s"] for record in done.records().values()} == {7.0}
+    assert {record.spec.grace_s for record in done.records().values()} == {7.0}
     sent = [states(record) == {"mailbox": "sent"} for record in done.records().values()]
     assert sent == [True, False, True, True]
     assert done.pulled("train", "return_value")[2] == "clean"

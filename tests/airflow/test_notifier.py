@@ -43,7 +43,7 @@ def test_task_of_another_operator(trials: Trials, lab: Lab) -> None:
 def test_task_that_launched_nothing(trials: Trials, lab: Lab) -> None:
     """The alert of a task that launches nothing contains its command."""
     trials.train(f"command=['torchrun', 'train.py'], cwd='{lab.home}/gone', {FAILED}")
-    assert lab.record().spec["command"] == ["torchrun", "train.py"]
+    assert lab.record().spec.command == ("torchrun", "train.py")
 
 
 def test_error_of_another_operator(trials: Trials, lab: Lab) -> None:
@@ -148,7 +148,7 @@ def test_callback_in_another_process(lab: Lab) -> None:
         GPUAlertNotifier().notify(seen_by_processor())
     (mail,) = mails(lab)
     assert "nightly.train" in mail["Subject"]
-    assert lab.record().spec["custody"]["number"] == 2
+    assert lab.record().spec.owner["number"] == 2
 
 
 def test_training_whose_task_was_killed(trials: Trials, lab: Lab) -> None:

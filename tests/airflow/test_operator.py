@@ -178,5 +178,6 @@ def test_options_of_the_core(trials: Trials, lab: Lab) -> None:
     )
     assert done.state == "success"
     spec = lab.record().spec
-    assert (spec["observe"], spec["grace_s"]) == (False, 9.0)
-    assert (spec["alerts"]["warn"], spec["alerts"]["deadline_s"]) == (True, 3.0)
+    assert (spec.observe, spec.grace_s) == (False, 9.0)
+    assert spec.alerts is not None
+    assert (spec.alerts["warn"], spec.alerts["deadline_s"]) == (True, 3.0)

@@ -290,7 +290,7 @@ def test_result_of_a_run(lab: Lab) -> None:
     assert result.exit_code == 1
     assert Path(result.log_path).read_text() == "RuntimeError: x\n"
     assert Path(result.log_path).is_relative_to(lab.home / "s")
-    assert result.record.spec["name"] == "mnist"
+    assert result.record.spec.name == "mnist"
     assert result.verdict is not None
     assert result.verdict.run_id == result.record.run_id
     assert result.verdict.disposition == "failed"

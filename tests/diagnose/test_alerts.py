@@ -93,7 +93,7 @@ def test_nan_is_told_at_once(lab: Lab) -> None:
     assert let_go(lab, run) == 0
     last = told(lab, "ended")
     assert mail["References"] == last["Message-ID"]
-    assert "it came to nan_loss" in " ".join(body(last).split())
+    assert "nan_loss followed" in " ".join(body(last).split())
 
 
 def test_recovered_and_withdrawn(lab: Lab) -> None:
@@ -145,7 +145,7 @@ def test_fault_and_what_follows(lab: Lab) -> None:
 def test_fault_and_silence(lab: Lab) -> None:
     """Of a run that also fell silent when its GPU did, the fault alone is news."""
     record = Record.create(str(lab.home / "20261121-120000-000000-abcd"), sync=False)
-    spec = RunSpec(["train"], alerts={**alerts(), "warn": True})
+    spec = RunSpec(["train"], alerts=alerts() | {"warn": True})
     began = time.time() - 1500
     record.write_json(SPEC, describe(spec, record, created_at=began, host="here"))
     log = Path(record.log_path("output.log"))

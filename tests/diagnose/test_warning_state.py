@@ -126,8 +126,8 @@ def test_withdrawn() -> None:
     ("verdict", "ends"),
     [
         (FAILED, "since 2026-11-21 12:01 UTC"),
-        (WELL, "; the run ended by itself all the same"),
-        (ended(Disposition.TIMEOUT, "idle_hang"), ": it came to idle_hang"),
+        (WELL, "; the run still ended by itself"),
+        (ended(Disposition.TIMEOUT, "idle_hang"), ": idle_hang followed"),
     ],
     ids=["failed", "well", "foretold"],
 )
@@ -144,7 +144,7 @@ def test_a_peak_before_the_kill() -> None:
     sign = Detection("memory of its cgroup nearly used up", NOON)
     seen(warned, {"memory_near_limit": sign}, {"memory_near_limit": NOT_DETECTED})
     text = texts(warned, ended(Disposition.KILLED, "oom_killer"))["early_memory_near_limit"]
-    assert text.endswith(": it came to oom_killer")
+    assert text.endswith(": oom_killer followed")
     assert "withdrawn" not in text
 
 

@@ -149,7 +149,7 @@ def freeze(pid: int) -> None:
 
 def guardian_of(record: Record) -> int:
     """The number of its guardian."""
-    return int(record.spec["supervisor_pid"])
+    return record.spec.supervisor_pid
 
 
 def recorder_of(record: Record) -> int:

@@ -33,6 +33,7 @@ from gpualert_common.history import (
 from gpualert_common.history.database import DEADLINE_S, Database
 from gpualert_common.history.pending import FOLDER
 from gpualert_common.history.runs import MOST, MOST_PER_FINGERPRINT, NAME
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Disposition, Verdict
 from gpualert_common.record import EXIT, VERDICT, Record
 from tests.faults.conftest import small_disk
@@ -241,7 +242,7 @@ def test_fingerprint_of_anything(word: str) -> None:
 
 # -- what is kept of a run ---------------------------------------------------------------------
 
-LAUNCH = {"run_id": "20261120-1", "command": ("python", "t.py"), "cwd": "/x", "host": "n1"}
+LAUNCH = LaunchRecord(run_id="20261120-1", command=("python", "t.py"), cwd="/x", host="n1")
 EXITED = {"started_at": 100.0, "ended_at": 400.0}
 WELL = verdict_with(disposition=Disposition.COMPLETED, cause="none", family="G1")
 
@@ -279,14 +280,13 @@ def test_gpu_seconds(
 @pytest.mark.parametrize(
     "launch",
     [
-        {**LAUNCH, "supervised": False},
-        {**LAUNCH, "command": []},
-        {**LAUNCH, "command": "python t.py"},
-        {**LAUNCH, "run_id": None},
-        {**LAUNCH, "run_id": "../x"},
+        replace(LAUNCH, supervised=False),
+        replace(LAUNCH, command=()),
+        replace(LAUNCH, run_id=None),
+        replace(LAUNCH, run_id="../x"),
     ],
 )
-def test_what_is_not_kept(launch: dict[str, Any]) -> None:
+def test_what_is_not_kept(launch: LaunchRecord) -> None:
     """A run that was not supervised, or whose command or times are unknown, has no row."""
     assert make_past_run(launch, EXITED, WELL) is None
 
@@ -305,7 +305,7 @@ def test_long_names_are_told_apart() -> None:
     """The whole directory and the whole name count, whatever their length."""
     long = "/x" * 500
     runs = [
-        make_past_run({**LAUNCH, "cwd": long + cwd, "name": long + name}, EXITED, WELL)
+        make_past_run(replace(LAUNCH, cwd=long + cwd, name=long + name), EXITED, WELL)
         for cwd in "ab"
         for name in "ab"
     ]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gpualert_common.external_run import record_run
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.entry import OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.sender_launch import dispatch
@@ -21,7 +22,7 @@ from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 from tests.supervised import Lab, until
 
-MAILBOX: dict[str, Any] = {"name": "mailbox", "kind": "mailbox", "settings": {}}
+MAILBOX: ChannelConfig = {"name": "mailbox", "kind": "mailbox", "settings": {}}
 
 
 def alerts(*channels: Mapping[str, Any], on: str = "failure", deadline_s: float = 15.0) -> Any:

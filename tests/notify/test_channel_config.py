@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.errors import ConfigError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import alerts_of, channel_kinds
 from gpualert_common.settings import load_settings
 from tests.notify.alerting import write_config
@@ -24,7 +25,7 @@ to = "a@example.org, b@example.org"
 """
 
 
-def channels(notify: object, **settings: object) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def channels(notify: object, **settings: object) -> tuple[list[ChannelConfig], dict[str, Any]]:
     """The channels that these targets name, and their secrets."""
     loaded = load_settings({"notify": notify, **settings}, given_as="argument")
     told, secrets = alerts_of(loaded)

@@ -43,7 +43,7 @@ def launch(
 
 def guardian(record: Record) -> int:
     """The process id of a run's guardian, also once it has become the sender."""
-    return int(record.spec["supervisor_pid"])
+    return record.spec.supervisor_pid
 
 
 def test_final_failure(lab: Lab) -> None:

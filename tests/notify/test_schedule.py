@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.schedule import (
     NEXT_ATTEMPT_SLACK_S,
     OUTCOME_S,
@@ -120,8 +121,8 @@ def test_next_attempt_without_a_time(within: object) -> None:
     assert (found.action, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
 
 
-CHANNELS = [{"name": "ops", "kind": "mailbox", "settings": {}}]
-EXTRA = [{"name": "chat", "kind": "mailbox", "settings": {}}]
+CHANNELS: list[ChannelConfig] = [{"name": "ops", "kind": "mailbox", "settings": {}}]
+EXTRA: list[ChannelConfig] = [{"name": "chat", "kind": "mailbox", "settings": {}}]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_same_training_in_every_flow_run(home: Path) -> None:
     for command in ("echo 1", "echo 1", "echo 2"):
         run("called", command)
     first, second, other = (record.spec for record in records(home))
-    assert first["name"] != second["name"]
+    assert first.name != second.name
     assert (
         compute_run_fingerprint(first)
         == compute_run_fingerprint(second)

@@ -76,7 +76,7 @@ def test_any_task(awaited: bool, home: Path, box: Path) -> None:
     assert in_a_flow(work, awaited=awaited).is_failed()
     (record,) = records(home)
     assert states(record) == {"mailbox": "sent"}
-    assert record.spec["name"].startswith("fetch-")
+    assert (record.spec.name or "").startswith("fetch-")
     (mail,) = mails(box)
     body = mail.get_body(("plain",))
     assert body is not None
@@ -93,7 +93,7 @@ def test_only_the_last_attempt(home: Path, box: Path) -> None:
     assert in_a_flow(work).is_failed()
     assert len(mails(box)) == 1
     (record,) = records(home)
-    assert record.spec["custody"]["number"] == 2
+    assert record.spec.owner["number"] == 2
 
 
 def test_exit_status_of_a_shell(home: Path) -> None:
@@ -159,7 +159,7 @@ def test_flow(home: Path, box: Path) -> None:
 
     assert nightly(return_state=True).is_failed()
     (record,) = records(home)
-    assert record.spec["name"].startswith("nightly/")
+    assert (record.spec.name or "").startswith("nightly/")
     assert len(mails(box)) == 1
 
 

@@ -517,7 +517,7 @@ def test_sync_flow_in_an_async_task(home: Path) -> None:
         return await between()
 
     assert asyncio.run(outer()) == ["task", "block"]
-    inside = {record.spec["custody"]["key"][1] for record in records(home)}
+    inside = {record.spec.owner["key"][1] for record in records(home)}
     assert len(inside) == 1
 
 
@@ -584,7 +584,7 @@ def test_retry_of_a_flow_claims_nothing_twice(home: Path) -> None:
     assert len(tried) == 2
     first, second = records(home)
     assert [one.ending.code for one in (first, second) if one.ending] == [1, 0]
-    keys = {tuple((one.spec["custody"] or {})["key"]) for one in (first, second)}
+    keys = {one.spec.owner["key"] for one in (first, second)}
     assert len(keys) == 1
 
 

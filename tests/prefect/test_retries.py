@@ -155,7 +155,7 @@ class TestInFlows:
         """A training waits for the next engine, and longer if that must wait for a slot."""
         run("called", "true", options)
         (record,) = records(home)
-        assert record.spec["custody"]["adopt_within_s"] == within_s
+        assert record.spec.owner["adopt_within_s"] == within_s
 
     def test_out_of_other_processes(self, home: Path) -> None:
         """The condition and the error pass through a process pool of Prefect."""

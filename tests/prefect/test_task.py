@@ -286,5 +286,5 @@ def test_options_of_the_core(home: Path) -> None:
     """An option that is an argument of the task reaches the run."""
     run("called", "true", observe=False, warn=True, grace="9s", notify="mailbox")
     (record,) = records(home)
-    assert (record.spec["observe"], record.spec["grace_s"]) == (False, 9.0)
-    assert record.spec["alerts"]["warn"]
+    assert (record.spec.observe, record.spec.grace_s) == (False, 9.0)
+    assert (record.spec.alerts or {}).get("warn")

@@ -24,7 +24,7 @@ ONE_STEP = {
     "global_step=30 batch=2 loss=0.5": (30, None, None, 0.5),
     "[2026-01-02 03:04:05] INFO train: update 7 - loss: 1.5": (7, None, None, 1.5),
     "\x1b[1mstep\x1b[0m \x1b[36m7\x1b[0m loss \x1b[31m1.5\x1b[0m": (7, None, None, 1.5),
-    "complete_point step: 4, seconds: 1.2, TFLOP/s/device: 3.1, loss: 10.5": (4, None, None, 10.5),
+    "completed step: 4, seconds: 1.2, TFLOP/s/device: 3.1, loss: 10.5": (4, None, None, 10.5),
     "step 5 loss_a 0.1 loss_b 0.2 total_loss 0.3 best_loss 0.05": (5, None, None, 0.3),
     "step 5 | lr 0.1 | loss scale: 65536 | loss 0.3": (5, None, None, 0.3),
     "step 1,250 loss 0.3": (1250, None, None, 0.3),

@@ -82,7 +82,7 @@ def test_next_place_is_taken(
     assert done.returncode == 3
     (path,) = (lab.home / "xdg-state/gpualert/runs").iterdir()
     assert (path / "stdout.log").read_bytes() == b"hi\n"
-    ((tried, problem),) = Record.open(str(path)).spec["tried"]
+    ((tried, problem),) = Record.open(str(path)).spec.tried
     assert tried == place
     assert f"gpualert: no log at {place}: {problem}\n".encode() in done.stderr
     assert f"gpualert: the record is {path}\n".encode() in done.stderr
@@ -156,7 +156,7 @@ def test_deleted_working_directory_before_launch(lab: Lab) -> None:
     command = ("sh", "-c", code, "sh", *PROGRAM, "run", "--", *shell("echo hi; exit 3"))
     assert lab.call(command).returncode == 3
     assert lab.log() == b"hi\n"
-    assert lab.record().spec["cwd"] is None
+    assert lab.record().spec.cwd is None
 
 
 def test_working_directory_deleted_in_mid_run(lab: Lab) -> None:
@@ -243,11 +243,11 @@ def test_launch_record_is_complete(lab: Lab) -> None:
     """The launch record says what was asked, where, when, and by whom."""
     lab.gpualert("run", "--name", "mnist", "--timeout", "10m", "--grace", "3s", "--", "true", "a b")
     spec = lab.record().spec
-    assert spec["command"] == ["true", "a b"]
-    assert (spec["name"], spec["timeout_s"], spec["grace_s"]) == ("mnist", 600.0, 3.0)
-    assert (spec["cwd"], spec["uid"], spec["tried"]) == (str(lab.home), os.getuid(), [])
-    assert spec["host"] == os.uname().nodename
-    assert spec["run_id"] == lab.records()[0].name
+    assert spec.command == ("true", "a b")
+    assert (spec.name, spec.timeout_s, spec.grace_s) == ("mnist", 600.0, 3.0)
+    assert (spec.cwd, spec.uid, spec.tried) == (str(lab.home), os.getuid(), ())
+    assert spec.host == os.uname().nodename
+    assert spec.run_id == lab.records()[0].name
 
 
 def test_child_knows_its_run(lab: Lab) -> None:

@@ -137,7 +137,7 @@ def test_live_and_silent(lab: Lab) -> None:
     """A live run that printed nothing says that, and has no progress."""
     lab.launch("sleep", "1000")
     page = show(lab)
-    assert "Last output    nothing was printed so far" in page
+    assert "Last output    no output yet" in page
     assert "Progress" not in titles(page)
 
 
@@ -162,8 +162,8 @@ def test_early_warnings(lab: Lab) -> None:
         now = time.time()
         run.record.append_event(event, now, kind=kind, text=says, says=says, since=now)
     page = " ".join(show(lab).split())
-    assert "Do nothing was printed: look at the end of the log" in page
-    assert "Do Xid 79 \ufffd[2J on GPU 1: look whether the training still makes progress" in page
+    assert "Do nothing was printed: read the end of the log" in page
+    assert "Do Xid 79 \ufffd[2J on GPU 1: check whether the training still makes progress" in page
     assert "Warnings - nothing was printed since " in page
     assert "- Xid 79 \ufffd[2J on GPU 1 since " in page
     assert re.search(r"GPU 3 is idle from .{20,40}, recovered at", page), page
@@ -175,13 +175,13 @@ def test_supervisor_died(lab: Lab) -> None:
     run.says(b"step 9/")
     run.process.kill()
     run.process.wait()
-    until(lambda: "its supervisor died, the run goes on" in show(lab), "the death to be seen")
+    until(lambda: "its supervisor died, the run continues" in show(lab), "the death to be seen")
     page = show(lab)
     assert page.startswith("Still running\n")
-    choice = f"let it end, then gpualert recover {run.record.run_id}; or end it now: gpualert stop"
-    assert choice in " ".join(page.split())
+    choice = f"wait for its end, then gpualert recover {run.record.run_id}; or stop it now:"
+    assert f"{choice} gpualert stop" in " ".join(page.split())
     os.kill(run.leader, signal.SIGKILL)
-    until(lambda: "so nobody saw" in show(lab), "the end of the run to be seen")
+    until(lambda: "its exit status is not known" in show(lab), "the end of the run to be seen")
     page = show(lab)
     assert page.startswith(
         "The outcome of the run is not known\nThe run ended, how is not known.\n"
@@ -202,7 +202,7 @@ def test_damaged_verdict(lab: Lab, damage: str) -> None:
     (lab.records()[0] / "verdict.json").write_text(damage)
     page = show(lab)
     assert page.splitlines()[0] == whole.splitlines()[0]
-    assert "damaged, and made of the log again: " in " ".join(page.split())
+    assert "damaged, and made again from the log: " in " ".join(page.split())
 
 
 def test_no_verdict_was_written(lab: Lab) -> None:
@@ -220,7 +220,7 @@ def test_json_stays_as_it_was(lab: Lab) -> None:
     record = lab.record()
     assert told["verdict"] == record.read_json("verdict.json")
     assert told["exit"] == record.read_json("exit.json")
-    assert told["spec"] == record.spec
+    assert told["spec"] == record.spec_fields()
     assert (told["schema"], told["state"]) == (1, "ended")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from gpualert_common import record_locations, recover
 from gpualert_common.codec import encode
+from gpualert_common.launch_record import Owner
 from gpualert_common.record import EXIT, SPEC, Record
 from gpualert_common.record.record import describe
 from gpualert_common.spec import Ending, RunSpec
@@ -116,7 +117,7 @@ class Scene:
     cause: str = ""
     earlier: Sequence[Scene] = ()
     given: dict[str, Any] = field(default_factory=dict)
-    custody: dict[str, Any] | None = None
+    custody: Owner | None = None
     gpu_model: str = "NVIDIA H100 80GB HBM3"
     hostname: str = field(default_factory=lambda: os.uname().nodename)
     seed: int = 0

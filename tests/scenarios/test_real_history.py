@@ -14,6 +14,7 @@ import pytest
 
 from gpualert_common import recover
 from gpualert_common.history.past_run import compute_run_fingerprint
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.record import Record
 from tests.scenarios.history import slow
 from tests.supervised import PROGRAM, Lab, lab, python
@@ -125,7 +126,7 @@ def test_own_attempts_do_not_count(tmp_path: Path) -> None:
     home = tmp_path / "runs"
     home.mkdir()
     for one in (*scene.earlier, scene):
-        one.custody = {"key": ["airflow", "dag", "run", "task", "-1"]}
+        one.custody = {"key": ("airflow", "dag", "run", "task", "-1")}
         record = one.record(home)
         record.close()
         recover.recover(Record.open(record.path))
@@ -137,15 +138,15 @@ def test_own_attempts_do_not_count(tmp_path: Path) -> None:
 def test_engine_that_names_runs_at_random() -> None:
     """The engine decides which runs belong to one training, whatever the names of the runs."""
     runs = [
-        {
-            "command": ["bash", "-c", "python train.py"],
-            "cwd": f"/srv/tmp{place}prefect",
-            "name": name,
-            "custody": {"key": ["prefect", name, "t", "0"], "training": "nightly-gpualert-run"},
-        }
+        LaunchRecord(
+            command=("bash", "-c", "python train.py"),
+            cwd=f"/srv/tmp{place}prefect",
+            name=name,
+            custody={"key": ("prefect", name, "t", "0"), "training": "nightly-gpualert-run"},
+        )
         for name, place in (("wise-otter", "ab12cd34"), ("odd-moose", "zz91k_2p"))
     ]
     first, second = map(compute_run_fingerprint, runs)
     assert first == second
-    runs[0]["custody"] = {"training": "weekly-gpualert-run"}
-    assert compute_run_fingerprint(runs[0]) != second
+    weekly = replace(runs[0], custody={"training": "weekly-gpualert-run"})
+    assert compute_run_fingerprint(weekly) != second

@@ -51,7 +51,7 @@ def test_somebody_else(lab: Lab) -> None:
     verdict = run(lab, "sleep 2; kill -9 $$")
     assert verdict["cause"] == "killed_unknown"
     assert verdict["details"]["killed_by"] == "somebody"
-    assert any("no kill for want of memory" in claim["claim"] for claim in verdict["shows"])
+    assert any("no out-of-memory kill" in claim["claim"] for claim in verdict["shows"])
 
 
 def test_kill_of_a_stranger(lab: Lab) -> None:

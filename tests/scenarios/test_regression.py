@@ -161,7 +161,7 @@ def test_number_of_checkpoints(every: int, saves: int) -> None:
 @pytest.mark.parametrize(
     ("log", "why"),
     [
-        ("all done\n", "nothing in its log"),
+        ("all done\n", "no known form of training progress"),
         ("".join(f"step {n}/90\n" for n in range(90)), "no loss"),
         ("".join(f"step {n} loss {9 - n}\n" for n in range(5)), "too few losses"),
         ("".join(f"step {n}: loss {1 + n % 3}\n" for n in range(90)), "did not fall"),

@@ -191,7 +191,7 @@ def test_settings_reach_the_run(here: Lab) -> None:
     write_project(here, 'timeout = "0.2s"\ngrace = "5s"\nstreams = "merged"\nquiet = true\n')
     done = here.run("sleep", "1000")
     assert (done.returncode, done.stderr) == (124, b"")
-    assert here.record().spec["grace_s"] == 5.0
+    assert here.record().spec.grace_s == 5.0
     assert here.record().logs == ["output.log"]
 
 

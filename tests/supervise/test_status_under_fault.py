@@ -205,7 +205,7 @@ def test_record_removed_under_a_short_run(lab: Lab) -> None:
     done = lab.run(*shell("echo before; rm -r $GPUALERT_STATE_DIR; echo after; exit 3"))
     assert done.returncode == 3
     assert lab.log() == b"before\nafter\n"
-    assert lab.record().spec["command"][0] == "sh"
+    assert lab.record().spec.command[0] == "sh"
     assert lab.record().event("record_removed")
 
 
@@ -213,7 +213,7 @@ def test_launch_record_removed(lab: Lab) -> None:
     """What a removal left of the record is made whole at the end: the launch record, too."""
     done = lab.run(*shell("rm $GPUALERT_STATE_DIR/runs/*/spec.json; exit 3"))
     assert done.returncode == 3
-    assert lab.record().spec["command"][0] == "sh"
+    assert lab.record().spec.command[0] == "sh"
     assert (lab.record().read_json("verdict.json") or {})["exit_code"] == 3
 
 

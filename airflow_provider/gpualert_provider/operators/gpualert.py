@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from airflow.providers.standard.hooks.subprocess import SubprocessResult
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
+    from gpualert_common.launch_record import LaunchRecord
     from gpualert_common.retries import RetryChoice
     from gpualert_common.spec import RunSpec
 
@@ -237,8 +238,8 @@ class GPUAlertOperator(BashOperator):
         handle = resumption.take_run(execution, context)
         spec = handle.record.spec
         directory = self._directory_of(spec)
-        with execution.stop_on_error(directory, spec.get("grace_s") or 0.0):
-            self._load_secrets(spec["command"])
+        with execution.stop_on_error(directory, spec.grace_s):
+            self._load_secrets(list(spec.command))
             if handle.record.ending is None:
                 resumption.check(context)
             result = execution.follow(handle, directory)
@@ -266,8 +267,9 @@ class GPUAlertOperator(BashOperator):
         except (GPUAlertError, ValueError, TypeError) as error:
             self.log.warning("The settings of the alert channels cannot be read: %s", error)
 
-    def _directory_of(self, spec: Mapping[str, Any]) -> WorkingDirectory:
+    def _directory_of(self, spec: LaunchRecord) -> WorkingDirectory:
         """Return the working directory of a run of this task."""
-        command = spec["command"]
+        command = spec.command
         has_script = self.command is None and len(command) == 2
-        return WorkingDirectory(spec["cwd"], self.cwd is None, command[-1] if has_script else None)
+        script = command[-1] if has_script else None
+        return WorkingDirectory(spec.cwd or "", self.cwd is None, script)

@@ -14,6 +14,7 @@ from gpualert_common.cli.arguments import add_options, add_output_forms
 from gpualert_common.cli.explanation import explanation_lines
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
+from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
@@ -24,7 +25,7 @@ from gpualert_common.spec import Ending
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the logs, the exit status, and how to print the verdict."""
+    """Add the logs, the exit status, and the forms of the verdict."""
     parser.description = (
         "Explain why a run failed, from its log or logs (all log files of one run)."
     )
@@ -53,7 +54,7 @@ def execute(options: argparse.Namespace) -> int:
     own = load_settings({"rules": options.rules})["rules"].value
     if own is not None:
         require_sound(own)
-    classifier = RunClassifier({"rules": own})
+    classifier = RunClassifier(LaunchRecord(rules=own))
     for log in options.logs:
         _read(classifier, log)
     verdict = classifier.conclude(ending, {})
@@ -80,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
-    """Return the log of the verdict: the first that it cites, else the last one given."""
+    """Return the log of the verdict: the first that it cites, else the last argument."""
     cited = [claim.where.file for claim in verdict.shows if claim.where is not None]
     log = (cited or logs)[-1 if not cited else 0]
     return None if log in ("-", "stdin") else os.path.abspath(log)

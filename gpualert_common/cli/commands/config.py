@@ -44,10 +44,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A channel's settings without its secrets; of one that cannot be had, everything is one."""
+    """Return the settings of a channel without its secrets; all are secret if it does not load."""
     try:
         secret = tuple(channel_class(str(table["kind"])).SECRET)
-    except (Exception, SystemExit):  # noqa: BLE001 - a module of the user's own may do anything
+    except (Exception, SystemExit):  # noqa: BLE001 - a module of the user may raise anything
         secret = tuple(key for key in table if key != "kind")
     return {
         key: _MASKED if key in secret and not is_reference(value) else value

@@ -1,4 +1,4 @@
-"""Show which evidence sources work here, and what the others lack."""
+"""Show the evidence sources that work here, and the requirements of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualert_common.telemetry import source
 from gpualert_common.telemetry.source import SourceUnavailableError
 
 DEADLINE_S = 5.0
-"""A driver that has not answered by then hangs; one that wakes up first needs two."""
+"""A driver without an answer by then hangs; a driver that has to wake up needs two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,6 @@ def _examine(name: str) -> SourceState:
 
 
 def _open(name: str) -> None:
-    """In a process of its own, which ends with it.  What a driver prints goes to stderr."""
+    """Open a source; runs in a separate process.  Output of a driver goes to stderr."""
     os.dup2(2, 1)
     source.load_source_class(name)(None)

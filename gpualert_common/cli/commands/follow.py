@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
             printed = 0
             for index, fd in enumerate(fds):
                 if os.fstat(fd).st_size < offsets[index]:
-                    offsets[index] = 0  # truncated: it goes on at its start
+                    offsets[index] = 0  # truncated: continue at its start
                 while data := os.pread(fd, _FOLLOW_CHUNK_BYTES, offsets[index]):
                     sys.stdout.buffer.write(data)
                     offsets[index] += len(data)

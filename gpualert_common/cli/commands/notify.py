@@ -7,13 +7,13 @@ import json
 import sys
 import tempfile
 import time
-from typing import Any
 
 from gpualert_common import record_locations
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.external_run import record_run
+from gpualert_common.launch_record import AlertSettings, ChannelConfig
 from gpualert_common.notify import delivery
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.compose import compose
@@ -64,7 +64,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
-    """Send a test message by every channel, once; 1 when one did not accept it."""
+    """Send a test message through every channel, once; 1 if one did not accept it."""
     alerts, secrets = _alerts(options)
     results = []
     with tempfile.TemporaryDirectory(prefix="gpualert-") as place:
@@ -72,7 +72,7 @@ def _test(options: argparse.Namespace) -> int:
         outbox = Outbox(record)
         for channel in alerts["channels"]:
             entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
-            row = {"channel": channel["name"], "kind": channel["kind"]}
+            row: dict[str, str | bool] = {"channel": channel["name"], "kind": channel["kind"]}
             try:
                 accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))
                 row |= {"accepted": True, "told": accepted}
@@ -90,7 +90,7 @@ def _preview(options: argparse.Namespace) -> int:
     """Print the message about a run as one channel would get it; nothing is sent."""
     record = record_locations.find_record(options.run, state_dir(options))
     if record.ending is None:
-        raise UsageError(f"{record.run_id} has not ended: there is nothing to tell yet")
+        raise UsageError(f"{record.run_id} has not ended: there is no message yet")
     alerts, secrets = _alerts(options)
     channel = alerts["channels"][0]
     try:
@@ -110,7 +110,7 @@ def _preview(options: argparse.Namespace) -> int:
     return 0
 
 
-def _alerts(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+def _alerts(options: argparse.Namespace) -> tuple[AlertSettings, dict[str, dict[str, str]]]:
     given = options.notify or None
     settings = load_settings({"notify": given, "state_dir": options.state_dir})
     settings["notify_on"].value = "always"
@@ -120,15 +120,18 @@ def _alerts(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, dict
     return alerts, secrets
 
 
-def _with_mailbox(channel: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """The test's record is in a temporary place, and the default mailbox is not there."""
+def _with_mailbox(channel: ChannelConfig, options: argparse.Namespace) -> ChannelConfig:
+    """Return *channel* with the path of the default mailbox.
+
+    The record of the test is in a temporary place, and its default mailbox would be there.
+    """
     if channel["kind"] != "mailbox" or "path" in channel["settings"]:
         return channel
     place = record_locations.list_state_dirs(state_dir(options))[0]
     return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
 
 
-def _test_record(place: str, alerts: dict[str, Any]) -> Record:
+def _test_record(place: str, alerts: AlertSettings) -> Record:
     ending = Ending(time.time(), time.time())
     ending.code = 0
     return record_run(

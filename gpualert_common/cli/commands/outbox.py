@@ -12,6 +12,7 @@ from gpualert_common import record_locations
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.entry import DROPPED, FAILED, HELD, PENDING, UNSENT
 from gpualert_common.notify.outbox import Outbox
@@ -24,14 +25,16 @@ from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 
 _RETRY_S = 90.0
-"""For somebody who waits at a terminal: an attempt is given up after a minute."""
+"""Limit for a user at a terminal: an attempt ends after a minute."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions ``list``, ``retry`` and ``drop``."""
     actions = parser.add_subparsers(dest="outbox_action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list alerts that are not delivered")
-    listing.add_argument("--all", action="store_true", help="list delivered and dropped ones, too")
+    listing.add_argument(
+        "--all", action="store_true", help="also list delivered and dropped alerts"
+    )
     retry = actions.add_parser(
         "retry",
         help="send alerts that are not delivered",
@@ -51,13 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """List, retry or drop; 1 when an alert that should have been sent is not."""
+    """List, retry or drop; 1 if an alert that should be sent is not delivered."""
     actions = {"list": _list, "retry": _retry, "drop": _drop}
     return actions[options.outbox_action](options)
 
 
 def _list(options: argparse.Namespace) -> int:
-    """Print every alert that is not sent, also one that is due and that no disk took."""
+    """Print every alert that is not sent, also a due alert that could not be written to a disk."""
     rows = []
     for record in _records(options):
         try:
@@ -68,13 +71,13 @@ def _list(options: argparse.Namespace) -> int:
     shown = [row for row in rows if options.all or row["state"] in UNSENT]
     _print(options, shown)
     if not shown:
-        what = "no alerts yet" if not rows else "nothing is left to deliver; all of them: --all"
+        what = "no alerts yet" if not rows else "nothing left to deliver; to list all alerts: --all"
         print(what, file=sys.stderr)
     return 0
 
 
 def _retry(options: argparse.Namespace) -> int:
-    """Send what is not sent; of one run also what its engine still holds."""
+    """Send the alerts that are not sent; of one run also those that its engine holds back."""
     one = options.run is not None
     if options.notify and not one:
         raise UsageError("--notify sends the alert of one run elsewhere: name the run")
@@ -112,11 +115,11 @@ def _drop(options: argparse.Namespace) -> int:
     entries = reconcile(record)[1]
     for entry in entries:
         if entry.locked:
-            raise UsageError(f"{entry.channel} is being sent at this moment; try again")
+            raise UsageError(f"{entry.channel} is being sent now; try again")
         if entry.change(UNSENT, state=DROPPED):
             dropped.append(_row(record, entry.fields))
         elif entry.state in UNSENT:
-            raise UsageError(f"{record.path}: the disk does not take it; nothing is dropped")
+            raise UsageError(f"{record.path}: the disk rejects the change; nothing is dropped")
     Outbox(record).mark(entries)
     _print(options, dropped)
     if not dropped:
@@ -124,7 +127,7 @@ def _drop(options: argparse.Namespace) -> int:
     return 0 if dropped else 1
 
 
-def _channels(notify: list[str] | None) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
+def _channels(notify: list[str] | None) -> tuple[list[ChannelConfig], dict[str, dict[str, str]]]:
     """Return the channels given for this call, and the secrets among their settings."""
     if not notify:
         return [], {}

@@ -1,4 +1,4 @@
-"""Show how far a training came, and how its loss developed."""
+"""Show the progress of a training, and the curve of its loss."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print what a log, or the logs of a run, say of the training's progress."""
+    """Print the progress of a training from a log, or from the logs of a run."""
     found = _read(options)
     if options.json:
         start, because = determine_start(found)
@@ -52,7 +52,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace) -> Progress:
-    """Of stdin, of a file, or else of the run that is called so."""
+    """Return the progress from stdin, a file, or else the run of that name."""
     log = options.log
     if log == "-":
         return _of_stream(sys.stdin.buffer, "stdin")
@@ -69,25 +69,25 @@ def _read(options: argparse.Namespace) -> Progress:
     try:
         record = record_locations.find_record(log, state_dir(options))
     except UsageError as error:
-        raise UsageError(f"{log} is no file here, and {error}") from None
+        raise UsageError(f"{log} is not a file, and {error}") from None
     return _of_record(record)
 
 
 def _of_record(record: Record) -> Progress:
     """Return the progress from all logs of a run, with the times at which they grew."""
     index = content_of(record, INDEX)
-    started_at = record.spec.get("created_at") or 0.0
+    started_at = record.spec.created_at
     ending = record.ending
     parts = []
     for column, name in enumerate(record.logs):
         with open(record.open_log(name), "rb", buffering=0) as file:
             part = _of_stream(file, name)
         arrivals = read_index(index, started_at, column)
-        if ending is not None and ending.ended_at is not None:  # the index tells no last second
+        if ending is not None and ending.ended_at is not None:  # the index lacks the last second
             arrivals.append((ending.ended_at, part.read_bytes + part.unread_bytes))
         parts.append(add_times(part, arrivals))
     if not parts:
-        raise UsageError(f"{record.path}: its launch record names no log")
+        raise UsageError(f"{record.path}: its launch record has no log")
     return merge_progress(parts)
 
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "check",
         help="check rule files and their samples",
         description="Check your own rule files or, without any, the shipped ones. Each problem "
-        "names its file and key. Every pattern must match its samples, alone and behind the "
+        "names its file and key. Every pattern must match its samples, alone and after the "
         "prefixes of launchers, and no near miss.",
     )
     check.add_argument("files", nargs="*", metavar="FILE", help="a rule file, or a directory")
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """List, show or check; 1 when a check found problems."""
+    """List, show or check; 1 if a check found problems."""
     if options.rules_action == "check":
         return _check(options)
     known = load_rules(own=load_settings({"rules": options.rules})["rules"].value)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _STDOUT, _STDERR = 1, 2
 _START_S = 2.0
-"""A command that cannot be executed has said so by then."""
+"""A command that cannot be executed fails within this time."""
 _START_POLL_S = 0.01
 
 
@@ -50,7 +50,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command and exit with its status, even when a helper process still hangs."""
+    """Run the command and exit with its status, even if a helper process still hangs."""
     settings = load_settings(given_options(vars(options)))
     if settings["streams"].value == "auto":
         settings["streams"].value = "merged" if options.detach else _streams()
@@ -77,7 +77,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
-    """Have the alerts sent, and say where they are; whatever goes wrong, the status stands."""
+    """Send the alerts, and print their state; no error changes the exit status."""
     try:
         alerts = send_alerts(spec, supervised.record.path, supervised.sender)
         if not quiet and alerts:
@@ -85,12 +85,12 @@ def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
 
             words = "".join(f"gpualert: alert {format_status(fields)}\n" for fields in alerts)
             os.write(_STDERR, words.encode("utf-8", "replace"))
-    except Exception:  # noqa: BLE001 - the boundary: no fault of an alert reaches the status
+    except Exception:  # noqa: BLE001 - the boundary: no fault of an alert changes the status
         pass
 
 
 def _detach(spec: RunSpec, *, quiet: bool) -> int:
-    """Leave the run to a guardian, print its id, and say how it can be followed."""
+    """Start the run under a guardian, print its id, and the command that follows it."""
     import sys
     import time
 
@@ -117,7 +117,7 @@ def _detach(spec: RunSpec, *, quiet: bool) -> int:
 
 
 def _streams() -> str:
-    """Merged where both go to one place (a terminal, a file): apart, their order would be lost."""
+    """Return "merged" if both go to one terminal or file: separate logs would lose their order."""
     out, err = os.fstat(_STDOUT), os.fstat(_STDERR)
     same = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
     return "merged" if same else "apart"
@@ -138,8 +138,8 @@ def _closing_text(prepared: PreparedRun) -> ClosingText:
         from gpualert_common.report import closing_lines
 
         record = prepared.record
-        path = record.path  # with the streams apart, the folder of both logs
-        if verdict is not None and verdict.log_path is not None and len(record.logs) == 1:
+        path = record.path  # with separate streams, the folder of both logs
+        if verdict is not None and verdict.log_path is not None and len(prepared.logs) == 1:
             path = verdict.log_path
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
         return closing_lines.write_closing_lines(verdict, record.run_id, path, seconds)

@@ -21,9 +21,9 @@ from gpualert_common.spec import SCHEMA
 _HEADER = ("RUN", "STARTED", "STATE", "EXIT", "CAUSE", "GPU-H", "WASTED", "NAME")
 _RIGHT = ("EXIT", "GPU-H", "WASTED")
 _WIDE_FROM = 120
-"""Columns that the whole table needs; a narrower one has no times, which the ids begin with."""
+"""Width of the whole table; a narrower table has no times, which the ids begin with."""
 _PIPED = 160
-"""Columns where no terminal says how many there are."""
+"""Default width without a terminal."""
 _SHORT_ID = len("20261120-101010")
 _LEAST_NAME = 4
 
@@ -41,8 +41,8 @@ def execute(options: argparse.Namespace) -> int:
         try:
             rows.append(summarize(record))
         except GPUAlertError as error:
-            told = {"run_id": record.run_id, "state": "damaged", "problem": str(error)}
-            rows.append({**told, "path": record.path})
+            row = {"run_id": record.run_id, "state": "damaged", "problem": str(error)}
+            rows.append({**row, "path": record.path})
     for problem in _add_costs(rows):
         print(f"gpualert: GPU-hours: {printable(problem)}", file=sys.stderr)
     if options.json:
@@ -57,10 +57,10 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _add_costs(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Put ``gpu_hours`` and ``wasted_gpu_hours`` into each row, None where nobody knows.
+    """Put ``gpu_hours`` and ``wasted_gpu_hours`` into each row, None if they are not known.
 
-    From the history of the place of each row, which is made from the records where it was lost.
-    Returns what went wrong.
+    They are from the history of the place of each row, which is rebuilt from the records if it was
+    lost.  Returns the problems.
     """
     known: dict[str, PastRun] = {}
     problems = []
@@ -68,13 +68,13 @@ def _add_costs(rows: Sequence[dict[str, Any]]) -> list[str]:
         history = History.open(place)
         was_there = history.exists
         found = history.read_all()
-        told = history.problem
+        problem = history.problem
         if not was_there or history.is_new:
             filled = rebuild(place)
-            told = told or filled.problem
+            problem = problem or filled.problem
             found = history.read_all()
         known.update(found)
-        problems += [told] if told else []
+        problems += [problem] if problem else []
     for row in rows:
         run = known.get(row["run_id"])
         row["gpu_hours"] = _hours(run.gpu_seconds) if run else None
@@ -83,7 +83,7 @@ def _add_costs(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _total(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How many runs there are, and the sums of what is known of them; None where nothing is."""
+    """Return the number of runs, and the sums of their known values; None without known values."""
     found: dict[str, Any] = {"runs": len(rows)}
     for name in ("gpu_hours", "wasted_gpu_hours"):
         values = [row[name] for row in rows if row[name] is not None]
@@ -92,7 +92,7 @@ def _total(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    """The lines that show ``rows`` on so many columns: a header, the runs, and their sum."""
+    """Return the lines of a table of this width: a header, the runs, and their sum."""
     wide = width >= _WIDE_FROM
     ids = [row["run_id"] for row in rows]
     shown = ids if wide else _shortened(ids)
@@ -105,6 +105,8 @@ def _table(rows: Sequence[Mapping[str, Any]], width: int) -> list[str]:
 
 def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
     problem = row.get("problem")
+    if problem is None and not (row["name"] or row["command"]):
+        problem = "its launch record has neither a name nor a command"
     try:
         if problem is None:
             return (
@@ -118,12 +120,12 @@ def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
                 printable(row["name"] or shlex.join(row["command"])),
             )
     except (AttributeError, OverflowError, TypeError, ValueError) as error:
-        problem = f"its record has what makes no sense: {error}"
+        problem = f"its record has an invalid value: {error}"
     return (run_id, "-", "damaged", "-", "", "-", "-", printable(problem))
 
 
 def _shortened(ids: Sequence[str]) -> list[str]:
-    """As much of each id as no other one begins with, so that every command still knows it."""
+    """Return the shortest unique start of each id, which every command accepts."""
     size = _SHORT_ID
     while size < max(map(len, ids), default=0) and len({one[:size] for one in ids}) < len(ids):
         size += 1

@@ -21,15 +21,15 @@ from gpualert_common.spec import SCHEMA
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the run, and how to print its verdict."""
+    """Add the run, and the forms of its verdict."""
     add_run(parser, "last", "last")
     add_output_forms(parser)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Show one run: why it ended, what to do, on what evidence; of a live one, how it goes.
+    """Show one run: the reason for its end, advice and evidence; of a live run, its progress.
 
-    ``--json`` gives the verdict as it was written down, null while there is none.
+    ``--json`` gives the verdict as stored in the record, null while there is none.
     """
     record = record_locations.find_record(options.run, state_dir(options))
     if options.json:
@@ -45,7 +45,7 @@ def _everything(record: Record) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         **summarize(record),
-        "spec": record.spec,
+        "spec": record.spec_fields(),
         "exit": record.read_json(EXIT),
         "verdict": record.read_json(VERDICT),
         "events": list(record.events()),
@@ -59,7 +59,7 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
     try:
         verdict = record.verdict
     except DamagedFileError as error:
-        verdict, now = None, [("Verdict", f"damaged, and made of the log again: {error}")]
+        verdict, now = None, [("Verdict", f"damaged, and made again from the log: {error}")]
     if verdict is None:
         alive = ending is None and recover.is_in_progress(record)
         now += _state(record, alive=alive)
@@ -89,12 +89,12 @@ def _state(record: Record, *, alive: bool) -> list[Fact]:
     if state == "lost":
         if recover.is_far(record):
             place = format_place(record)
-            return [("State", f"its supervisor is not seen from here: it ran on {place}")]
+            return [("State", f"its supervisor is not visible from here: it ran on {place}")]
         finish = f"gpualert recover {record.run_id}"
         if not alive:
-            said = "its supervisor died, so nobody saw how the run ended"
-            return [("State", said), ("Next", finish)]
-        choice = f"let it end, then {finish}; or end it now: gpualert stop {record.run_id}"
-        return [("State", "its supervisor died, the run goes on without it"), ("Next", choice)]
+            problem = "its supervisor died, so its exit status is not known"
+            return [("State", problem), ("Next", finish)]
+        choice = f"wait for its end, then {finish}; or stop it now: gpualert stop {record.run_id}"
+        return [("State", "its supervisor died, the run continues without it"), ("Next", choice)]
     launched = record.event("launched") or {}
     return [("State", f"{state}, process {launched['pid']}" if "pid" in launched else state)]

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Stop a run gracefully and wait for its end; 1 when there was nothing to stop."""
+    """Stop a run gracefully and wait for its end; 1 if there was nothing to stop."""
     record = _live_run(options)
-    grace_s = record.spec.get("grace_s") or 0.0
+    grace_s = record.spec.grace_s
     if options.grace is not None:
         grace_s = load_settings({"grace": options.grace})["grace"].value
     if record.state == "ended":
@@ -47,13 +47,13 @@ def execute(options: argparse.Namespace) -> int:
         return _stop_unsupervised(options, record, grace_s)
     ending = record.ending
     if ending is None:
-        return _answer(options, record, "asked to stop, but still running", 1)
+        return _answer(options, record, "stop requested, but still running", 1)
     by_itself = ending.signal is None and ending.limit is None
     return _answer(options, record, "ended by itself" if by_itself else "ended", 0)
 
 
 def _live_run(options: argparse.Namespace) -> Record:
-    """Return the run by its name; without a name the only live one, or else the last."""
+    """Return the run by its name; without a name the only live run, or else the last one."""
     if options.run is not None:
         return record_locations.find_record(options.run, state_dir(options))
     live = [
@@ -62,7 +62,7 @@ def _live_run(options: argparse.Namespace) -> Record:
         if recovery.is_in_progress(record)
     ]
     if len(live) > 1:
-        raise UsageError(f"{len(live)} runs live: {', '.join(live)}; name the one to stop")
+        raise UsageError(f"{len(live)} runs are live: {', '.join(live)}; name the run to stop")
     return record_locations.find_record(live[0] if live else "last", state_dir(options))
 
 

@@ -1,17 +1,17 @@
-"""Phenomena that explain the end of a run, or warn of it: a folder for each.
+"""Phenomena that explain the end of a run, or warn about it: a folder for each.
 
 A file of a folder is a family of failures, or, with a name that ends in ``_warning``, the detector
-of one kind of warning; files that begin with ``_`` are what they share.  The docstring of a file is
-its rule, and its numbers stand in :mod:`gpualert_common.diagnose.thresholds`.  A new family or
-warning is a new file, and no list elsewhere.
+of one kind of warning; files that begin with ``_`` hold shared code.  The docstring of a file is
+its rule, and its numbers are in :mod:`gpualert_common.diagnose.thresholds`.  A new family or
+warning is a new file, and needs no entry elsewhere.
 
 A family has ``diagnose``, which yields its findings.  A warning has
 
 ===========  ======================================================================
-detect       of the evidence of a run in progress: a detection, ``NOT_DETECTED``, or
-             None where the evidence does not tell
-DO           what people can do at once
-FOLLOWS      kinds of warnings that this one is a consequence of: no news after them
+detect       from the evidence of a run in progress: a detection, ``NOT_DETECTED``, or
+             None if the evidence does not show it
+DO           advice for immediate action
+FOLLOWS      kinds of warnings of which this one is a consequence: it is not sent after them
 FORETELLS    causes that it announces
 ===========  ======================================================================
 """
@@ -42,7 +42,7 @@ class WarningKind(Protocol):
     __name__: str
 
     def detect(self, evidence: Evidence) -> Detection | None:
-        """Return the detection, ``NOT_DETECTED``, or None where the evidence does not tell."""
+        """Return the detection, ``NOT_DETECTED``, or None if the evidence does not show it."""
 
 
 @cache
@@ -79,21 +79,21 @@ def warning_kinds() -> dict[str, WarningKind]:
 
 
 def diagnose_families(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the findings of all families; an error in one costs its own findings only."""
+    """Yield the findings of all families; an error in one loses only its own findings."""
     for name, diagnose in families().items():
         try:
             yield from list(diagnose(evidence))
-        except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
+        except Exception as error:  # noqa: BLE001 - telemetry may hold any numbers
             because = f"{name} failed: {type(error).__name__}: {error}"
             yield Finding("", Weight.WARNS, because, kind="family_failed")
 
 
 def detect_warnings(evidence: Evidence) -> Iterator[tuple[str, Detection | Exception]]:
-    """Yield the detection of each kind that the evidence tells of, or the error in its detector."""
+    """Yield the detection of each kind that the evidence shows, or the error in its detector."""
     for name, kind in warning_kinds().items():
         try:
             detection = kind.detect(evidence)
-        except Exception as error:  # noqa: BLE001 - telemetry is anybody's numbers
+        except Exception as error:  # noqa: BLE001 - telemetry may hold any numbers
             yield name, error
             continue
         if detection is not None:

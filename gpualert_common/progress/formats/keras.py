@@ -80,7 +80,7 @@ class KerasParser(FormatParser):
             yield line.make_point(phase=Phase.EVAL, loss=loss)
             return
         yield FrameworkName()
-        told = {found[1]: number(found[2]) for found in _METRIC.finditer(line.text)}
+        values = {found[1]: number(found[2]) for found in _METRIC.finditer(line.text)}
         self._batches = batches or self._batches
         self._whole = batch == batches
         ended = self._epoch - 1 if self._epoch is not None else 0
@@ -92,11 +92,13 @@ class KerasParser(FormatParser):
             total_steps=self._epochs * batches if batches and self._epochs else None,
             epoch=epoch,
             loss=loss,
-            learning_rate=told.get(b"learning_rate", told.get(b"lr")),
+            learning_rate=values.get(b"learning_rate", values.get(b"lr")),
             step_s=int(pace[1]) * _SECONDS[pace[2]] if pace else None,
         )
-        if told.get(b"val_loss") is not None:
-            yield line.make_point(phase=Phase.EVAL, step=step, epoch=epoch, loss=told[b"val_loss"])
+        if values.get(b"val_loss") is not None:
+            yield line.make_point(
+                phase=Phase.EVAL, step=step, epoch=epoch, loss=values[b"val_loss"]
+            )
 
 
 PARSER: type[FormatParser] = KerasParser

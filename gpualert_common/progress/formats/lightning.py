@@ -90,13 +90,13 @@ class LightningParser(FormatParser):
         line: ProgressLine,
         at: tuple[int, int, int | None],
         step_s: float | None,
-        said: dict[bytes, float],
+        values: dict[bytes, float],
     ) -> Iterator[ParsedItem]:
         epoch, batch, batches = at
         if not self._named:
             self._named = True
             yield FrameworkName()
-        _, train, evaluation = losses(said.items())
+        _, train, evaluation = losses(values.items())
         done = epoch + batch / batches if batches else float(epoch)
         step = epoch * batches + batch if batches else batch
         if self._held is not None and self._held.step != step:
@@ -108,11 +108,11 @@ class LightningParser(FormatParser):
             self._held = line.make_point(step=step, epoch=done, loss=train, step_s=step_s)
         yield from self._read_evaluation(line, step, done, evaluation)
 
-    def _read_wrapped(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[ParsedItem]:
+    def _read_wrapped(self, line: ProgressLine, values: dict[bytes, float]) -> Iterator[ParsedItem]:
         """Read a wrapped line of Rich."""
         if not self._rich or self._held is None:
             return
-        _, train, evaluation = losses(said.items())
+        _, train, evaluation = losses(values.items())
         if train is not None and self._held.loss is None:
             self._held = replace(self._held, loss=train)
         yield from self._read_evaluation(line, self._held.step, self._held.epoch, evaluation)

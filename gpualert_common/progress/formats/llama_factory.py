@@ -47,21 +47,21 @@ class LlamaFactoryParser(FormatParser):
         elif b"current_steps" in line.text:
             yield from self._read_log(line, named(line.text))
 
-    def _read_log(self, line: ProgressLine, said: dict[bytes, float]) -> Iterator[ParsedItem]:
+    def _read_log(self, line: ProgressLine, values: dict[bytes, float]) -> Iterator[ParsedItem]:
         yield FrameworkName()
-        if b"current_steps" not in said:
+        if b"current_steps" not in values:
             return
         for key, phase in ((b"loss", Phase.TRAIN), (b"eval_loss", Phase.EVAL)):
-            if key in said:
+            if key in values:
                 yield line.make_point(
                     phase=phase,
-                    step=to_count(said[b"current_steps"]),
-                    total_steps=to_count(said.get(b"total_steps")),
-                    epoch=said.get(b"epoch"),
-                    loss=said[key],
-                    learning_rate=said.get(b"lr", said.get(b"learning_rate")),
-                    throughput=said.get(b"throughput"),
-                    throughput_unit="tokens/s" if b"throughput" in said else None,
+                    step=to_count(values[b"current_steps"]),
+                    total_steps=to_count(values.get(b"total_steps")),
+                    epoch=values.get(b"epoch"),
+                    loss=values[key],
+                    learning_rate=values.get(b"lr", values.get(b"learning_rate")),
+                    throughput=values.get(b"throughput"),
+                    throughput_unit="tokens/s" if b"throughput" in values else None,
                 )
 
 

@@ -75,30 +75,30 @@ class MegatronParser(FormatParser):
             )
 
     def _read_iteration(
-        self, line: ProgressLine, step: int, total: int, said: dict[bytes, float]
+        self, line: ProgressLine, step: int, total: int, values: dict[bytes, float]
     ) -> Iterator[ParsedItem]:
-        milliseconds = said.get(b"elapsed time per iteration (ms)")
-        seconds = said.get(b"elapsed time per iteration (s)")
+        milliseconds = values.get(b"elapsed time per iteration (ms)")
+        seconds = values.get(b"elapsed time per iteration (s)")
         if milliseconds is not None:
             seconds = milliseconds / 1000
         yield FrameworkName()
         rates = {
-            "TFLOP/s/GPU": said.get(b"throughput per GPU (TFLOP/s/GPU)"),
-            "samples/s": said.get(b"samples per second"),
+            "TFLOP/s/GPU": values.get(b"throughput per GPU (TFLOP/s/GPU)"),
+            "samples/s": values.get(b"samples per second"),
         }
         unit = next((unit for unit, rate in rates.items() if rate is not None), None)
         yield line.make_point(
             step=step,
             total_steps=total,
-            loss=losses(said.items()).train,
-            learning_rate=said.get(b"learning rate"),
-            grad_norm=said.get(b"grad norm"),
+            loss=losses(values.items()).train,
+            learning_rate=values.get(b"learning rate"),
+            grad_norm=values.get(b"grad norm"),
             step_s=seconds,
             throughput=rates[unit] if unit is not None else None,
             throughput_unit=unit,
         )
-        skipped = to_count(said.get(b"number of skipped iterations")) or 0
-        nan = to_count(said.get(b"number of nan iterations")) or 0
+        skipped = to_count(values.get(b"number of skipped iterations")) or 0
+        nan = to_count(values.get(b"number of nan iterations")) or 0
         if skipped or nan:
             yield Tally(skipped=skipped, nan_iterations=nan)
 

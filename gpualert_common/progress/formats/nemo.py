@@ -49,9 +49,9 @@ class NemoParser(FormatParser):
             yield from self._read_step(line, None, line.bar.total, named(line.bar.rest))
         if found := _LINE.search(text):
             yield FrameworkName()
-            said = named(found[4])
-            said.setdefault(b"global_step", float(found[2]))
-            yield from self._read_step(line, float(found[1]), int(found[3]) + 1, said)
+            values = named(found[4])
+            values.setdefault(b"global_step", float(found[2]))
+            yield from self._read_step(line, float(found[1]), int(found[3]) + 1, values)
         elif found := _SAVED.search(text):
             yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
         elif _NOTHING in text:
@@ -64,19 +64,19 @@ class NemoParser(FormatParser):
                 yield line.make_marker(Start.RESUMED)
 
     def _read_step(
-        self, line: ProgressLine, epoch: float | None, total: int | None, said: dict[bytes, float]
+        self, line: ProgressLine, epoch: float | None, total: int | None, values: dict[bytes, float]
     ) -> Iterator[ParsedItem]:
-        _, train, evaluation = losses(said.items())
-        step = said.get(b"global_step")
+        _, train, evaluation = losses(values.items())
+        step = values.get(b"global_step")
         at = to_count(step)
         yield line.make_point(
             step=at,
             total_steps=total,
             epoch=epoch,
             loss=train,
-            learning_rate=said.get(b"lr"),
-            grad_norm=said.get(b"grad_norm"),
-            step_s=said.get(b"train_step_timing in s"),
+            learning_rate=values.get(b"lr"),
+            grad_norm=values.get(b"grad_norm"),
+            step_s=values.get(b"train_step_timing in s"),
         )
         if evaluation is not None and repr(evaluation) != repr(self._evaluated):
             self._evaluated = evaluation

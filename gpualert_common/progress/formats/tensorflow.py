@@ -70,16 +70,16 @@ class TensorFlowParser(FormatParser):
             yield from self._read_log(line)
 
     def _read_log(self, line: ProgressLine) -> Iterator[ParsedItem]:
-        loss, told = _LOSS.search(line.text), _STEP.search(line.text)
-        if loss is None or told is None:
+        loss_match, step_match = _LOSS.search(line.text), _STEP.search(line.text)
+        if loss_match is None or step_match is None:
             return
         yield FrameworkName()
-        step = int(told[1])
-        seconds = number(told[2]) if told[2] else None
+        step = int(step_match[1])
+        seconds = number(step_match[2]) if step_match[2] else None
         apart = step - self._step if self._step is not None else 0
         yield line.make_point(
             step=step,
-            loss=number(loss[1]),
+            loss=number(loss_match[1]),
             step_s=seconds / apart if seconds is not None and apart > 0 else None,
             throughput=self._speed,
             throughput_unit="steps/s" if self._speed is not None else None,

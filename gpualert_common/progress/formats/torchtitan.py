@@ -43,7 +43,7 @@ class TorchTitanParser(FormatParser):
         steps=rb"step: +\d+ +loss: ",
         rare=rb"Training starts at step \d|Loading the checkpoint "
         rb"|(?:Finished s|S)aving the checkpoint|No checkpoint was provided"
-        rb"|\] *(?:20[\d-]+ [\d:,]+ - root - INFO - )?Training complete_point",
+        rb"|\] *(?:20[\d-]+ [\d:,]+ - root - INFO - )?Training completed",
     )
 
     def __init__(self) -> None:
@@ -72,9 +72,9 @@ class TorchTitanParser(FormatParser):
                 yield TrainingLength(total_steps=whole(found[2]))
         elif found := _LOADS.search(text):
             of_step = _OF_STEP.search(found[1]) if found[1] else None
-            told = of_step[1] if of_step else found[2]
+            saved = of_step[1] if of_step else found[2]
             yield line.make_checkpoint(
-                CheckpointAction.LOADED, whole(told) if told else None, found[1]
+                CheckpointAction.LOADED, whole(saved) if saved else None, found[1]
             )
         elif _SAVED in text:
             yield line.make_checkpoint(CheckpointAction.SAVED, self._step, None)
@@ -82,7 +82,7 @@ class TorchTitanParser(FormatParser):
             yield FrameworkName()
         elif _FRESH in text:
             yield line.make_marker(Start.FRESH)
-        elif text.endswith(b"Training complete_point"):
+        elif text.endswith(b"Training completed"):
             yield line.make_ending(TrainingEndKind.FINISHED)
 
 

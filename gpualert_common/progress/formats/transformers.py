@@ -145,31 +145,31 @@ class TransformersParser(FormatParser):
             self._doubt = (bar.total, pace, epoch)
 
     def _read_dictionary(
-        self, line: ProgressLine, said: dict[bytes, float]
+        self, line: ProgressLine, values: dict[bytes, float]
     ) -> Iterator[ParsedItem]:
-        epoch = said.get(b"epoch")
+        epoch = values.get(b"epoch")
         if epoch is not None and not 0 <= epoch < _MOST_EPOCHS:
             return
-        if b"train_runtime" in said:
+        if b"train_runtime" in values:
             yield from self._release(self._bar)
             self._ended = True
-            values = {name.decode(): value for name, value in said.items()}
-            yield line.make_ending(TrainingEndKind.SUMMARY, values)
-        elif epoch is None or said.keys() & _OF_A_LOOP:
+            summary = {name.decode(): value for name, value in values.items()}
+            yield line.make_ending(TrainingEndKind.SUMMARY, summary)
+        elif epoch is None or values.keys() & _OF_A_LOOP:
             return
-        elif (loss := said.get(b"loss")) is not None:
-            if not self._has_logs or said.keys() & (_OF_TRL | _OF_A_REWARD):
+        elif (loss := values.get(b"loss")) is not None:
+            if not self._has_logs or values.keys() & (_OF_TRL | _OF_A_REWARD):
                 self._has_logs = True
-                by_reward = bool(said.keys() & _OF_A_REWARD)
-                built_on = by_reward or said.keys() & _OF_TRL
+                by_reward = bool(values.keys() & _OF_A_REWARD)
+                built_on = by_reward or values.keys() & _OF_TRL
                 yield FrameworkName("trl" if built_on else None, by_reward)
             point = line.make_point(
                 epoch=epoch,
                 loss=loss,
-                learning_rate=said.get(b"learning_rate"),
-                grad_norm=said.get(b"grad_norm"),
-                throughput=said.get(b"throughput"),
-                throughput_unit="tokens/s" if b"throughput" in said else None,
+                learning_rate=values.get(b"learning_rate"),
+                grad_norm=values.get(b"grad_norm"),
+                throughput=values.get(b"throughput"),
+                throughput_unit="tokens/s" if b"throughput" in values else None,
             )
             if self._held is not None and _is_repeated(self._held, point):
                 self._held = replace(
@@ -180,8 +180,8 @@ class TransformersParser(FormatParser):
                 return
             yield from self._release()
             self._held, self._before = point, self._bar
-        elif (loss := said.get(b"eval_loss")) is not None:
-            if b"eval_runtime" in said:
+        elif (loss := values.get(b"eval_loss")) is not None:
+            if b"eval_runtime" in values:
                 yield FrameworkName()
             yield from self._release()
             self._before = self._bar

@@ -107,8 +107,7 @@ def _read_launch(run: ObservedRun) -> tuple[Sequence[str], str]:
         spec = Record.open(run.record_path).spec
     except RecordError as error:
         raise SourceUnavailableError(f"the launch record cannot be read: {error}") from None
-    command = [str(word) for word in spec.get("command") or ()]
-    return command, spec.get("cwd") or read_cwd(run.pid) or "/"
+    return spec.command, spec.cwd or read_cwd(run.pid) or "/"
 
 
 def _is_path(value: str) -> bool:

@@ -134,11 +134,11 @@ class Case:
             sibling.look()
 
     def _records(self) -> Iterator[Record]:
-        key = ["airflow", self.dag, self.run, self.task_id, str(self.index)]
+        key = ("airflow", self.dag, self.run, self.task_id, str(self.index))
         for place in self.lab.states():
             for record in record_locations.open_records(str(place)):
                 own = os.path.dirname(record.path) == str(place / record_locations.RUNS)
-                if own and (record.spec.get("custody") or {}).get("key") == key:
+                if own and record.spec.owner.get("key") == key:
                     yield record
 
     def _logged(self) -> Iterator[str]:

@@ -103,7 +103,7 @@ def cancel(scenes: Sequence[Scene], _process: object) -> None:
 def kill_guardian(scenes: Sequence[Scene], _process: object) -> None:
     """Send SIGKILL to the guardian of the training, which only ours has."""
     for scene in scenes:
-        os.kill(scene.records()[-1].spec["supervisor_pid"], signal.SIGKILL)
+        os.kill(scene.records()[-1].spec.supervisor_pid, signal.SIGKILL)
 
 
 TERM, INT, KILL = (send(n) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL))

@@ -1,1 +1,1 @@
-"""Clocks of GPUs: throttling, and one GPU that lags behind its peers."""
+"""Clocks of GPUs: throttling, and one GPU that is slower than its peers."""

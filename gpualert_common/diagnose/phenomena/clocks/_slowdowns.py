@@ -1,4 +1,4 @@
-"""Counters and flags of the driver for a GPU that heat or its power supply slows down."""
+"""Counters and flags of the driver for slowdowns of a GPU by heat or its power supply."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ FLAGS = {
     "hw_thermal_slowdown": "heat",
     "hw_power_brake_slowdown": "power",
 }
-"""Whether the GPU is slowed down at the time of the sample, 0 or 1, with the reason."""
+"""Flags (0 or 1) of a slowdown at the time of the sample, with the reason."""

@@ -1,9 +1,9 @@
 """D3, a straggler: one GPU of the run that is slower than its peers for most of the time.
 
-All GPUs of a synchronous training do the same work, so their clocks are alike, relative to their
+All GPUs of a synchronous training do the same work, so their clocks are similar, relative to their
 maxima.  A GPU whose clock is far below the median of its peers, for most of the time in which all
-of them work, delays all others.  Its load does not show that, since GPUs that wait for it are busy
-waiting.  An idle GPU has a low clock, too, and is no straggler.
+of them work, delays all others.  Its load does not show that, since the GPUs that wait for it are
+busy waiting.  An idle GPU also has a low clock, but is not a straggler.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     of_all = all(highest.values())
     clocks = {gpu: _clocks(evidence, gpu, highest[gpu] if of_all else 1.0) for gpu in highest}
     clocks = {
-        gpu: by_look for gpu, by_look in clocks.items() if len(by_look) >= thresholds.LEAST_CLOCKS
+        gpu: by_sample
+        for gpu, by_sample in clocks.items()
+        if len(by_sample) >= thresholds.LEAST_CLOCKS
     }
     if len(clocks) < thresholds.LEAST_GPUS:
         return
@@ -36,7 +38,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return
     far = [ratio for ratio in ratios if ratio < thresholds.STRAGGLER_RATIO]
     if len(far) < thresholds.STRAGGLER_SHARE * len(ratios):
-        yield Finding(FAMILY, Weight.RULED_OUT, "the clocks of its GPUs are alike")
+        yield Finding(FAMILY, Weight.RULED_OUT, "the clocks of its GPUs are similar")
         return
     percent = round(100 * median(far))
     because = f"GPU {index_of(slowest)} ran at {percent} % of its peers' clock"
@@ -69,7 +71,9 @@ def _behind(gpu: str, clocks: Mapping[str, Mapping[float, float]]) -> list[float
     """Return the clock relative to the median of the peers, for samples at which enough worked."""
     ratios = []
     for at, own in clocks[gpu].items():
-        peers = [by_look[at] for other, by_look in clocks.items() if other != gpu and at in by_look]
+        peers = [
+            by_sample[at] for other, by_sample in clocks.items() if other != gpu and at in by_sample
+        ]
         if len(peers) >= thresholds.LEAST_GPUS - 1 and (usual := median(peers)) > 0:
             ratios.append(own / usual)
     return ratios

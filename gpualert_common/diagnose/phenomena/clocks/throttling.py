@@ -1,9 +1,9 @@
 """B3, throttling: a GPU that ran below its clocks because of heat or power.
 
-Cumulative counters tell the time of slowdown, also between samples; on cards without counters the
-flags of each sample tell.  A power cap, an idle GPU and clocks that somebody set are no faults.  It
-is a finding where the GPU was slowed down for most of one window of the run; it is the cause of a
-run that succeeded slowly only where the clock fell, too.
+Cumulative counters give the time of slowdown, also between samples; on cards without counters the
+flags of each sample are used.  A power cap, an idle GPU and clocks that an administrator set are no
+faults.  Throttling is a finding if the GPU was slowed down for most of one window of the run.  It
+is the cause of a run that succeeded slowly only if the clock also fell.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CAUSE = "throttling"
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the GPU of the run that was slowed down the most, if that was much."""
+    """Yield the GPU of the run that was slowed down the most, if that is significant."""
     found = [(*_worst(evidence, gpu), gpu) for gpu in evidence.gpus]
     if not found:
         return

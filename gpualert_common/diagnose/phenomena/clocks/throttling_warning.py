@@ -1,7 +1,7 @@
 """Heat or its power supply slows down a GPU of the run, for most of ten minutes.
 
-The driver's counters tell, or, where it has none, the flags of each sample.  A power cap, an idle
-GPU and clocks that somebody set are no faults, and a minute of slowdown is nothing unusual.
+The rule uses the driver's counters or, if there are none, the flags of each sample.  A power cap,
+an idle GPU and clocks that an administrator set are not faults, and a minute of slowdown is normal.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gpualert_common.model import Claim
 from gpualert_common.telemetry.series import Series
 
 DO = (
-    "look at the machine's GPUs: `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER`",
-    "tell whoever runs the machine: its cooling or its power supply needs a look",
-    "a training on several GPUs runs at the pace of its slowest: move it, if it has long to go",
+    "check the machine's GPUs: `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER`",
+    "ask the administrators of the machine to check its cooling and its power supply",
+    "a training on several GPUs runs at the speed of its slowest: move it if it has long to run",
 )
 FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("throttling", "straggler"))

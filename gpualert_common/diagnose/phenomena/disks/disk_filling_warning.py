@@ -1,8 +1,8 @@
 """The disk of the log, or of the working directory, is full or will be soon.
 
-Either next to nothing is left of it, or its trend says so: it lost space throughout the last three
-minutes, and at that rate is full within half an hour.  One checkpoint that is written meanwhile is
-no trend.  A share of its size alone says nothing: a hundredth of a large disk is plenty.
+Either almost no space is left on it, or its trend shows it: it lost space throughout the last three
+minutes, and at that rate is full within half an hour.  One checkpoint written in that time is not a
+trend.  A share of the size alone is no criterion: one per cent of a large disk is plenty.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gpualert_common.model import Claim
 from gpualert_common.telemetry.series import Series
 
 DO = (
-    "make room on that disk: old checkpoints, caches, logs of other runs",
-    "have the training keep fewer checkpoints, or write them elsewhere",
-    "whatever writes when the disk is full fails: mostly the next checkpoint",
+    "free space on that disk: old checkpoints, caches, logs of other runs",
+    "configure the training to keep fewer checkpoints, or to write them to another disk",
+    "when the disk is full, writes fail: usually that of the next checkpoint",
 )
 FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("disk_full", "filesystem_io"))

@@ -1,1 +1,1 @@
-"""Runs that stand still: the family, and the warnings of idle GPUs and of a silent log."""
+"""Hangs: the family, and the warnings about idle GPUs and a silent log."""

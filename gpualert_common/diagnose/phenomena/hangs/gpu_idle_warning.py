@@ -1,7 +1,7 @@
 """The GPUs that the run holds are idle, after they had worked.
 
 All GPUs on which it holds memory have been idle for ten minutes: saving a large model, or computing
-metrics on the processor, takes some of that.  A run that never used its GPUs, or released their
+metrics on the CPU, takes less.  A run that never used its GPUs, or released their
 memory, raises no warning.
 """
 
@@ -14,9 +14,9 @@ from gpualert_common.diagnose.recent_series import is_fresh, recent
 from gpualert_common.model import Claim
 
 DO = (
-    "look at the end of the log, and at what its processes wait for: `py-spy dump --pid PID`",
-    "missing data, a hanging file system and a lost peer look alike: `gpualert show` has more",
-    "if it hangs, stop it: the GPUs are paid for, and a training goes on from its last checkpoint",
+    "read the end of the log, and check where its processes wait: `py-spy dump --pid PID`",
+    "missing data, a blocked file system and a lost peer look similar: `gpualert show` has details",
+    "if it hangs, stop it to free the GPUs, and resume from the last checkpoint",
 )
 FOLLOWS = frozenset(("xid", "log_silent"))
 FORETELLS = frozenset(("idle_hang", "collective", "rendezvous"))

@@ -1,9 +1,9 @@
-"""C3 and F3: whether the run hung at its end, or was at work.
+"""C3 and F3: whether the run hung at its end, or was working.
 
-It hung when it had printed nothing for longer than its steps ever took, and neither its processes
-nor its GPUs worked.  Then a time limit only ended it, and is not the cause; of a run that somebody
-stopped, and of one in progress, the verdict reports the hang as a warning.  Where GPUs are busy
-while nothing is printed, ranks may wait for each other: only several ranks together can tell.
+It hung if it printed nothing for longer than its longest step, and neither its processes nor its
+GPUs worked.  Then a time limit only stopped it, and is not the cause.  If a person stopped the run,
+or it is in progress, the verdict reports the hang as a warning.  If GPUs are busy while nothing is
+printed, ranks may wait for each other: only the logs of several ranks together show that.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from gpualert_common.model import Claim
 FAMILY = "C3"
 _CAUSE = "idle_hang"
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
-"""Causes of a run that a person or a limit ended because nothing happened any more."""
+"""Causes of a run that a person or a limit stopped because it no longer made progress."""
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether the run hung at its end, where the evidence tells."""
+    """Yield whether the run hung at its end, if the evidence shows it."""
     if not evidence.is_running and evidence.resolution.cause not in _STOPPED:
         return
     if not evidence.ended_at:
@@ -58,7 +58,7 @@ def _hang(
 ) -> Finding:
     claims = [
         Claim(silent, "log"),
-        Claim(f"its processes used {cores:.2f} cores meanwhile", "processes"),
+        Claim(f"its processes used {cores:.2f} cores in that time", "processes"),
     ]
     if gpu_load is not None:
         claims.append(Claim(f"its GPUs worked {gpu_load:.1f} % of that time", "nvml"))
@@ -66,7 +66,7 @@ def _hang(
     claims += [claim_of_event(one) for one in stacks[-1:]]
     is_limit = evidence.resolution.cause == "time_limit"
     is_unseen = gpu_load is None and not evidence.is_available("nvml")
-    unknown = "whether a GPU was at work: no source could read its load"
+    unknown = "whether a GPU worked: no source could read its load"
     return Finding(
         FAMILY,
         Weight.DECIDES if is_limit else Weight.WARNS,

@@ -1,11 +1,11 @@
 """The run has stopped printing, for much longer than any pause before.
 
-The limit depends on the rest of the evidence.  A run that used to print, and of which neither
-processor nor GPU works any more, hangs after two minutes.  While something works the limit is ten
-minutes: ranks that wait for a lost one keep their GPUs at 100 %, and the watchdogs of frameworks
-take as long.  The silence must also last five times the longest pause so far, so that an evaluation
-or a checkpoint that always takes a while raises no warning.  For a run that works and never printed
-much, silence means nothing.  The last two minutes show what works.
+The limit depends on the other evidence.  A run that printed regularly, and whose CPU and GPU are
+both idle, hangs after two minutes.  If one of them works, the limit is ten minutes: ranks that wait
+for a lost rank keep their GPUs at 100 %, and the watchdogs of frameworks take as long.  The silence
+must also last five times the longest pause so far, so that long evaluations and checkpoints raise
+no warning.  The silence of a working run that never printed much raises no warning.  CPU and GPU
+are measured over the last two minutes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gpualert_common.diagnose.phenomena.hangs._activity import (
 from gpualert_common.model import Claim
 
 DO = (
-    "look at the end of the log, and at what its processes wait for: `py-spy dump --pid PID`",
-    "ranks that wait in a collective wait for the one that does not: look which rank is elsewhere",
-    "if it hangs, stop it: a training goes on from its last checkpoint",
+    "read the end of the log, and check where its processes wait: `py-spy dump --pid PID`",
+    "ranks in a collective wait for a rank that is not in it: find that rank",
+    "if it hangs, stop it, and resume from the last checkpoint",
 )
 FOLLOWS = frozenset(("xid", "gpu_idle"))
 FORETELLS = frozenset(("idle_hang", "collective", "rendezvous"))
@@ -48,9 +48,11 @@ def detect(evidence: Evidence) -> Detection | None:
         return NOT_DETECTED
     shows = [Claim(_describe_silence(silence_s, timing.longest_pause_s), "log")]
     if cores is not None:
-        shows.append(Claim(f"its processes used {cores:.2f} cores of late", "processes"))
+        shows.append(
+            Claim(f"its processes used {cores:.2f} cores in the last minutes", "processes")
+        )
     if gpu_load is not None:
-        shows.append(Claim(f"its busiest GPU worked {gpu_load:.1f} % of late", "nvml"))
+        shows.append(Claim(f"its busiest GPU worked {gpu_load:.1f} % in the last minutes", "nvml"))
     stacks = evidence.events("process_blocked", "process_idle")
     shows += [claim_of_event(one) for one in stacks[-1:]]
     return Detection("nothing printed", printed_at, tuple(shows))

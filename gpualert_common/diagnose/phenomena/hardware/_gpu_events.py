@@ -13,7 +13,7 @@ def xid_of(event: TelemetryEvent) -> Xid:
 
 
 def owner_of(event: TelemetryEvent) -> XidOwner:
-    """Return whose fault an Xid is."""
+    """Return the owner of an Xid."""
     return xid_of(event).owner
 
 

@@ -12,15 +12,15 @@ from enum import StrEnum
 
 
 class XidOwner(StrEnum):
-    """Whose fault an Xid is."""
+    """Owner of an Xid: the part that is at fault."""
 
     HARDWARE = "hardware"
     DRIVER = "driver"
     CONTAINED = "contained"
-    """A memory error that cost one application, or none; the GPU goes on."""
+    """A memory error that stopped one application, or none; the GPU continues to work."""
     APPLICATION = "application"
     FOLLOW_ON = "follow_on"
-    """Reported because of another one."""
+    """Reported because of another Xid."""
     UNCLEAR = "unclear"
 
 

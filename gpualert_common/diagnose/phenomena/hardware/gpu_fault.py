@@ -1,12 +1,12 @@
 """B2, a fault of the hardware: Xids, ECC, row remapping, a GPU that is lost.
 
-A fault counts when it happened on a GPU of the run, while it ran.  It is the cause of a run that
-failed soon after it, in place of all errors that processes report when their GPU is gone; in a run
-that succeeded it is a warning.  Where it is not known whose GPU it was, it explains only errors of
-GPUs.  A counter that was already raised before the run is a latent fault: a warning, never the
-cause.  An Xid that NVIDIA's catalogue attributes to the application is no fault of the hardware,
-and one that follows another Xid says nothing by itself.  Where neither NVML nor the kernel's log
-was available, a CUDA error stays a CUDA error, and its attribution is unknown.
+A fault counts if it happened on a GPU of the run, during the run.  It is the cause of a run that
+failed soon after it, in place of all errors that processes report after they lost their GPU; in a
+successful run it is a warning.  If it is not known whether the GPU is one of the run's, the fault
+explains only errors of GPUs.  A counter that was above zero before the run is a latent fault: a
+warning, never the cause.  An Xid that NVIDIA's catalogue attributes to the application is not a
+hardware fault, and an Xid that follows another one proves nothing by itself.  If neither NVML nor
+the kernel log was available, a CUDA error stays a CUDA error, and its attribution is unknown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OVER = frozenset(
     )
 )
 _OF_A_GPU = frozenset(("cuda_runtime", "collective"))
-"""Of them, those that only a GPU or its links to other GPUs can cause."""
+"""The errors among them that only a GPU or its links to other GPUs can cause."""
 _AT_ONCE = frozenset(("runtime_error", "traceback", "assertion"))
 """Errors of the next call to a failed GPU; later ones have other reasons."""
 _FAULTS = {XidOwner.HARDWARE, XidOwner.DRIVER, XidOwner.CONTAINED}
@@ -71,12 +71,12 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             FAMILY,
             Weight.RULED_OUT,
-            f"Xid {one.fields['xid']} is what the driver reports when a program errs",
+            f"Xid {one.fields['xid']} is reported by the driver for an error of the program",
             claims=(claim_of_event(one),),
         )
     elif evidence.resolution.cause != "none" and evidence.is_available("nvml") and evidence.gpus:
         yield Finding(
-            FAMILY, Weight.RULED_OUT, "no Xid came, and no fault counter of its GPUs rose"
+            FAMILY, Weight.RULED_OUT, "no Xid was reported, and no fault counter of its GPUs rose"
         )
     elif _is_blind(evidence):
         yield Finding(
@@ -86,18 +86,18 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             cause=evidence.resolution.cause,
             confidence=0.8,
             cannot_decide=(
-                "whether a fault of the GPU is behind it: no source shows its hardware",
+                "whether a fault of the GPU is the reason: no source shows its hardware",
             ),
         )
     for one in evidence.events("gpu_lost"):
         if one not in lost:
-            said = f"{one.text}; it is not known to be of this run"
+            said = f"{one.text}; it is not known to belong to this run"
             yield Finding(FAMILY, Weight.WARNS, said, kind="lost_elsewhere")
     for gpu, name in _latent(evidence):
         yield Finding(
             FAMILY,
             Weight.WARNS,
-            f"GPU {index_of(gpu)} had {_LATENT[name]} before the run began",
+            f"GPU {index_of(gpu)} had {_LATENT[name]} before the run started",
             kind="latent_fault",
         )
 

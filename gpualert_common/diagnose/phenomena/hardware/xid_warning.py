@@ -14,9 +14,9 @@ from gpualert_common.diagnose.phenomena.hardware._xids import XidOwner
 from gpualert_common.telemetry.series import TelemetryEvent
 
 DO = (
-    "look whether the training still makes progress; one that waits for this GPU never ends",
+    "check whether the training still makes progress; if it waits for this GPU, it never ends",
     "stop it, and start it again from its last checkpoint on another machine",
-    "have the GPU looked at (`nvidia-smi -q`, the kernel's log) before anything runs on it",
+    "check the GPU (`nvidia-smi -q`, the kernel log) before its next use",
 )
 FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("gpu_hardware", "collective", "cuda_runtime"))

@@ -1,1 +1,1 @@
-"""Losses of a training: divergence, health, and the warning of losses that are not finite."""
+"""Losses of a training: divergence, health, and the warning about losses that are not finite."""

@@ -1,12 +1,13 @@
-"""E1, a training that succeeded and did not learn: its loss was NaN to the end, rose, or stood.
+"""E1, a training that succeeded but learned nothing: its loss stayed NaN, rose, or stayed flat.
 
-Losses that are not finite up to the last one are ``nan_loss``, also where the log has no message
-about them.  So are norms of the gradient, where steps were skipped for them up to the end and the
-loss did not fall meanwhile.  A loss has diverged when its last quarter is well above its first and
-it has not come down from its peak.  It is flat when it moved less than the noise of a mini-batch
-and the learning rate or the gradient was next to nothing.  Losses near zero, and those of methods
-that optimise a reward or train two models against each other, show neither.  Of several trainings
-in one log, as of a sweep, the last one counts, and only as a warning.
+Losses that are not finite up to the last one are ``nan_loss``, also if the log has no message about
+them.  So are norms of the gradient, if steps were skipped because of them up to the end and the
+loss did not fall in that time.  A loss has diverged if its last quarter is well above its first
+quarter and it has not recovered from its peak.  It is flat if it moved less than the noise of a
+mini-batch and the learning rate or the gradient was almost zero.  Losses near zero, and losses of
+methods that optimise a reward or train two models against each other, are not checked for either.
+If one log holds several trainings, such as those of a sweep, the last one counts, and only as a
+warning.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PARTS = 8
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield what the losses show of a run that succeeded."""
+    """Yield the conclusions from the losses of a successful run."""
     progress = evidence.progress
     if progress is None or not evidence.is_completed:
         return
@@ -70,14 +71,14 @@ def _not_finite(progress: Progress) -> Finding | None:
 
 
 def _is_lost(point: Point) -> bool:
-    """Return whether a loss is no number; Transformers prints 0 for one that it filters out."""
+    """Return whether a loss is not a number; Transformers prints 0 for a loss that it drops."""
     return point.loss is not None and not (
         math.isfinite(point.loss) and (point.is_finite or point.loss != 0)
     )
 
 
 def _not_learning(points: Sequence[Point]) -> Finding | None:
-    """Return the finding for a loss that rose, or stood."""
+    """Return the finding for a loss that rose, or stayed flat."""
     quarter = len(points) // 4
     began, ended = level(points[:quarter]), level(points[-quarter:])
     details = {"first_loss": _short(began), "last_loss": _short(ended)}
@@ -89,7 +90,7 @@ def _not_learning(points: Sequence[Point]) -> Finding | None:
         text = f"the loss rose from {_short(began)} to {_short(ended)}"
         return _found(text, "not_learning", 0.85, edges, {**details, "kind": "diverged"})
     if not rose and _moved(points) < thresholds.FLAT_RANGE * abs(began) and _stands(points):
-        text = f"the loss stayed at {_short(ended)}, and nothing was left to change it"
+        text = f"the loss stayed at {_short(ended)}; learning rate or gradient was almost zero"
         return _found(text, "not_learning", 0.85, edges, {**details, "kind": "flat"})
     return None
 
@@ -139,7 +140,7 @@ def _moved(points: Sequence[Point]) -> float:
 
 
 def _stands(points: Sequence[Point]) -> bool:
-    """Return whether learning rate or gradient was next to nothing nearly all of the time."""
+    """Return whether learning rate or gradient was almost zero nearly all of the time."""
     rates = [abs(point.learning_rate) for point in points if point.learning_rate is not None]
     norms = [abs(one.grad_norm) for one in points if one.grad_norm is not None and one.is_finite]
     without_rate = bool(rates) and median(rates) <= thresholds.NO_RATE
@@ -147,5 +148,5 @@ def _stands(points: Sequence[Point]) -> bool:
 
 
 def _short(value: float) -> float:
-    """Return a loss with four digits, by which people compare losses."""
+    """Return a loss with four digits."""
     return float(f"{value:.4g}") if math.isfinite(value) else value

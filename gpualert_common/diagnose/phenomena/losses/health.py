@@ -1,7 +1,7 @@
 """G1, healthy on positive evidence only: the log reports steps, and the loss fell.
 
-A run that ended with 0 and reports no losses that fell may have trained or not: it is unverifiable,
-and the verdict says so, unless it was short and used no GPU.  A run whose loss fell and whose
+A run that exited with 0 and reports no falling losses is unverifiable: it may have trained or not.
+The verdict states that, unless the run was short and used no GPU.  A run whose loss fell and whose
 steps took far longer than in earlier runs of the same command, on GPUs of the same number and
 model, is healthy but slow.  The verdict lists the known differences, and does not decide which of
 them made it slow.
@@ -25,7 +25,7 @@ FAMILY = "G1"
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether a run that succeeded is healthy by its losses, and slow by earlier runs."""
+    """Yield whether a successful run is healthy by its losses, and slow by earlier runs."""
     if not evidence.is_completed:
         return
     comparison = Comparison(evidence)
@@ -41,9 +41,9 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _fell(progress: Progress | None) -> tuple[tuple[float, float] | None, tuple[Claim, ...]]:
-    """Return the loss of the first quarter and of the last, where that is lower, with its claims.
+    """Return the loss of the first quarter and of the last, if that is lower, with its claims.
 
-    Of several trainings in one log those of the last count.
+    If one log holds several trainings, the last one counts.
     """
     if progress is None or progress.by_reward:
         return None, ()
@@ -106,11 +106,11 @@ def _unverifiable(evidence: Evidence) -> Iterator[Finding]:
 def _why(progress: Progress | None) -> str:
     """Return why its losses do not show that it is healthy."""
     if progress is None or not progress.counts.points:
-        return "nothing in its log is a known training's progress"
+        return "its log has no known form of training progress"
     if all(point.loss is None for point in progress.points):
-        return "its log reports steps, and no loss"
+        return "its log reports steps, but no loss"
     if progress.by_reward:
-        return "what it optimises is not its loss"
+        return "it does not optimise its loss"
     if progress.counts.points < thresholds.LEAST_POINTS:
         return "its log reports too few losses"
     return "its losses did not fall"

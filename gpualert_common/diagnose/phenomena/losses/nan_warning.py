@@ -1,8 +1,8 @@
 """The training reports several losses in a row that are not finite.
 
-One such loss may be a bad batch that is skipped.  A mixed-precision training that searches its
-scale has gradients that overflow, and finite losses.  So the warning needs a few losses in a row,
-or many gradient norms, which a framework prints where it hides the losses themselves.
+A single such loss may come from a bad batch that is skipped.  While a mixed-precision training
+searches for its loss scale, its gradients overflow and its losses are finite.  So the warning needs
+a few losses in a row, or many gradient norms: some frameworks print those and hide the losses.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from gpualert_common.diagnose.phenomena.losses.divergence import claim_of_point
 from gpualert_common.progress import Point
 
 DO = (
-    "stop it: weights that are not finite stay so, and what is trained from here on is lost",
-    "go on from a checkpoint before that step: lower learning rate, gradient clipping, or bf16",
-    "look at the batch of that step; `torch.autograd.set_detect_anomaly(True)` names the operation",
+    "stop it: weights that are not finite stay so, and all further training is lost",
+    "resume from a checkpoint before that step: lower learning rate, gradient clipping, or bf16",
+    "check the batch of that step; `torch.autograd.set_detect_anomaly(True)` names the operation",
 )
 FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("nan_loss", "not_learning"))
@@ -42,7 +42,7 @@ def detect(evidence: Evidence) -> Detection | None:
 
 
 def _trailing(points: Sequence[Point], odd: Sequence[bool]) -> Sequence[Point]:
-    """Return the points behind the last one that was finite."""
+    """Return the points after the last finite one."""
     first = len(odd)
     while first and odd[first - 1]:
         first -= 1

@@ -21,7 +21,7 @@ _CAUSE = "cuda_oom"
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield what the memory of the cards adds to the error in the log."""
+    """Yield the findings about an error in the log from the memory of the cards."""
     if evidence.resolution.cause != _CAUSE or not evidence.gpus:
         return
     gpu, peak, total = max(

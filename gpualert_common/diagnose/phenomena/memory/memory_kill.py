@@ -48,7 +48,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     counted = [
         one
         for one in evidence.events("cgroup_oom_kill", within_s=thresholds.KILL_BEFORE_END_S)
-        if one.fields.get("own")  # else it may have been anybody below the same limit
+        if one.fields.get("own")  # else it may be any process below the same limit
     ]
     was_unsampled = (
         not evidence.is_available("processes") and evidence.facts.code != -signal.SIGKILL
@@ -57,7 +57,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if ours:
         yield _killed(ours[-1], counted)
     elif unknown_kills and was_unsampled and evidence.resolution.cause == "killed_unknown":
-        unknown = "whether it was of this run, which ended before its processes were sampled"
+        unknown = "whether it belonged to this run, which ended before its processes were sampled"
         likely = _killed(unknown_kills[-1], counted)
         yield replace(likely, confidence=0.85, cannot_decide=(unknown,))
     elif counted:
@@ -76,12 +76,12 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             FAMILY,
             Weight.WARNS,
-            f"{kills[-1].text}; it is not known to be of this run",
+            f"{kills[-1].text}; it is not known to belong to this run",
             kind="memory_kill_elsewhere",
         )
     elif evidence.resolution.cause == "killed_unknown" and _is_log_complete(evidence):
-        because = "the kernel's log has no kill for want of memory during the run"
-        yield Finding(FAMILY, Weight.RULED_OUT, f"{because}, so somebody sent the SIGKILL")
+        because = "the kernel log has no out-of-memory kill during the run"
+        yield Finding(FAMILY, Weight.RULED_OUT, f"{because}, so another process sent the SIGKILL")
         yield Finding(
             FAMILY,
             Weight.SUPPORTS,
@@ -95,10 +95,10 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             FAMILY,
             Weight.DOUBTS,
-            "a peer was gone, and no source shows whether it was killed for want of memory",
+            "a peer was lost, and no source shows whether it was killed for memory",
             cause="collective",
             confidence=0.7,
-            cannot_decide=("why the peer was gone: it may have been killed for want of memory",),
+            cannot_decide=("why the peer was lost: it may have been killed for memory",),
         )
 
 
@@ -122,7 +122,7 @@ def _is_foreign(kill: TelemetryEvent, evidence: Evidence) -> bool:
 
 
 def _has_lost_peer(evidence: Evidence) -> bool:
-    """Return whether only the reports of ranks that missed another one are known."""
+    """Return whether only the reports of ranks that lost a peer are known."""
     if evidence.resolution.cause != "collective" or not evidence.telemetry.sources:
         return False
     return any(_GONE.search(one.excerpt) for one in evidence.resolution.evidence)
@@ -148,5 +148,5 @@ def _limit(counted: TelemetryEvent) -> dict[str, Scalar]:
 
 
 def _is_log_complete(evidence: Evidence) -> bool:
-    """Return whether the silence of the kernel's log proves that there was no kill."""
+    """Return whether a kernel log without a kill proves that there was none."""
     return evidence.is_available("kernel_log") and not evidence.events("kernel_log_overwritten")

@@ -1,8 +1,8 @@
 """The memory of the run's cgroup, or of its host, is nearly used up.
 
 Cached files, which fill every cgroup that reads much, count as free memory, since the kernel can
-drop them.  GPU memory does not count: an allocator that keeps its memory leaves a card full from
-the first steps on, and trains for weeks like that.
+drop them.  GPU memory does not count: a caching allocator keeps a card full from the first steps
+on, for weeks of normal training.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from gpualert_common.telemetry.series import Series
 
 DO = (
     "use fewer data loader workers, a smaller prefetch or cache, or give the job more memory",
-    "memory that grows with each step is kept by somebody: losses summed up without `.item()`?",
-    "have it save a checkpoint before the kernel kills it",
+    "if memory grows with each step, look for references: losses summed up without `.item()`?",
+    "save a checkpoint before the kernel kills the run",
 )
 FOLLOWS: frozenset[str] = frozenset()
 FORETELLS = frozenset(("oom_killer", "host_oom", "killed_unknown"))
@@ -29,7 +29,7 @@ _PLACES = (
 
 
 def detect(evidence: Evidence) -> Detection | None:
-    """Return whether next to nothing is left of either; None without samples."""
+    """Return whether almost nothing is left of either; None without samples."""
     is_sampled = False
     for of, left_name, whole_name, place in _PLACES:
         left = evidence.series(of, left_name)
@@ -55,9 +55,9 @@ def detect(evidence: Evidence) -> Detection | None:
 
 
 def _below(left: Series, least: float) -> float | None:
-    """Return since when each sample is below a limit, for several samples in a row."""
+    """Return the time from which all samples are below a limit, for several samples in a row."""
     first = len(left.at)
     while first and left.value[first - 1] < least:
         first -= 1
     samples = len(left.at) - first
-    return left.at[first] if samples >= thresholds.MEMORY_LOOKS else None
+    return left.at[first] if samples >= thresholds.MEMORY_SAMPLES else None

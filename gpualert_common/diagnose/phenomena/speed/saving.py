@@ -1,7 +1,7 @@
 """D2, a save storm: the run saves checkpoints so often that training waits for them.
 
 A checkpoint at every other step is a save storm in any training.  So is a run that saved several
-times as often as earlier ones of the same command, and took far longer than those.
+times as often as earlier runs of the same command, and took far longer than those.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FAMILY = "D2"
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether a run that succeeded spent its time in saving."""
+    """Yield whether a successful run spent its time in saving."""
     progress = evidence.progress
     if progress is None or not evidence.is_completed or progress.counts.last_step is None:
         return
@@ -41,7 +41,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if saves / steps < max(thresholds.SAVES_OF_BEFORE * before.median, before.high):
         return
     details: dict[str, Scalar] = {"kind": "more_often", "saves": saves, "steps": steps}
-    usually = f"earlier runs saved {before.median * steps:.3g} in as many"
+    usually = f"earlier runs saved {before.median * steps:.3g} in as many steps"
     claims = (claim, Claim(usually, HISTORY), Claim(slow.text, HISTORY))
     yield _storm(f"{said}; {usually}, and {slow.text}", claims, details)
 

@@ -1,9 +1,9 @@
-"""D1 and D2: the reason why a run that succeeded was slow.
+"""D1 and D2: the reason why a successful run was slow.
 
-A debugging variable that makes the program wait for every kernel is certain.  Settings that disable
-a path between ranks are the cause where no earlier run of the command had them and the run was
+A debugging variable that makes the program wait for every kernel is a certain cause.  Settings that
+disable a path between ranks are the cause if no earlier run of the command had them and the run was
 slower than those; otherwise they are a warning.  A GPU that hardly worked while the run held its
-memory is under-used; so is one that worked less than in earlier runs, where those were faster.
+memory is under-used; so is a GPU that worked less than in earlier runs, if those were faster.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _disabled_paths(
         confidence=0.85,
         over=_NONE,
         claims=(
-            Claim(f"{setting} was set, and for no earlier run", "environment"),
+            Claim(f"{setting} was set, but for no earlier run", "environment"),
             *comparison.claims_about(slow),
         ),
         details={"setting": setting, "times_slower": round(slow.ratio, 1)},
@@ -126,7 +126,7 @@ def _under_use(
 
 
 def _waits_for(evidence: Evidence) -> str:
-    """Return "storage" or "cpu" where it is clear what the GPUs waited for, else ""."""
+    """Return the reason of the GPUs' wait: "storage" or "cpu"; "" if it is not clear."""
     stalled = evidence.series("host", "io_full_percent")
     if stalled and sum(stalled.value) / len(stalled.value) >= thresholds.WAITING_PERCENT:
         return "storage"

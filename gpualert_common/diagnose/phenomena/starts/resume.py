@@ -1,14 +1,14 @@
-"""E2, a run that should resume from a checkpoint: it began anew, or failed to load it.
+"""E2, a run that should resume from a checkpoint: it started over, or failed to load it.
 
-It began anew where its first steps are those of a new training.  That counts only for a run that
-should resume: its command names a checkpoint of a certain step, or one that existed before the
-launch; or it asks to resume, or the scheduler restarted it, and its output already held
-checkpoints.  Scripts also name a checkpoint in a first run, when there is none yet, and load
-weights of another training to start from, or to evaluate them; and a run that reports to resume may
-count its own steps only.  These cases are warnings.
+It started over if its first steps are those of a new training.  That counts only for a run that
+should resume.  Such a command names a checkpoint of a certain step, or one that existed before the
+launch; or the command has an option to resume, or the scheduler restarted the run, and its output
+already held checkpoints.  Some cases are only warnings: scripts name a checkpoint also in a first
+run, when there is none yet; they load weights of another training to start from, or to evaluate
+them; and a run that resumes may count only its own steps.
 
-It failed to load the checkpoint where the exception shows, by its frames or its message, that it
-was resuming, or where the command or the scheduler says so and the weights were not those of a base
+It failed to load the checkpoint if the frames or the message of the exception show that it was
+resuming, or if the command or the scheduler shows it and the weights were not those of a base
 model.
 """
 
@@ -35,10 +35,10 @@ _ASKS = frozenset(
         *("epoch", "step", "iter", "latest", "last", "to", "if", "possible", "exists"),
     )
 )
-"""Words in the names of options that ask to resume; a name with other words is another option."""
+"""Words in the names of options to resume; a name with other words is another option."""
 _RESUME = {"resume", "resuming", "autoresume", "continue"}
 _LOADS = {"load", "load_checkpoint", "load_ckpt", "load_from_checkpoint", "ckpt_path"}
-"""Options that mean to resume in these frameworks; in others they may name a base model."""
+"""Options to resume in these frameworks; in other frameworks they may name a base model."""
 _LOADS_IN = {"megatron": "load", "lightning": "ckpt_path"}
 _RESTORES = "restore"
 _NO = ("false", "no", "none", "never", "0", "off", "null")
@@ -54,7 +54,7 @@ _OF_A_STEP = re.compile(r"(?i)(?:step|iter|epoch|checkpoint|ckpt)\w*?[-_=/]?\d+(
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield whether a run that should resume did, and whether it failed in that."""
+    """Yield whether a run that should resume did so, and whether it failed to."""
     progress = evidence.progress
     if evidence.has_failed:
         yield from _failed(evidence)
@@ -72,7 +72,7 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
         if resolution.traceback is not None and is_loading_base_model(resolution.traceback):
             return
         if asked is not None and asked.may_name(resolution.details.get("path")):
-            why = Claim(f"the command asks to resume: {asked}", "command")
+            why = Claim(f"the command has an option to resume: {asked}", "command")
         elif restarts:
             why = Claim(f"it was restart {restarts}", "environment")
         else:
@@ -92,7 +92,7 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
 class _ResumeRequest:
     """The reason why a run should resume, its source, and the checkpoint.
 
-    ``is_sure`` is True where nothing else can be meant.
+    ``is_sure`` is True if the reason has no other explanation.
     """
 
     why: str
@@ -133,7 +133,7 @@ def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
 
 
 def _wanted(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
-    """Return what it should resume from; None where it may have been a first run."""
+    """Return the checkpoint it should resume from; None if it may be a first run."""
     found = evidence.facts_of("checkpoints")
     named: Mapping[str, bool] = found.get("named", {})
     before: Sequence[Mapping[str, Any]] = found.get("before", ())
@@ -145,9 +145,11 @@ def _wanted(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
     anew = _is_begun_anew(words, "" if asked is None else asked.path)
     if asked is not None and asked.path and "://" not in asked.path:
         sure = _is_of_training(asked.path, named) and not anew
-        return _ResumeRequest(f"the command asks to resume: {asked}", "command", asked.path, sure)
+        return _ResumeRequest(
+            f"the command has an option to resume: {asked}", "command", asked.path, sure
+        )
     if left and (asked is not None or restarts):
-        by_command = f"the command asks to resume: {asked}"
+        by_command = f"the command has an option to resume: {asked}"
         why = by_command if asked is not None else f"it was restart {restarts}"
         source = "command" if asked is not None else "environment"
         return _ResumeRequest(f"{why}, and {left} was there", source, left, is_sure=not anew)
@@ -161,9 +163,9 @@ def _wanted(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
 
 
 def _is_begun_anew(words: Sequence[str], path: str) -> bool:
-    """Return whether an option, or the name of the weights, asks for a new training.
+    """Return whether an option, or the name of the weights, means a new training.
 
-    The names of script and output do not count: a fine-tuning is resumed, too.
+    The names of script and output do not count: a fine-tuning can also resume.
     """
     if "pretrained" in path.lower():
         return True
@@ -190,7 +192,7 @@ def _loaded(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """An option that asks to resume; ``path`` is "" where it does not name the checkpoint."""
+    """An option to resume; ``path`` is "" if it does not name the checkpoint."""
 
     option: str
     path: str
@@ -199,14 +201,14 @@ class _Asked:
         return f"{self.option} {self.path}".strip()
 
     def may_name(self, file: object) -> bool:
-        """Return False where the file is known and is another one."""
+        """Return False if the file is known and is another one."""
         if not isinstance(file, str) or not file or not self.path:
             return True
         return self.path.rstrip("/") in file or file.rstrip("/") in self.path
 
 
 def _asked(command: Sequence[str]) -> _Asked | None:
-    """Return the option of the command that asks to resume, if there is one."""
+    """Return the option of the command to resume, if there is one."""
     for name, value in parse_options(command):
         words = set(name.split("_"))
         asks = words & _RESUME and words <= _ASKS and value.lower() not in _NO

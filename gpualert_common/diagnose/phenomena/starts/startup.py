@@ -1,8 +1,9 @@
 """A1, a run that failed before training began.
 
-The log has no step of a training, or the program's traceback comes before any.  Where NVML was
-available, its GPUs held no more than a context, or had not worked for long: then the missing steps
-are not due to the form of the log.  The same failure of a run that had trained has no family.
+The log has no step of a training, or the program's traceback comes before the first one.  If NVML
+was available, its GPUs also held no more than a context, or had not worked for long: this excludes
+a training whose steps are only in an unknown format.  The same failure of a run that had trained
+has no family.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ def _how_it_trained(evidence: Evidence) -> str:
         return f"it had reported step {evidence.progress.counts.last_step}"
     if evidence.resolution.trained:
         return "its log reports a step"
-    return f"a GPU had been at work for {evidence.gpu_work_s:.0f} s"
+    return f"a GPU had worked for {evidence.gpu_work_s:.0f} s"
 
 
 def _held(evidence: Evidence) -> str:
-    """Return what its GPUs held, where that was next to nothing; else ""."""
+    """Return the memory use of its GPUs in words, if it was almost nothing; else ""."""
     every = [of for of in evidence.telemetry.list_entities("gpu") if "/" not in of]
     if not every:
         return ""

@@ -1,12 +1,12 @@
-"""E3, undertrained: a run that succeeded after next to no steps.
+"""E3, undertrained: a run that succeeded after almost no steps.
 
 The framework reports the planned number of steps, or that there was no batch at all.  Earlier runs
-of the same command show the usual number: a hundredth of it is too few, and, where the log gives no
-planned number, a tenth.  A run that reports no step at all is compared with them where it was also
-that much shorter.  An early stop is intended; where a framework does it silently, right behind an
-evaluation, the finding is a warning.  A run that saved a checkpoint at its last step is one of a
-chain, and one that was resumed had only the remaining steps to do.  Without earlier runs, fewer
-than ten steps are a warning: tests run under supervision, too.
+of the same command show the usual number: a hundredth of it is too few and, if the log has no
+planned number, a tenth.  A run without any step is compared with them if it was also that much
+shorter.  An early stop is intended; if a framework stops silently, directly after an evaluation,
+the finding is a warning.  A run that saved a checkpoint at its last step is part of a chain, and a
+resumed run had only the remaining steps to do.  Without earlier runs, fewer than ten steps are a
+warning: users also supervise short tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NONE = frozenset(("none",))
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
-    """Yield what the number of steps shows of a run that succeeded."""
+    """Yield the conclusions from the number of steps of a successful run."""
     progress = evidence.progress
     if progress is None or not evidence.is_completed or is_evaluation(evidence.command):
         return
@@ -68,7 +68,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     if meant and steps < thresholds.STEPS_OF_MEANT * meant:
         said = f"it ended after {steps} of {meant} steps"
         if _ended_by_an_evaluation(progress):
-            because = f"{said}, right behind an evaluation, as an early stop does"
+            because = f"{said}, directly after an evaluation, like an early stop"
             yield Finding("E3", Weight.WARNS, because, kind="few_steps")
         elif not _saved_then_left(progress):
             yield _undertrained(said, 0.85, claims, {"steps": steps, "expected_steps": meant})
@@ -82,9 +82,9 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
 
 
 def _far_fewer(progress: Progress, before: Baseline | None) -> int | None:
-    """Return the steps of earlier runs, where this one made far fewer; None where it did not.
+    """Return the steps of earlier runs if this run made far fewer; else None.
 
-    Both are counted from the first reported step.  A resumed run may have had as few left.
+    Both are counted from the first reported step.  A resumed run may have few steps left.
     """
     counts = progress.counts
     if before is None or before.steps is None or determine_start(progress).start is Start.RESUMED:
@@ -139,7 +139,7 @@ def _ended_by_an_evaluation(progress: Progress) -> bool:
 
 
 def _counts_from_one(progress: Progress) -> bool:
-    """Return whether steps are those of the whole training, not of an epoch, or epochs."""
+    """Return whether steps are counted over the whole training, not within an epoch."""
     return progress.unit == "step" and progress.framework != "generic"
 
 

@@ -1,0 +1,86 @@
+"""The launch record: written as plain JSON before the launch, read as a class after it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from gpualert_common.codec import encode
+from gpualert_common.errors import DamagedFileError
+from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.record import SPEC, Record
+from tests.supervised import Lab
+
+OF_EXTERNAL_RUNS = {"supervised", "said"}
+
+
+@pytest.fixture
+def record(lab: Lab) -> Record:
+    """The record of a run that has ended."""
+    lab.run("true")
+    return lab.record()
+
+
+def change(record: Record, **fields: Any) -> None:
+    """Replace fields of the launch record."""
+    record.write_json(SPEC, {**record.spec_fields(), **fields})
+
+
+def test_fields(record: Record) -> None:
+    """Every key of spec.json is a field of LaunchRecord, and the other way round."""
+    fields = {field.name for field in dataclasses.fields(LaunchRecord)}
+    assert record.spec_fields().keys() - {"schema"} == fields - OF_EXTERNAL_RUNS
+
+
+def test_own_record_is_read_the_same(record: Record) -> None:
+    """The process that wrote the record gets from its own fields what others read."""
+    own = encode(LaunchRecord.of_own(record.spec_fields()))
+    assert encode(record.spec) == own
+    assert own["environment"]
+
+
+def test_missing_and_unknown_keys(record: Record) -> None:
+    """A missing key has its default, and an unknown one is ignored, on any level."""
+    record.write_json(SPEC, {"schema": 1, "later": 1, "custody": {"number": 2, "later": 1}})
+    assert record.spec == LaunchRecord(custody={"number": 2})
+
+
+DAMAGED: dict[str, Any] = {
+    "command": "python",
+    "grace_s": "long",
+    "custody.number": [1],
+    "alerts.channels[1].kind": None,
+}
+
+
+@pytest.mark.parametrize("key", DAMAGED)
+def test_damage_is_named(record: Record, key: str) -> None:
+    """The error names the file and the key."""
+    channel = {"name": "x", "kind": "mailbox", "settings": {}}
+    parts = {
+        "custody.number": {"custody": {"number": DAMAGED[key]}},
+        "alerts.channels[1].kind": {"alerts": {"channels": [channel, {**channel, "kind": None}]}},
+    }
+    change(record, **parts.get(key, {key: DAMAGED[key]}))
+    with pytest.raises(DamagedFileError) as refused:
+        _ = record.spec
+    assert f"{record.path}/{SPEC}: {key}: " in str(refused.value)
+
+
+def test_valid_part(record: Record) -> None:
+    """The valid part of a damaged launch record lacks the damaged values, and nothing else."""
+    channel = {"name": "x", "kind": "mailbox", "settings": {}}
+    change(
+        record,
+        name=3,
+        command=["train", None, "--fast"],
+        custody={"key": ["a", "b"], "number": {}},
+        alerts={"channels": ["x", {"name": "y"}, channel], "on": 1, "warn": True},
+    )
+    found = record.valid_spec
+    assert (found.name, found.command) == (None, ("train", "--fast"))
+    assert found.custody == {"key": ("a", "b")}
+    assert found.alerts == {"channels": [channel], "warn": True}
+    assert list(found.logs) == record.spec_fields()["logs"]
