@@ -1,7 +1,7 @@
-"""Looks at /proc every 20 ms: which trainings of which task live, and were there ever two of one.
+"""Observer of /proc: every 20 ms it finds the live trainings of each task, and overlaps.
 
-A training is a process that runs the given trainer; the task that it belongs to stands in the
-variable ``MATRIX_TASK`` of its environment.
+A training is a process that runs the given trainer; its task is in the variable ``MATRIX_TASK`` of
+its environment.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 
 MARK = "MATRIX_TASK"
 PERIOD_S = 0.02
-_SETTLED_LOOKS = 250
-"""A process that was none of ours for so many looks has done its exec and will not become one."""
+_STRANGER_CHECKS = 250
+"""A process that was not ours in that many checks has done its exec and stays a stranger."""
 
 
 class Observer(threading.Thread):
     """Counts the trainings of every task while it runs.
 
-    By task, ``seen`` are the ids of its trainings in order, ``most`` how many lived at once.
+    By task, ``found`` are the ids of its trainings in order, ``most`` is their peak number.
     """
 
     def __init__(self, trainer: Path) -> None:
@@ -30,42 +30,42 @@ class Observer(threading.Thread):
         self._ours: dict[int, str] = {}
         self._over = threading.Event()
         self.most: dict[str, int] = {}
-        self.seen: dict[str, list[int]] = {}
-        self.looks = 0
+        self.found: dict[str, list[int]] = {}
+        self.checks = 0
         self.longest_gap_s = 0.0
 
     def run(self) -> None:
-        """Look until it is told to end."""
+        """Check until :meth:`end` is called."""
         before = time.monotonic()
         while not self._over.wait(PERIOD_S):
-            self._look()
+            self._check()
             now = time.monotonic()
             self.longest_gap_s = max(self.longest_gap_s, now - before)
             before = now
 
     def end(self) -> None:
-        """Stop looking."""
+        """Stop checking."""
         self._over.set()
         self.join()
 
     def trainings(self, task: str) -> list[int]:
-        """The trainings of a task that the last look saw."""
+        """The trainings of a task in the last check."""
         return [pid for pid, one in list(self._ours.items()) if one == task]
 
-    def _look(self) -> None:
-        self.looks += 1
+    def _check(self) -> None:
+        self.checks += 1
         pids = set(every_pid())
         self._ours = {pid: task for pid, task in self._ours.items() if self._is_training(pid)}
         self._strangers = {pid: n for pid, n in self._strangers.items() if pid in pids}
         for pid in pids - self._ours.keys():
-            if self._strangers.get(pid, 0) >= _SETTLED_LOOKS:
+            if self._strangers.get(pid, 0) >= _STRANGER_CHECKS:
                 continue
             task = task_of(pid) if self._is_training(pid) else None
             if task is None:
                 self._strangers[pid] = self._strangers.get(pid, 0) + 1
-            elif not self._is_on_its_way(pid):
+            elif not self._is_before_exec(pid):
                 self._ours[pid] = task
-                self.seen.setdefault(task, []).append(pid)
+                self.found.setdefault(task, []).append(pid)
         for task in set(self._ours.values()):
             count = sum(one == task for one in self._ours.values())
             self.most[task] = max(self.most.get(task, 0), count)
@@ -73,7 +73,7 @@ class Observer(threading.Thread):
     def _is_training(self, pid: int) -> bool:
         return command_of(pid)[1:2] == [self._trainer]
 
-    def _is_on_its_way(self, pid: int) -> bool:
+    def _is_before_exec(self, pid: int) -> bool:
         """A child of a training shows its parent's command line until its own exec."""
         try:
             return parent_of(pid) in self._ours
@@ -82,28 +82,28 @@ class Observer(threading.Thread):
 
 
 def every_pid() -> list[int]:
-    """The processes of this machine."""
+    """Return the processes of this machine."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def command_of(pid: int) -> list[str]:
-    """The arguments of a process; empty when it is gone or a zombie."""
+    """Return the arguments of a process; empty when it is gone or a zombie."""
     data = _read(pid, "cmdline")
     return data.decode(errors="replace").rstrip("\0").split("\0") if data else []
 
 
 def environ_of(pid: int) -> bytes:
-    """The environment that a process was started with; empty when it is gone."""
+    """Return the initial environment of a process; empty when it is gone."""
     return _read(pid, "environ")
 
 
 def parent_of(pid: int) -> int:
-    """The parent of a process.  Raises OSError when it is gone."""
+    """Return the parent of a process.  Raises OSError when it is gone."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def task_of(pid: int) -> str | None:
-    """The task whose mark a process carries."""
+    """Return the task in a process's environment."""
     for variable in environ_of(pid).split(b"\0"):
         if variable.startswith(MARK.encode() + b"="):
             return variable.partition(b"=")[2].decode()
@@ -111,12 +111,12 @@ def task_of(pid: int) -> str | None:
 
 
 def left_of(task: str) -> dict[int, str]:
-    """Every live process of a task, training or not, with its command line."""
+    """Return every live process of a task, training or not, with its command line."""
     return left_by_task().get(task, {})
 
 
 def left_by_task() -> dict[str, dict[int, str]]:
-    """Every live process of any task, by task, with its command line."""
+    """Return every live process of any task, by task, with its command line."""
     found: dict[str, dict[int, str]] = {}
     for pid in every_pid():
         task = task_of(pid)

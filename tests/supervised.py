@@ -1,4 +1,4 @@
-"""Real supervised runs for tests: each has a place of its own and nothing outlives it."""
+"""Real supervised runs for tests: each has a separate directory, and nothing outlives it."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from gpualert_common.record import Record
 PYTHON = sys.executable
 PROGRAM = (PYTHON, "-m", "gpualert_common")
 DEADLINE_S = 30.0
-"""Far above what anything here takes on a loaded machine; a test that gets there has failed."""
+"""Far above the time of any step on a loaded machine; a test that reaches it has failed."""
 
 Found = TypeVar("Found")
 
 
 def until(
-    look: Callable[[], Found | None],
+    probe: Callable[[], Found | None],
     what: str,
     deadline_s: float = DEADLINE_S,
     poll_s: float = 0.01,
 ) -> Found:
-    """Return the first true value that ``look`` gives; fail naming ``what`` when none comes."""
+    """Return the first true value of ``probe``; fail with the name ``what`` if none comes."""
     deadline = time.monotonic() + deadline_s
-    while not (found := look()):
+    while not (found := probe()):
         assert time.monotonic() < deadline, f"waited {deadline_s:g} s in vain: {what}"
         time.sleep(poll_s)
     return found
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on at the moment."""
+    """Return a port of 127.0.0.1 without a listener at the moment."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
 def python(code: str) -> tuple[str, str, str]:
-    """The command that runs this Python code."""
+    """Return the command that runs this Python code."""
     return PYTHON, "-c", code
 
 
 def shell(code: str) -> tuple[str, str, str]:
-    """The command that runs this shell code."""
+    """Return the command that runs this shell code."""
     return "sh", "-c", code
 
 
 def breaking(code: str) -> tuple[str, str, str]:
-    """The program gpualert, in an interpreter that has run ``code`` first to break it."""
+    """Return the command of gpualert, in an interpreter that runs ``code`` first to break it."""
     return python(
         f"{code}\nimport sys\nfrom gpualert_common.cli.main import main\nsys.exit(main())"
     )
@@ -68,12 +68,12 @@ LISTENER = """
 import os, signal, sys, time
 names = sys.argv[1].split(",")
 ignored = sys.argv[2].split(",") if sys.argv[2] else []
-def heard(number, frame):  # print() must not be entered again by the next signal
-    os.write(1, f"heard {signal.Signals(number).name}\\n".encode())
+def report(number, frame):  # print() must not be entered again by the next signal
+    os.write(1, f"received {signal.Signals(number).name}\\n".encode())
     if number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         sys.exit(0)
 for name in names:
-    signal.signal(getattr(signal, name), heard)
+    signal.signal(getattr(signal, name), report)
 for name in ignored:
     signal.signal(getattr(signal, name), signal.SIG_IGN)
 print("ready", flush=True)
@@ -83,13 +83,14 @@ while True:
 ALL_SIGNALS = "SIGTERM,SIGINT,SIGHUP,SIGUSR1,SIGUSR2,SIGQUIT"
 
 
-def listener(hears: str = ALL_SIGNALS, ignores: str = "") -> tuple[str, ...]:
-    """A child that says which signals reach it, and ends on the first that asks for it."""
-    return (*python(LISTENER), hears, ignores)
+def listener(handles: str = ALL_SIGNALS, ignores: str = "") -> tuple[str, ...]:
+    """Return a command that prints the signals it receives, and exits on TERM, INT and HUP."""
+    return (*python(LISTENER), handles, ignores)
 
 
 def status_of(pid: int) -> list[str]:
-    """The fields of /proc/<pid>/stat after the command: state, parent, group, session, ..."""
+    """Return the fields of /proc/<pid>/stat after the command: state, parent, group, session,
+    ..."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -97,24 +98,24 @@ def status_of(pid: int) -> list[str]:
 
 
 def is_alive(pid: int) -> bool:
-    """True while the process runs; a zombie does not."""
+    """True while the process runs; false for a zombie."""
     fields = status_of(pid)
     return bool(fields) and fields[0] not in "ZX"
 
 
 def processes() -> dict[int, list[str]]:
-    """Every live process of this machine, with its fields as of :func:`status_of`."""
+    """Return every live process of this machine, with its fields as of :func:`status_of`."""
     found = {int(name): status_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
     return {pid: fields for pid, fields in found.items() if fields and fields[0] not in "ZX"}
 
 
 def in_group_or_session(leader: int) -> list[int]:
-    """Live processes in the leader's process group or session."""
+    """Return the live processes in the leader's process group or session."""
     return [pid for pid, fields in processes().items() if str(leader) in fields[2:4]]
 
 
 def peak_rss_mb(pid: int) -> float:
-    """The most memory the process has had resident so far."""
+    """Return the peak resident memory of the process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
@@ -135,7 +136,7 @@ class Lab:
         self._started: list[subprocess.Popen[bytes]] = []
 
     def environment(self) -> dict[str, str]:
-        """The variables that keep a test in its place, whatever the caller has set."""
+        """The variables that isolate a test, whatever the caller has set."""
         return {
             "HOME": str(self.home),
             "TMPDIR": str(self.home / "tmp"),
@@ -143,14 +144,14 @@ class Lab:
             "XDG_CONFIG_HOME": str(self.home / "xdg-config"),
             "GPUALERT_STATE_DIR": str(self.state),
             "GPUALERT_NOTIFY": "none",  # tests of alerts name their channels
-            "GPUALERT_OBSERVE": "false",  # tests of that turn it on
+            "GPUALERT_OBSERVE": "false",  # tests of telemetry turn it on
             self.mark: "1",
         }
 
     # -- running things --------------------------------------------------------------------
 
     def start(self, command: tuple[str, ...], **options: Any) -> subprocess.Popen[bytes]:
-        """Start any command here, to be ended with the test."""
+        """Start any command here; it is killed with the test."""
         options.setdefault("cwd", self.home)
         options.setdefault("stdin", subprocess.DEVNULL)
         process = subprocess.Popen(command, **options)
@@ -160,7 +161,7 @@ class Lab:
     def call(
         self, command: tuple[str, ...], *, timeout: float = 2 * DEADLINE_S, **options: Any
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run any command here to its end and capture what it prints."""
+        """Run any command here to its end and capture its output."""
         given = options.pop("input", None)
         if given is not None:
             options["stdin"] = subprocess.PIPE
@@ -197,42 +198,42 @@ class Lab:
         return Supervised(process, until(launched, "the run to be launched"))
 
     def json(self, *arguments: str) -> Any:
-        """What a reading command says with ``--json``."""
+        """Return the output of a command with ``--json``."""
         done = self.gpualert(*arguments, "--json")
         return json.loads(done.stdout)
 
     def script(self, name: str, text: str, mode: int = 0o755) -> str:
-        """Path of a new file with this content."""
+        """Write a new file with this content; return its path."""
         path = self.home / name
         path.write_text(text)
         path.chmod(mode)
         return str(path)
 
-    # -- what is there ---------------------------------------------------------------------
+    # -- records and processes -------------------------------------------------------------
 
     def records(self) -> list[Path]:
-        """Directories of the records in the state directory, oldest first."""
+        """Return the directories of the records in the state directory, oldest first."""
         try:
             return sorted((self.state / "runs").iterdir())
         except FileNotFoundError:
             return []
 
     def record(self) -> Record:
-        """The only record there is."""
+        """Return the only record."""
         (path,) = self.records()
         return Record.open(str(path))
 
     def log(self, name: str = "stdout.log") -> bytes:
-        """Content of a log of the only record."""
+        """Return the content of a log of the only record."""
         (path,) = self.records()
         return (path / name).read_bytes()
 
-    def said(self, text: bytes, name: str = "output.log") -> bool:
-        """True once the log of a record holds this; there may be no record yet, or no log in it."""
+    def has_output(self, text: bytes, name: str = "output.log") -> bool:
+        """True once the log of a record contains this text; record and log may be missing."""
         return any(text in log.read_bytes() for log in self.state.glob(f"runs/*/{name}"))
 
     def living(self) -> dict[int, str]:
-        """Live processes of this test, with their command lines."""
+        """Return the live processes of this test, with their command lines."""
         mark = self.mark.encode()
         found = {}
         for pid in processes():
@@ -249,7 +250,7 @@ class Lab:
         return not self.living()
 
     def end_everything(self) -> None:
-        """Kill what this test started and is still there."""
+        """Kill the processes of this test that still live."""
 
         def none_left() -> bool:
             for pid in self.living():
@@ -278,28 +279,28 @@ class Supervised:
         self.leader: int = launched["pid"]
 
     def log(self) -> bytes:
-        """What the child has written to its (first) log so far."""
+        """Return the child's output in its (first) log so far."""
         return Path(self.record.log_path(self.record.logs[0])).read_bytes()
 
-    def says(self, text: bytes) -> None:
-        """Return when the child has written this."""
-        until(lambda: text in self.log(), f"the child to say {text!r}")
+    def wait_for_output(self, text: bytes) -> None:
+        """Return when the child has written this text."""
+        until(lambda: text in self.log(), f"{text!r} in the output of the child")
 
-    def told(self, event: str) -> dict[str, Any]:
-        """Return an event of the record, waiting for it."""
+    def wait_for_event(self, event: str) -> dict[str, Any]:
+        """Wait for an event of the record, and return it."""
         return until(lambda: self.record.event(event), f"the event {event}") or {}
 
     def signal(self, number: int) -> None:
-        """Send a signal to the supervisor, and to nobody else."""
+        """Send a signal to the supervisor only."""
         self.process.send_signal(number)
 
     def wait(self) -> int:
-        """The exit status of the supervisor, within the deadline."""
+        """Wait for the supervisor and return its exit status."""
         return self.process.wait(2 * DEADLINE_S)
 
 
 def exit_of(record: Record) -> Mapping[str, Any]:
-    """The content of exit.json."""
+    """Return the content of exit.json."""
     found = record.read_json("exit.json")
     assert found is not None, f"{record.path} has no exit.json"
     return found
@@ -307,7 +308,7 @@ def exit_of(record: Record) -> Mapping[str, Any]:
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    """A place for runs, in force for the program and for ``run()`` in this process alike."""
+    """A place for runs, used by the program and by ``run()`` in this process."""
     for name in list(os.environ):
         if name.startswith(("GPUALERT_", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER")):
             monkeypatch.delenv(name)

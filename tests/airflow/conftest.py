@@ -1,4 +1,4 @@
-"""Airflow for the tests of this folder: a home of its own, with SQLite, set before it is imported.
+"""Airflow for the tests of this folder: a separate home with SQLite, set before the import.
 
 Airflow warns while it is imported and while it runs; none of that is ours to mend, so warnings are
 shown here and fail nothing.
@@ -167,10 +167,10 @@ def when() -> Iterator[Callable[[Callable[[], object], Callable[[], None]], None
     threads: list[threading.Thread] = []
     errors: list[BaseException] = []
 
-    def later(look: Callable[[], object], act: Callable[[], None]) -> None:
+    def later(condition: Callable[[], object], act: Callable[[], None]) -> None:
         def wait() -> None:
             try:
-                until(look, "the moment to act")
+                until(condition, "the moment to act")
                 act()
             except BaseException as error:  # noqa: BLE001 - raised below, in the test
                 errors.append(error)

@@ -40,7 +40,7 @@ def train(
     return done, time.monotonic() - began
 
 
-def said(done: Done) -> tuple[str, int | None]:
+def error_text(done: Done) -> tuple[str, int | None]:
     """Return the text of the task's error about its training."""
     assert isinstance(done.error, TrainingTaskFailed)
     return done.error.cause, done.error.exit_code
@@ -63,15 +63,15 @@ def test_fault(
     with fault.cell(tmp_path / "cell") as cell:
         try:
             done, took_s = train(cell, trials, monkeypatch, cell.notify)
-            row = cell.settled()
+            row = cell.wait_for_state()
             cell.deliver_later()
             mails = cell.mails()
             assert (done.state, done.tries) == (usual.state, usual.tries)
             assert (done.state, done.tries) == ("failed", 1 if fault.once else 2)
-            assert said(done) == said(usual)
+            assert error_text(done) == error_text(usual)
             assert took_s < usual_s + DEADLINE_S + MARGIN_S
             assert [mail["Message-ID"] for mail in mails] == [cell.alerts()[-1]["message_id"]]
-            assert not cell.secret or cell.secret not in cell.told()
+            assert not cell.secret or cell.secret not in cell.mail_text()
         finally:
             lab.end_everything()
     note(name, done=done, usual_s=usual_s, took_s=took_s, row=row)
@@ -86,7 +86,7 @@ def note(name: str, *, done: Done, usual_s: float, took_s: float, row: dict[str,
         "usual_s": round(usual_s, 2),
         "took_s": round(took_s, 2),
         "alert": row["state"],
-        "told": row["told"],
+        "status": row["told"],
         "delivered_later": row["state"] != "sent",
     }
     FIGURES.parent.mkdir(exist_ok=True)

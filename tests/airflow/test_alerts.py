@@ -31,7 +31,7 @@ def of_attempts(lab: Lab) -> list[dict[str, str]]:
     return [states(Record.open(str(path))) for path in lab.records()]
 
 
-def test_final_failure_is_told_once(trials: Trials, lab: Lab) -> None:
+def test_final_failure_is_sent_once(trials: Trials, lab: Lab) -> None:
     """A failed task has sent its alert when it ends, and the mail contains the task's state."""
     done = trials.train("bash_command='echo ModuleNotFoundError: No module named x; exit 3'")
     assert done.state == "failed"
@@ -50,7 +50,7 @@ def test_failure_that_is_tried_again_is_held(trials: Trials, lab: Lab) -> None:
     assert mails(lab) == []
 
 
-def test_last_of_two_failures_is_told(trials: Trials, lab: Lab) -> None:
+def test_last_of_two_failures_is_sent(trials: Trials, lab: Lab) -> None:
     """Of two failed attempts only the second sends an alert, as the final one."""
     assert trials.train(f"bash_command='exit 1', {AGAIN}").state == "failed"
     (mail,) = mails(lab)
@@ -58,7 +58,7 @@ def test_last_of_two_failures_is_told(trials: Trials, lab: Lab) -> None:
     assert lab.records()[0].name not in mail["Message-ID"]
 
 
-def test_hold_lasts_until_the_next_attempt_could_be_there(trials: Trials, lab: Lab) -> None:
+def test_time_of_a_held_alert(trials: Trials, lab: Lab) -> None:
     """An alert is held for the retry delay and the scheduler's delay, and no longer."""
     dag = trials.dag("bash_command='exit 1', retries=1, retry_delay=datetime.timedelta(0)")
     trials.test(dag)
@@ -70,25 +70,27 @@ def test_hold_lasts_until_the_next_attempt_could_be_there(trials: Trials, lab: L
     ("arguments", "state"),
     [("bash_command='true'", "success"), ("bash_command='exit 99'", "skipped")],
 )
-def test_what_went_well_is_not_told(trials: Trials, lab: Lab, arguments: str, state: str) -> None:
+def test_success_and_skip_are_not_sent(
+    trials: Trials, lab: Lab, arguments: str, state: str
+) -> None:
     """A success and a skip send nothing."""
     assert trials.train(arguments).state == state
     assert (mails(lab), of_attempts(lab)) == ([], [{}])
 
 
-def test_success_is_told_where_wanted(trials: Trials, lab: Lab) -> None:
+def test_success_is_sent_on_request(trials: Trials, lab: Lab) -> None:
     """With ``notify_on="always"`` the mail of a success is there when the task ends."""
     assert trials.train("bash_command='true', notify_on='always'").state == "success"
     assert len(mails(lab)) == 1
 
 
-def test_nobody_is_told(trials: Trials, lab: Lab) -> None:
+def test_notify_none(trials: Trials, lab: Lab) -> None:
     """``notify="none"`` sends nothing."""
     assert trials.train("bash_command='exit 1', notify='none'").state == "failed"
     assert (mails(lab), of_attempts(lab)) == ([], [{}])
 
 
-def test_failure_after_a_good_training_is_told(trials: Trials, lab: Lab) -> None:
+def test_failure_after_a_good_training_is_sent(trials: Trials, lab: Lab) -> None:
     """A task that fails without further retries sends its alert at once, also after status 0."""
     done = trials.train("bash_command='true', output_processor=fail, retries=3")
     assert done.state == "failed"
@@ -142,7 +144,7 @@ def test_alerts_take_no_time_from_the_training(trials: Trials, lab: Lab) -> None
         lab.end_everything()
 
 
-def test_time_out_is_told(trials: Trials, lab: Lab) -> None:
+def test_time_out_is_sent(trials: Trials, lab: Lab) -> None:
     """A training that exceeds its time sends its alert, and the task ends by its timeout."""
     limit = "execution_timeout=datetime.timedelta(seconds=1)"
     done = trials.train(f"bash_command='sleep 60', {limit}")
@@ -153,10 +155,10 @@ def test_time_out_is_told(trials: Trials, lab: Lab) -> None:
     assert "timeout" in body(mail) or "time" in mail["Subject"]
 
 
-def test_kill_is_told(trials: Trials, lab: Lab, when: When) -> None:
+def test_kill_is_sent(trials: Trials, lab: Lab, when: When) -> None:
     """A task that Airflow kills has sent its alert when it fails."""
     when(
-        lambda: lab.said(b"ready"),
+        lambda: lab.has_output(b"ready"),
         lambda: os.kill(os.getpid(), signal.SIGTERM),
     )
     assert trials.train("bash_command='echo ready; exec sleep 60'").state == "failed"
@@ -175,10 +177,10 @@ def test_kill_while_alerts_are_sent(trials: Trials, lab: Lab, when: When) -> Non
         lab.end_everything()
 
 
-def test_channel_of_somebody(trials: Trials, lab: Lab) -> None:
+def test_target_as_a_table(trials: Trials, lab: Lab) -> None:
     """A target may be a table of settings; two targets get the alert of one failure."""
-    program = [sys.executable, "-c", f"open({str(lab.home / 'told')!r}, 'w')"]
+    program = [sys.executable, "-c", f"open({str(lab.home / 'sent')!r}, 'w')"]
     table = {"kind": "command", "command": program, "name": "mine"}
     trials.train(f"bash_command='exit 1', notify=['mailbox', {table!r}]")
     assert of_attempts(lab) == [{"mailbox": "sent", "mine": "sent"}]
-    assert (lab.home / "told").exists()
+    assert (lab.home / "sent").exists()

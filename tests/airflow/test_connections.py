@@ -189,8 +189,8 @@ def test_delivery(
             extra=extra,
         )
         target = f"airflow:mine{TO}"
-        said = "echo Tr0ub4''dor; exit 1"  # in the log, and not in the command
-        done = trials.train(f"bash_command={said!r}, notify={target!r}")
+        command = "echo Tr0ub4''dor; exit 1"  # in the log, and not in the command
+        done = trials.train(f"bash_command={command!r}, notify={target!r}")
     assert done.state == "failed"
     assert states(lab.record()) == {target: "sent"}
     (mail,) = caught.iterdir()
@@ -245,9 +245,9 @@ def test_tried_mail_without_recipients(connect: Any, database: None) -> None:
     """A connection may lack recipients, and the message names the target as their place."""
     with mail_process("good") as port:
         connect(**mail(port, extra={"security": "none"}))
-        worked, said = tried()
+        worked, message = tried()
     assert worked
-    assert "airflow:mine?to=" in said
+    assert "airflow:mine?to=" in message
 
 
 @pytest.mark.parametrize("kind", ["bad_login", "echo", "garbage", "421"])
@@ -257,11 +257,11 @@ def test_tried_mail_that_does_not_work(
     """The message contains the server's answer, and never the password."""
     with mail_process(kind) as port:
         connect(**mail(port, login="me", password="Tr0ub4dor"))
-        worked, said = tried()
+        worked, message = tried()
     assert not worked
-    assert f"127.0.0.1:{port}" in said
+    assert f"127.0.0.1:{port}" in message
     coded = base64.b64encode(b"\0me\0Tr0ub4dor").decode()
-    for text in (said, *capfd.readouterr()):
+    for text in (message, *capfd.readouterr()):
         assert "Tr0ub4dor" not in text
         assert coded not in text
 
@@ -269,9 +269,9 @@ def test_tried_mail_that_does_not_work(
 def test_tried_mail_that_is_not_there(connect: Any, database: None) -> None:
     """The message names the address of a server that does not run."""
     connect(**mail(free_port()))
-    worked, said = tried()
+    worked, message = tried()
     assert not worked
-    assert "Connection refused" in said
+    assert "Connection refused" in message
 
 
 def test_tried_mail_that_says_nothing(
@@ -291,18 +291,18 @@ def test_tried_mail_that_says_nothing(
 def test_tried_chat(connect: Any, database: None, url: str, works: bool) -> None:
     """The test of a chat says whether apprise knows its URL, without the token in it."""
     connect(conn_type="gpualert", password=url)
-    worked, said = tried()
+    worked, message = tried()
     assert worked is works
-    assert "apprise knows" in said
-    assert "topicOfMine" not in said
+    assert "apprise knows" in message
+    assert "topicOfMine" not in message
 
 
 def test_tried_connection_of_no_use(connect: Any, database: None) -> None:
     """The test reports errors of the connection as a launch does."""
     connect(conn_type="gpualert", host="host.test", extra={"tls": "yes"})
-    worked, said = tried()
+    worked, message = tried()
     assert not worked
-    assert "tls: unknown key" in said
+    assert "tls: unknown key" in message
 
 
 def test_form_is_the_same_for_every_airflow() -> None:

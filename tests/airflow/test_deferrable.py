@@ -101,10 +101,10 @@ def test_short_run_is_not_left(trials: Trials, lab: Lab) -> None:
 
 def test_worker_is_free_meanwhile(trials: Trials, lab: Lab, when: When) -> None:
     """The attempt owns the run all the time, by a lease without a process."""
-    seen: list[str] = []
-    when(lambda: is_deferred(lab), lambda: seen.append(lab.record().state))
+    states_meanwhile: list[str] = []
+    when(lambda: is_deferred(lab), lambda: states_meanwhile.append(lab.record().state))
     done = trials.train("bash_command='sleep 2; echo done', deferrable=True")
-    assert (done.state, done.returned, seen) == ("success", "done", ["running"])
+    assert (done.state, done.returned, states_meanwhile) == ("success", "done", ["running"])
     events = [event["event"] for event in lab.record().events()]
     assert [event for event in events if event in ("orphaned", "resumed")] == []
 
@@ -118,7 +118,7 @@ def test_default_deferrable_is_not_followed(
     assert lab.record().event("adopted") is None
 
 
-@pytest.mark.e2e  # each takes the guardian's patience, and more
+@pytest.mark.e2e  # each takes the guardian's time limit, and more
 @pytest.mark.parametrize(("command", "alerts"), [("exit 99", 0), ("exit 3", 1), ("true", 0)])
 def test_alert_waits_for_the_worker(
     trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, command: str, alerts: int
@@ -210,7 +210,7 @@ def test_directory_that_is_not_shared(
 
     def hide() -> None:
         runs.rename(elsewhere)
-        time.sleep(5)  # the trigger looks meanwhile; the worker waits for the record
+        time.sleep(5)  # the trigger checks meanwhile; the worker waits for the record
         elsewhere.rename(runs)
 
     when(lambda: is_deferred(lab), hide)

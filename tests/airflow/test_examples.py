@@ -19,7 +19,7 @@ from tests.supervised import Lab
 FOLDER = Path(example_dags.__path__[0])
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("gpualert_*.py"))
 
-Look = Callable[[Lab], None]
+Check = Callable[[Lab], None]
 
 
 def trained(lab: Lab) -> None:
@@ -37,7 +37,7 @@ def failed(lab: Lab) -> None:
     assert "missing_module" in mail["Subject"]
 
 
-OUTCOMES: dict[str, tuple[str, Look]] = {
+OUTCOMES: dict[str, tuple[str, Check]] = {
     "gpualert_failure": ("failed", failed),
     "gpualert_training": ("success", trained),
 }
@@ -57,16 +57,16 @@ def test_every_example_is_run() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_in_one_process(lab: Lab, trials: Trials, name: str) -> None:
     """A copy of an example ends as expected at its first attempt under ``dag.test()``."""
-    state, look = OUTCOMES[name]
+    state, check = OUTCOMES[name]
     done = trials.test(trials.dag_of(name, (FOLDER / f"{name}.py").read_text()))
     assert (done.state, done.tries) == (state, 1)
-    look(lab)
+    check(lab)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_at_a_shell(lab: Lab, database: None, name: str) -> None:
     """``airflow dags test`` finds the example if Airflow loads examples, and it ends the same."""
-    state, look = OUTCOMES[name]
+    state, check = OUTCOMES[name]
     done = subprocess.run(
         [str(Path(sys.executable).with_name("airflow")), "dags", "test", name],
         env={**os.environ, "AIRFLOW__CORE__LOAD_EXAMPLES": "True"},
@@ -76,4 +76,4 @@ def test_at_a_shell(lab: Lab, database: None, name: str) -> None:
     )
     assert (done.returncode == 0) == (state == "success"), done.stdout + done.stderr
     assert "Could not load provider module" not in done.stdout + done.stderr
-    look(lab)
+    check(lab)

@@ -208,10 +208,10 @@ def test_verdicts_by_index(maps: Maps) -> None:
 
 
 _REMEMBERED = """
-def look(context, result):
+def check(context, result):
     path = Path("PLACE") / str(context["ti"].map_index)
     path.write_text(context["task_state_store"].get("gpualert_run")["run_id"])
-GPUAlertOperator.partial(task_id="train", post_execute=look).expand(bash_command=["true", "true"])
+GPUAlertOperator.partial(task_id="train", post_execute=check).expand(bash_command=["true", "true"])
 """
 
 

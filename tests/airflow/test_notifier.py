@@ -54,7 +54,7 @@ def test_error_of_another_operator(trials: Trials, lab: Lab) -> None:
     assert (lab.record().read_json("verdict.json") or {})["disposition"] == "failed"
 
 
-def test_operator_and_callback_tell_once(trials: Trials, lab: Lab) -> None:
+def test_operator_and_callback_send_once(trials: Trials, lab: Lab) -> None:
     """A callback does not repeat the operator's alert, and makes no other record."""
     assert trials.train(f"bash_command='exit 1', {FAILED}").state == "failed"
     assert len(mails(lab)) == 1
@@ -62,7 +62,7 @@ def test_operator_and_callback_tell_once(trials: Trials, lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])
-def test_two_callbacks_tell_once(trials: Trials, lab: Lab, operator: str) -> None:
+def test_two_callbacks_send_once(trials: Trials, lab: Lab, operator: str) -> None:
     """A channel gets one message of an attempt, and another channel its own."""
     other = lab.home / "other"
     both = f"[GPUAlertNotifier(), GPUAlertNotifier(['mailbox', 'mailbox:{other}'])]"
@@ -73,7 +73,7 @@ def test_two_callbacks_tell_once(trials: Trials, lab: Lab, operator: str) -> Non
 
 
 @pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])
-def test_each_attempt_where_wanted(trials: Trials, lab: Lab, operator: str) -> None:
+def test_each_attempt_on_request(trials: Trials, lab: Lab, operator: str) -> None:
     """``on_retry_callback`` sends an alert for each attempt, and all are one mail thread."""
     trials.train(f"bash_command='exit 1', {AGAIN}, {FAILED}, {RETRIED}", operator=operator)
     first, second = mails(lab)
@@ -93,7 +93,7 @@ def test_secret_of_the_operator_on_retry(
         assert len(list(caught.iterdir())) == 2
 
 
-def test_success_where_wanted(trials: Trials, lab: Lab) -> None:
+def test_success_on_request(trials: Trials, lab: Lab) -> None:
     """``on_success_callback`` sends an alert after a success."""
     callback = "on_success_callback=GPUAlertNotifier()"
     assert trials.train(f"bash_command='true', {callback}", operator=BASH).state == "success"
@@ -143,7 +143,7 @@ def seen_by_processor(**changes: Any) -> Any:
 
 
 def test_callback_in_another_process(lab: Lab) -> None:
-    """Without an exception, a state or a start the alert says what is known."""
+    """An alert without an exception, a state or a start contains the known facts."""
     for _ in range(2):
         GPUAlertNotifier().notify(seen_by_processor())
     (mail,) = mails(lab)
@@ -164,7 +164,7 @@ def test_training_whose_task_was_killed(trials: Trials, lab: Lab) -> None:
 
 @pytest.mark.parametrize("context", [{}, {"run_id": "manual", "reason": "timed_out"}])
 def test_callback_of_a_dag(lab: Lab, context: Any) -> None:
-    """A callback without a task tells that much."""
+    """The alert of a callback without a task contains what is known."""
     GPUAlertNotifier().notify(context)
     assert len(mails(lab)) == 1
 
@@ -180,17 +180,22 @@ def test_silent_server(trials: Trials, lab: Lab) -> None:
 
 
 def test_log_of_the_task(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the task logged on this host is read for the verdict, in JSON as in plain lines."""
+    """The task's log on this host is read for the verdict, as JSON or as plain lines."""
     logs = tmp_path / "logs"
     monkeypatch.setenv("AIRFLOW__LOGGING__BASE_LOG_FOLDER", str(logs))
     path = logs / "dag_id=nightly" / "run_id=manual" / "task_id=train" / "attempt=2.log"
     path.parent.mkdir(parents=True)
-    said = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a"
-    lines = [json.dumps({"event": "::group::x"}), json.dumps({"event": said}), '{"event', "plain"]
+    message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a"
+    lines = [
+        json.dumps({"event": "::group::x"}),
+        json.dumps({"event": message}),
+        '{"event',
+        "plain",
+    ]
     path.write_text("\n".join(lines) + "\n")
     GPUAlertNotifier().notify(seen_by_processor())
     log = (lab.records()[0] / "output.log").read_text()
-    assert log.splitlines() == [said, '{"event', "plain"]
+    assert log.splitlines() == [message, '{"event', "plain"]
     assert (lab.record().read_json("verdict.json") or {})["cause"] == "cuda_oom"
 
 

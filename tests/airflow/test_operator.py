@@ -72,7 +72,7 @@ def outcome(lab: Lab) -> tuple[str, bool]:
     return outcome["state"], outcome["final"]
 
 
-def test_failure_says_why(trials: Trials, lab: Lab) -> None:
+def test_error_of_a_failure(trials: Trials, lab: Lab) -> None:
     """The error's first line has cause and headline, its text is BashOperator's; it pickles."""
     script = lab.script("train.py", "import torch_of_nobody\n")
     done = trials.train(f"bash_command='python3 {script}'")
@@ -89,7 +89,7 @@ def test_failure_says_why(trials: Trials, lab: Lab) -> None:
     assert error.run_id == lab.record().run_id
 
 
-def test_retry_after_a_failure_trains_anew(trials: Trials, lab: Lab) -> None:
+def test_retry_after_a_failure_trains_again(trials: Trials, lab: Lab) -> None:
     """A reported failure is not claimed again: the next attempt trains."""
     again = "retries=1, retry_delay=datetime.timedelta(0)"
     done = trials.train(f"bash_command='echo $AIRFLOW_CTX_TRY_NUMBER; exit 1', {again}")
@@ -101,7 +101,7 @@ def test_retry_after_a_failure_trains_anew(trials: Trials, lab: Lab) -> None:
     assert '"failed"' in outcomes[1]
 
 
-def test_same_run_again_trains_anew(trials: Trials, lab: Lab) -> None:
+def test_repeated_run_trains_again(trials: Trials, lab: Lab) -> None:
     """A DAG run that is repeated under its old id does not get the old result."""
     date = datetime(2026, 1, 1, tzinfo=UTC)
     dag = trials.dag("bash_command='echo $GPUALERT_RUN_ID'")
@@ -110,7 +110,7 @@ def test_same_run_again_trains_anew(trials: Trials, lab: Lab) -> None:
     assert [path.name for path in lab.records()] == [first, second]
 
 
-def test_mapped_tasks_are_runs_of_their_own(trials: Trials, lab: Lab) -> None:
+def test_mapped_tasks_have_separate_runs(trials: Trials, lab: Lab) -> None:
     """Mapped tasks that differ in their index have separate trainings."""
     trials.dag("bash_command='echo $N').expand(env=[{'N': '1'}, {'N': '2'}]", how=".partial").test()
     assert sorted((path / "output.log").read_text() for path in lab.records()) == ["1\n", "2\n"]

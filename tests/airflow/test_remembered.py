@@ -22,14 +22,14 @@ def put(context):
     if BEFORE is not None:
         context["task_state_store"].set("gpualert_run", BEFORE)
 
-def look(context, *_result):
+def check(context, *_result):
     kept = context["task_state_store"].get("gpualert_run")
     with open({kept!r}, "a") as file:
         print(json.dumps(kept), file=file)
 
-with DAG({name!r}, schedule=None, default_args={{"on_failure_callback": look}}) as dag:
+with DAG({name!r}, schedule=None, default_args={{"on_failure_callback": check}}) as dag:
     GPUAlertOperator(
-        task_id="train", bash_command={command!r}, pre_execute=put, post_execute=look
+        task_id="train", bash_command={command!r}, pre_execute=put, post_execute=check
     )
 """
 UNSEEN = {
@@ -67,7 +67,9 @@ def test_run_is_remembered(trials: Trials, lab: Lab, command: str) -> None:
 
 
 @pytest.mark.parametrize(("ended", "least_s"), [(False, 2.0), (True, 0.0)])
-def test_unseen_run_is_waited_for(trials: Trials, lab: Lab, ended: bool, least_s: float) -> None:
+def test_wait_for_a_run_on_another_host(
+    trials: Trials, lab: Lab, ended: bool, least_s: float
+) -> None:
     """A run on a host without a shared state directory has ended before the next one starts."""
     began = time.time()
     kept_by(trials, lab, "echo well", UNSEEN | {"ended": ended})

@@ -47,7 +47,9 @@ def test_any_other_cause(trials: Trials, lab: Lab) -> None:
         (BUG, "{'traceback': 'stop'}", 1),
     ],
 )
-def test_wishes(trials: Trials, lab: Lab, program: str, wanted: str, attempts: int) -> None:
+def test_rules_of_the_author(
+    trials: Trials, lab: Lab, program: str, wanted: str, attempts: int
+) -> None:
     """The author's action for a cause replaces the default, for that cause only."""
     assert trained(trials, lab, program, f", retry_by_cause={wanted}")[0] == attempts
 
@@ -67,7 +69,7 @@ def test_policy_of_the_dag(trials: Trials, lab: Lab) -> None:
 @pytest.mark.parametrize(
     "wanted", ["'stop'", "None", "{'missing_modul': 'stop'}", "{'network': 'soon'}"]
 )
-def test_bad_wish(trials: Trials, wanted: str) -> None:
+def test_invalid_rule(trials: Trials, wanted: str) -> None:
     """Parsing the DAG fails on an unknown cause or action, and the error names it."""
     with pytest.raises(UsageError, match=r"missing_module|network|retry_by_cause"):
         trials.dag(f"bash_command='true', retry_by_cause={wanted}")
@@ -90,7 +92,7 @@ def test_last_attempt(trials: Trials, lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "wanted", "said"),
+    ("program", "wanted", "reason"),
     [
         (ABSENT, "True", "No further attempt: missing_module (confidence"),
         (BUG, "True", "Another attempt follows: traceback (confidence"),
@@ -103,11 +105,11 @@ def test_reason_is_logged(
     capfd: pytest.CaptureFixture[str],
     program: str,
     wanted: str,
-    said: str,
+    reason: str,
 ) -> None:
     """The decision about retries and its reason are logged once, before the error."""
     trained(trials, lab, program, f", retry_by_cause={wanted}")
     log, _ = capfd.readouterr()
     before, _ = log.split("Task failed with exception", 1)
-    assert said in before
-    assert (log.count(said), log.count("Retry policy decision")) == (1, 1)
+    assert reason in before
+    assert (log.count(reason), log.count("Retry policy decision")) == (1, 1)

@@ -69,7 +69,7 @@ def test_empty_command(trials: Trials) -> None:
     assert task.state == "failed"
 
 
-def test_by_hand(lab: Lab) -> None:
+def test_outside_a_dag_run(lab: Lab) -> None:
     """An operator can be executed outside any DAG run, as unit tests do."""
     assert GPUAlertOperator(task_id="train", bash_command="echo 1").execute({}) == "1"
     with pytest.raises(TrainingTaskFailed):
@@ -138,7 +138,7 @@ def test_scrubbed_environment(trials: Trials, lab: Lab, monkeypatch: pytest.Monk
     assert "AIRFLOW_CONN_MINE" in trials.train(shown).returned
 
 
-def test_which_variables_are_airflows() -> None:
+def test_variables_of_airflow() -> None:
     """Airflow's variables are recognized by their names."""
     env = {"_AIRFLOW_X": "d", "__AIRFLOW_FD": "3", "AIRFLOW_VAR_KEY": "k", "MY_AIRFLOW_KEY": "m"}
     assert drop_airflow_variables(env, {}) == {"MY_AIRFLOW_KEY": "m"}

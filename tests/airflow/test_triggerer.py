@@ -92,7 +92,7 @@ def _play(made: Cases, lab: Standalone) -> None:
     made["survives"].reaches(1, *FINAL)
     made["cleared"].reaches(2, *FINAL)
     for case in made.values():
-        case.look()
+        case.record_result()
 
 
 def _gone(dag: str) -> None:

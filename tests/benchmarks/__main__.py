@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks``: our speed beside its limit and beside the paper's tool."""
+"""``python -m tests.benchmarks``: our speed, next to the limits and the paper's tool."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
 
 
 def main() -> int:
-    """Measure, print, store; 1 when a promise was not kept (never in quick mode)."""
+    """Measure, print and store; return 1 if a limit is exceeded (never in quick mode)."""
     options = _parser().parse_args()
     rows = []
     with prepared(quick=options.quick, with_peer=not options.no_peer) as bench:
         for name in options.rows or ROWS:
             rows.append(ROWS[name](bench))
             print(text_of(rows[-1]) + "\n", flush=True)
-            bench.settle()
+            bench.sync_disk()
     limits = [limit for row in rows for limit in row.limits]
     missed = sum(not limit.met for limit in limits)
     print(f"{len(limits) - missed} of {len(limits)} promises kept; peer is {PEER}")

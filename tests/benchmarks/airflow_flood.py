@@ -1,4 +1,4 @@
-"""A task that prints 200,000 lines under a real LocalExecutor: ours beside BashOperator.
+"""A task that prints 200,000 lines under a real LocalExecutor, compared with BashOperator.
 
 Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
 tests.benchmarks.airflow_flood``.  Rounds are interleaved.  The wall time is the task's, as Airflow
@@ -57,7 +57,7 @@ for operator in (GPUAlertOperator, BashOperator):
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """The row: wall time and CPU of the task, and of both how much less ours takes."""
+    """Measure wall time and CPU of the task, and the ratios."""
     from tests.faults.airflow.standalone import Standalone
 
     child = home / "flood.py"
@@ -94,8 +94,8 @@ def _run(airflow: Any, home: Path, name: str) -> tuple[float, float]:
     task = airflow.task(name, run)
     assert task["state"] == "success", task
     (log,) = (home / "logs").glob(f"dag_id={name}/run_id={run}/task_id=train/attempt=1.log")
-    warned = log.read_bytes().count(b"WARNING: gradient overflow")
-    assert warned == LINES // EVERY, f"{name}: {warned} of {LINES // EVERY} warnings in its log"
+    count = log.read_bytes().count(b"WARNING: gradient overflow")
+    assert count == LINES // EVERY, f"{name}: {count} of {LINES // EVERY} warnings in its log"
     path = f"dags/{name}/dagRuns/{run}/taskInstances/train/xcomEntries/cpu_s"
     return task["duration"], float(airflow.call("GET", path)["value"])
 

@@ -1,4 +1,4 @@
-"""What GPUAlertOperator costs whoever reads a DAG, beside BashOperator.
+"""Cost of GPUAlertOperator when a DAG is parsed, compared with BashOperator.
 
 Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
 tests.benchmarks.airflow_import``.  Imports are timed in fresh interpreters.  A DAG file is parsed
@@ -37,7 +37,7 @@ WAYS = {
     "the provider's entry point": [INFO],
 }
 ADDED = "what GPUAlertOperator adds"
-"""The second step of the only way that has two."""
+"""The second step of the only way with two steps."""
 
 _TIMED = """
 import sys
@@ -63,7 +63,7 @@ TASKS = {
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """The two rows: imports, and a DAG file of one task."""
+    """Measure two rows: imports, and a DAG file of one task."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -75,7 +75,7 @@ def measure(home: Path, rounds: int) -> list[Row]:
 
 
 def imports(rounds: int) -> Row:
-    """Each way in interpreters of its own."""
+    """Measure each way in separate interpreters."""
     row = Row("Airflow: imports, each in a fresh interpreter")
     found = _rounds({name: partial(_imported, steps) for name, steps in WAYS.items()}, rounds)
     for name, times in found.items():
@@ -86,7 +86,7 @@ def imports(rounds: int) -> Row:
 
 
 def files(home: Path, rounds: int) -> Row:
-    """A file of one task of either operator, parsed and serialised."""
+    """Parse and serialise a file with one task of either operator."""
     from airflow.dag_processing import processor
     from structlog import get_logger
 
@@ -116,14 +116,14 @@ def _imported(steps: list[str]) -> list[float]:
 
 
 def _parsed(path: Path) -> float:
-    answer, told = os.pipe()
+    answer, writer = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.write(told, str(_parse(path)).encode())
+            os.write(writer, str(_parse(path)).encode())
         finally:
             os._exit(0)
-    os.close(told)
+    os.close(writer)
     os.waitpid(child, 0)
     with open(answer) as file:
         return float(file.read())

@@ -1,10 +1,10 @@
-"""How long an Airflow task takes to start its command: GPUAlertOperator beside BashOperator.
+"""Time until an Airflow task starts its command: GPUAlertOperator and BashOperator.
 
 Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
-tests.benchmarks.airflow_start``.  The command is bash telling the time, so that what is measured is
-the way from ``execute``, before which Airflow does the same for both, to the first thing that the
-command does.  One round is one ``dag.test()`` of each; the record is on a real disk, synced, and
-the rest as a swap without any configuration has it.
+tests.benchmarks.airflow_start``.  The command is bash printing the time: measured is the time from
+``execute``, before which Airflow does the same for both, to the first action of the command.  One
+round is one ``dag.test()`` of each; the record is on a real disk, synced, and the other settings
+are the defaults.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ dags = []
 for operator in (GPUAlertOperator, BashOperator):
     with DAG(operator.__name__, schedule=None) as dag:
         operator(
-            task_id="tell",
+            task_id="print_time",
             bash_command="echo $EPOCHREALTIME",
             pre_execute=note,
             post_execute=note,
@@ -46,7 +46,7 @@ for operator in (GPUAlertOperator, BashOperator):
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """The two rows: until the command runs, and until the task has returned."""
+    """Measure two rows: until the command runs, and until the task has returned."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": f"{home}/dags",
@@ -89,11 +89,11 @@ def _load(home: Path, times: Path) -> list[Any]:
 def _run(dag: Any, times: Path) -> Sample:
     times.unlink(missing_ok=True)
     run = dag.test()
-    task = run.get_task_instance("tell")
+    task = run.get_task_instance("print_time")
     assert task.state == "success", task.state
     began, ended = map(float, times.read_text().split())
-    told = float(task.xcom_pull(task_ids="tell"))
-    return (told - began) * 1000, (ended - began) * 1000
+    printed = float(task.xcom_pull(task_ids="print_time"))
+    return (printed - began) * 1000, (ended - began) * 1000
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What an alert costs the end of a run that failed."""
+"""Cost of an alert at the end of a failed run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FAILS = ["/bin/sh", "-c", "echo it broke; exit 3"]
 
 
 def measure(bench: Bench) -> Row:
-    """Wall time of `gpualert run` with a child that fails at once, by who is told."""
+    """Measure the wall time of `gpualert run` with a child that fails at once, by channel."""
     row = Row("7. a failed run and its alert")
     ways = {
-        "told to nobody": _seconds(bench, "none"),
+        "without a channel": _seconds(bench, "none"),
         "in the mailbox": _seconds(bench, "mailbox"),
         "not waited for": _seconds(bench, "mailbox", "--notify-deadline", "0"),
     }

@@ -1,4 +1,4 @@
-"""What every row needs: the two tools as a user would install them, scratch space, and callers."""
+"""Environment of the benchmarks: both tools as users install them, scratch space, and callers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PEER = "gpualert==0.1.6"
 
 @dataclass(frozen=True, slots=True)
 class Install:
-    """A tool in an environment of its own."""
+    """A tool in a separate environment."""
 
     folder: Path
 
@@ -41,7 +41,7 @@ class Install:
 
 
 def install_ours() -> Install:
-    """This tree as a wheel, compiled, in .bench/ours; made anew each time."""
+    """This tree as a compiled wheel in .bench/ours, built again each time."""
     install = _environment("ours")
     # Built anew from whatever the tree holds now: the version number says nothing about that.
     _install(install, "--reinstall-package", "gpualert-common", str(ROOT))
@@ -69,7 +69,8 @@ def _install(install: Install, *packages: str) -> None:
 
 @dataclass(slots=True)
 class Bench:
-    """One benchmark run.  ``peer`` is None when it was left out; ``quick`` only tries the rows."""
+    """One benchmark run.  Without the paper's tool ``peer`` is None; ``quick`` only tests the
+    rows."""
 
     ours: Install
     peer: Install | None
@@ -78,12 +79,12 @@ class Bench:
     quick: bool
 
     def amount(self, full: int, quick: int) -> int:
-        """How much or how often: the real thing, or just enough to see that it works."""
+        """Return the full amount, or in quick mode just enough for a test."""
         return quick if self.quick else full
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for everything that is measured: all it keeps is kept in the scratch folder."""
+        """Variables of all measured programs: their state is in the scratch folder."""
         kept = {name: value for name, value in os.environ.items() if not _is_setting(name)}
         return {
             **kept,
@@ -100,11 +101,11 @@ class Bench:
         return [*program, report, str(status), *map(str, arguments)]
 
     def child_report(self) -> dict[str, Any]:
-        """What the last child said about itself."""
+        """The report of the last child."""
         return _read_json(self.notes / "child.json")
 
     def meter(self, *command: str, stdout: int = subprocess.DEVNULL) -> dict[str, Any]:
-        """Run a program to its end and return what meter.py says about it."""
+        """Run a program to its end and return the report of meter.py."""
         report = self.notes / "meter.json"
         program = [self.ours.python, "-I", "-S", str(HERE / "meter.py"), str(report)]
         subprocess.run(
@@ -117,8 +118,8 @@ class Bench:
         )
         return _read_json(report)
 
-    def settle(self) -> None:
-        """Remove what was logged and let the disk come to rest: nobody pays for another."""
+    def sync_disk(self) -> None:
+        """Remove the logs and sync the disk, so that no figure includes earlier writes."""
         for path in self.scratch.iterdir():
             if path.is_dir():
                 _remove(path)
@@ -128,7 +129,7 @@ class Bench:
 
 
 def _remove(folder: Path, tries: int = 50) -> None:
-    """Remove *folder*, into which a process of the last run may write yet."""
+    """Remove *folder*, even if a process of the last run still writes into it."""
     for left in reversed(range(tries)):
         try:
             shutil.rmtree(folder)
@@ -163,7 +164,7 @@ class Worker:
         self._process.communicate()
 
     def call(self, way: str, command: list[str], times: int = 1) -> dict[str, Any]:
-        """Run the command ``times`` times in that way; returns what worker.py answers."""
+        """Run the command ``times`` times in that way; return the answer of worker.py."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         request = json.dumps({"way": way, "command": command, "times": times})
@@ -179,7 +180,7 @@ class Worker:
 def prepared(*, quick: bool, with_peer: bool) -> Iterator[Bench]:
     """A benchmark run with both tools installed; its scratch space is removed at the end.
 
-    The scratch space is beside the sources, on a real disk; /tmp may be memory.
+    The scratch space is next to the sources, on a real disk; /tmp may be memory.
     """
     HOME.mkdir(exist_ok=True)
     ours = install_ours()

@@ -33,7 +33,7 @@ ZeroDivisionError: division by zero
 
 
 def write_blocks(size: int, block: bytes = BLOCK) -> None:
-    """Write about ``size`` bytes as fast as they are taken."""
+    """Write about ``size`` bytes as fast as possible."""
     for _ in range(size // len(block)):
         view = memoryview(block)
         while view:
@@ -41,7 +41,7 @@ def write_blocks(size: int, block: bytes = BLOCK) -> None:
 
 
 def write_lines(count: int) -> None:
-    """Write each line by a call of its own."""
+    """Write each line by a separate call."""
     write, line = os.write, LINE
     for _ in range(count):
         write(1, line)
@@ -66,7 +66,7 @@ def write_quiet(seconds: int) -> None:
 
 
 def main(report: str, status: str, mode: str, *amounts: str) -> None:
-    """Write what ``mode`` says, then the report, then end at once."""
+    """Write the output of ``mode``, then the report, then exit at once."""
     out = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     began = time.monotonic_ns()
     if mode == "blocks":

@@ -1,4 +1,4 @@
-"""From the child's last act to the verdict, however long the log is."""
+"""Time from the child's last act to the verdict, for logs of any length."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ RATES_MB_S = (0, 1, 10)
 LIVE_MB_S = 50
 LIVE_LIMIT_MS = 100.0
 EXPECTED = {0: "none", 1: "div_zero"}
-"""By the child's status: without this verdict the time to it would mean nothing."""
+"""Expected cause by status: a time without this verdict means nothing."""
 
 
 def measure_paced(bench: Bench) -> Row:
-    """A job that logs for five seconds at a steady rate, or nothing, and ends well or badly."""
+    """Measure a job that logs for five seconds at a steady rate, or nothing, and ends well or
+    badly."""
     row = Row("4a. from the child's last act to the verdict on the disk and in the caller's hands")
     seconds = bench.amount(5, 1)
     for rate_mb_s in RATES_MB_S[-1:] if bench.quick else RATES_MB_S:
@@ -35,7 +36,7 @@ def measure_paced(bench: Bench) -> Row:
 
 
 def measure_live(bench: Bench) -> Row:
-    """A job that logs 50 MB/s: whether the classifier keeps up, by how much it has to read yet."""
+    """Measure the classifier's backlog for a job that logs 50 MB/s."""
     row = Row("4c. the same at 50 MB/s: the classifier is a tenth of a second behind at most")
     child = bench.child("paced", LIVE_MB_S * 1_000_000, bench.amount(10, 1), status=1)
     ways = _ways(bench, child, 1)
@@ -46,7 +47,7 @@ def measure_live(bench: Bench) -> Row:
 
 
 def measure_flat_out(bench: Bench) -> Row:
-    """1 GB written flat out: faster than any classifier reads, so there is a backlog."""
+    """Measure the backlog after 1 GB at full speed, faster than any classifier reads."""
     row = Row("4b. the same after 1 GB written flat out (no promise above 10 MB/s)")
     for status in EXPECTED:
         name = "fails" if status else "ends well"
@@ -104,5 +105,5 @@ def _exited(bench: Bench, child: list[str]) -> Callable[[], float]:
 
 def _since_child(bench: Bench, ended_ns: int) -> float:
     delay_ms = (ended_ns - bench.child_report()["ended_ns"]) / 1e6
-    bench.settle()
+    bench.sync_disk()
     return float(delay_ms)

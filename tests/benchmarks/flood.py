@@ -1,4 +1,4 @@
-"""A child that writes as fast as it can: what it loses, and what that costs us."""
+"""A child that writes as fast as possible: its slowdown, and our costs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """One run: how fast the child wrote, our CPU per million lines, our largest process."""
+    """One run: the child's speed, our CPU per million lines, our largest process."""
 
     mb_s: float
     cpu_s: float
@@ -24,7 +24,7 @@ class Flood:
 
 
 def measure_blocks(bench: Bench) -> Row:
-    """64 KiB blocks, 2 GB, and the tenth of it to see whether memory grows."""
+    """Measure 2 GB in blocks of 64 KiB, and a tenth of it to see whether memory grows."""
     row = Row("3a. a child that writes 2 GB of lines in 64 KiB blocks")
     size = bench.amount(2_000_000_000, 4_000_000)
     peer_size = bench.amount(100_000_000, 1_000_000)
@@ -51,7 +51,7 @@ def measure_blocks(bench: Bench) -> Row:
 
 
 def measure_lines(bench: Bench) -> Row:
-    """A million lines, each by a write of its own."""
+    """Measure a million lines, each by a separate write."""
     row = Row("3b. a child that writes 1 M lines of 105 bytes, one a write")
     count = bench.amount(1_000_000, 10_000)
     peer_count = bench.amount(200_000, 2_000)
@@ -141,5 +141,5 @@ def _by_program(
 def _flood(bench: Bench, cpu_s: float, peak_bytes: int, lines: float) -> Flood:
     report = bench.child_report()
     seconds = (report["ended_ns"] - report["began_ns"]) / 1e9
-    bench.settle()
+    bench.sync_disk()
     return Flood(lines * LINE_BYTES / MB / seconds, cpu_s / lines * 1e6, peak_bytes / MIB)

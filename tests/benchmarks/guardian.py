@@ -1,4 +1,4 @@
-"""What a guardian between an engine's task and its training costs."""
+"""Cost of a guardian between an engine's task and its training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAYS = {
 
 
 def measure_start(bench: Bench) -> Row:
-    """From the call in a process that has imported everything to the child's stamp."""
+    """Measure the time from the call, with everything imported, to the child's stamp."""
     row = Row("6a. a guardian: from the call to the child's start")
     stamp = bench.notes / "stamp"
     child = ["/bin/sh", "-c", 'date +%s%N > "$0"', str(stamp)]
@@ -38,7 +38,7 @@ def measure_start(bench: Bench) -> Row:
 
 
 def measure_follower(bench: Bench) -> Row:
-    """CPU of a task that follows, and of the guardian that it follows."""
+    """Measure the CPU of a task that follows, and of its guardian."""
     row = Row("6b. following a run: CPU, in percent of one core")
     seconds = bench.amount(20, 1)
     paces = {
@@ -51,7 +51,7 @@ def measure_follower(bench: Bench) -> Row:
             worker.call("by_following", ["/bin/true"])
             cpu_s = worker.call("by_following", child)["cpu_s"]
         row.add(name, [cpu_s / seconds * 100], "%")
-        bench.settle()
+        bench.sync_disk()
     row.add("guardian, idle", [_guardian_percent(bench, seconds)], "%")
     return row
 

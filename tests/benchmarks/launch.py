@@ -1,8 +1,8 @@
-"""What ``run()`` adds to ``subprocess.run`` for a child that does nothing.
+"""Time that ``run()`` adds to ``subprocess.run`` for a child that does nothing.
 
 Most of what is added is the making of a few small files.  ext4 passes over inodes that were freed
 in the last minutes, one by one: where a test run has just removed thousands, each new file costs
-0.4 ms instead of 0.01.  The first entry tells; measure again when it is high.
+0.4 ms instead of 0.01.  The first entry shows it; measure again when it is high.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ COMMAND = ["/bin/true"]
 BATCH = 10
 
 OURS, OURS_UNSYNCED, PEER = "run()", "run(), syncing off", "peer's run_job()"
-LEAST, BASE, PEER_BASE = "os.posix_spawn", "subprocess.run", "subprocess.run beside the peer"
+LEAST, BASE, PEER_BASE = "os.posix_spawn", "subprocess.run", "subprocess.run next to the peer"
 
 
 def measure(bench: Bench) -> Row:
-    """Every way in rounds of small batches; what is added, spread over spread.
+    """Measure every way in rounds of small batches; subtract median from median, tenth from tenth.
 
-    Synced and unsynced runs have rounds of their own: a sync leaves work behind for whoever comes
-    next.
+    Synced and unsynced runs have separate rounds: a sync leaves work behind for the next process.
     """
     row = Row("1. run() with a child that does nothing: wall time, and what it adds")
     row.add("one new file", [_new_file(bench) for _ in range(50)], "ms")
@@ -38,7 +37,7 @@ def measure(bench: Bench) -> Row:
         if PEER not in found:
             continue
         turn = "syncing off" if name == OURS_UNSYNCED else "synced"
-        bound = _added(row, f"{PEER}, beside {turn}", found[PEER], found[PEER_BASE])
+        bound = _added(row, f"{PEER}, next to {turn}", found[PEER], found[PEER_BASE])
         if name == OURS_UNSYNCED:
             row.promise("added with syncing off, 1/4 of peer's", added, bound / 4, "ms")
         else:
@@ -72,7 +71,7 @@ def _new_file(bench: Bench) -> float:
 
 
 def _added(row: Row, name: str, figures: list[float], base: list[float]) -> float:
-    """Add what ``name`` took, and what that is over ``base``; returns the latter's median."""
+    """Add the time of ``name``, and its excess over ``base``; return the latter's median."""
     taken = row.add(name, figures, "ms")
     row.entries[f"added by {name}"] = taken.minus(Spread.of(base, "ms"))
     return row.entries[f"added by {name}"].median

@@ -1,4 +1,4 @@
-"""Figures with their spread, limits to hold them against, and rounds that share the weather."""
+"""Figures with their spread, limits, and rounds that share the load of the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Median and spread of one figure; ``unit`` is printed as it stands."""
+    """Median and spread of one figure; ``unit`` is printed unchanged."""
 
     median: float
     p10: float
@@ -22,7 +22,7 @@ class Spread:
 
     @classmethod
     def of(cls, figures: Sequence[float], unit: str) -> Spread:
-        """The spread of at least one figure."""
+        """Return the spread of at least one figure."""
         ordered = sorted(figures)
         last = len(ordered) - 1
         return cls(
@@ -34,7 +34,7 @@ class Spread:
         )
 
     def minus(self, base: Spread) -> Spread:
-        """What this takes more than ``base``: median over median, tenth over tenth."""
+        """Return the excess over ``base``: median over median, tenth over tenth."""
         return Spread(
             self.median - base.median,
             self.p10 - base.p10,
@@ -46,7 +46,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A promise: ``value`` stays at or under ``bound`` (at or over it when ``at_least``)."""
+    """A limit: ``value`` is at most ``bound`` (at least, with ``at_least``)."""
 
     what: str
     value: float
@@ -56,13 +56,13 @@ class Limit:
 
     @property
     def met(self) -> bool:
-        """True when the promise is kept."""
+        """True when the value is within the limit."""
         return self.value >= self.bound if self.at_least else self.value <= self.bound
 
 
 @dataclass(slots=True)
 class Row:
-    """One row of the table: what was measured, in which ways, and what was promised of it."""
+    """One row of the table: its title, its entries and its limits."""
 
     title: str
     entries: dict[str, Spread] = field(default_factory=dict)
@@ -77,18 +77,18 @@ class Row:
     def promise(
         self, what: str, value: float, bound: float, unit: str, *, at_least: bool = False
     ) -> None:
-        """Hold ``value`` against ``bound``."""
+        """Compare ``value`` with ``bound``."""
         self.limits.append(Limit(what, value, bound, unit, at_least))
 
     def to_json(self) -> dict[str, Any]:
-        """The row as a JSON object."""
+        """Return the row as a JSON object."""
         limits = [{**asdict(limit), "met": limit.met} for limit in self.limits]
         entries = {name: asdict(spread) for name, spread in self.entries.items()}
         return {"title": self.title, "entries": entries, "limits": limits, "notes": self.notes}
 
 
 def interleave(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """Every way once a round, so that what else the machine does hits them all alike."""
+    """Measure every way once a round, so that other load of the machine affects all alike."""
     found: dict[str, list[T]] = {name: [] for name in ways}
     for turn in range(rounds):
         names = list(ways)
@@ -99,7 +99,7 @@ def interleave(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, li
 
 
 def text_of(row: Row) -> str:
-    """The row as lines for a person."""
+    """Return the row as lines of text."""
     width = max((len(name) for name in row.entries), default=0)
     lines = [row.title, f"  {'':{width}}  {'median':>9} {'p10':>9} {'p90':>9}    n"]
     for name, spread in row.entries.items():

@@ -1,4 +1,4 @@
-"""Runs a program and says what it and everything it left behind cost.
+"""Runs a program and reports the cost of it and of all processes that it left behind.
 
     meter.py REPORT PROGRAM [ARGUMENT...]
 

@@ -1,4 +1,4 @@
-"""What it costs to look at the machine beside a run: processor time, and bytes on the disk."""
+"""Cost of the samples during a run: processor time, and bytes on the disk."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ GPUS = 8
 MOST_PERCENT = 0.5
 MOST_MB = 32
 SETTLING_S = 10
-"""Until the sources are open and have looked once or twice."""
+"""Time until the sources are open and have sampled once or twice."""
 DAYS = 30
-LOOKS_A_DAY = int(86400 / PERIOD_S)
+SAMPLES_A_DAY = int(86400 / PERIOD_S)
 PEAK_WATTS = 999.0
-"""Seen once, on the first day."""
+"""The value of one sample on the first day."""
 
 
 def measure(bench: Bench) -> Row:
-    """CPU of all processes of ours beside a quiet training, with the sources and without."""
-    row = Row(f"9a. the sources, beside a training that prints a line a second, {GPUS} GPUs played")
+    """Measure the CPU of our processes next to a quiet training, with and without the sources."""
+    row = Row(
+        f"9a. the sources, next to a training that prints a line a second, {GPUS} simulated GPUs"
+    )
     machine = environment(_machine(), bench.notes / "machine")
     ways = {
         "sources on": _percent(bench, machine),
@@ -46,39 +48,39 @@ def measure(bench: Bench) -> Row:
         row.add(f"{name}, an hour", [percent * 36 for percent in percents], "s")
     added = statistics.median(found["sources on"]) - statistics.median(found["sources off"])
     row.promise("added by the sources", added, MOST_PERCENT, "% of a core")
-    row.notes.append("the driver is played: what NVIDIA's takes for an answer is not in it")
+    row.notes.append("the driver is simulated: the time of NVIDIA's driver is not included")
     return row
 
 
 def measure_telemetry(bench: Bench) -> Row:
-    """What 30 days of looks leave on the disk, and what thinning them costs."""
-    row = Row(f"9b. telemetry of {GPUS} GPUs, {DAYS} days of looks written at simulated times")
+    """Measure the file size after 30 days of samples, and the cost of thinning."""
+    row = Row(f"9b. telemetry of {GPUS} GPUs, {DAYS} days of samples written at simulated times")
     record = Record.create(str(bench.scratch / "month"), sync=False)
     path = Path(record.path) / TELEMETRY
     writer = TelemetryWriter(record)
-    looks = bench.amount(DAYS * LOOKS_A_DAY, 2000)
+    count = bench.amount(DAYS * SAMPLES_A_DAY, 2000)
     sizes, cpu_s = [], time.process_time()
-    for number, seen in enumerate(_looks(bench, looks)):
-        writer.add(number * PERIOD_S, seen)
-        if number % LOOKS_A_DAY == 0 or number == looks - 1:
+    for number, samples in enumerate(_samples(bench, count)):
+        writer.add(number * PERIOD_S, samples)
+        if number % SAMPLES_A_DAY == 0 or number == count - 1:
             sizes.append(path.stat().st_size)
     cpu_s = time.process_time() - cpu_s
     writer.compact()
-    told = Telemetry()
-    told.read(record)
+    telemetry = Telemetry()
+    telemetry.read(record)
     row.add("file, day by day", [size / 1e6 for size in sizes[1:]], "MB")
     row.add("file, at the end", [sizes[-1] / 1e6], "MB")
-    row.add("a day", [sizes[-1] / 1e6 / (looks / LOOKS_A_DAY)], "MB")
-    row.add("writing and thinning", [cpu_s / (looks * PERIOD_S) * 100], "% of a core")
+    row.add("a day", [sizes[-1] / 1e6 / (count / SAMPLES_A_DAY)], "MB")
+    row.add("writing and thinning", [cpu_s / (count * PERIOD_S) * 100], "% of a core")
     row.promise("file", max(sizes) / 1e6, MOST_MB, "MB")
-    peak = told.series("gpu:0", "power_watts").peak
+    peak = telemetry.series("gpu:0", "power_watts").peak
     row.promise("a peak of one moment is kept", peak, PEAK_WATTS, "W", at_least=True)
-    row.notes.append("numbers but limits are drawn anew for each look; CPU with the drawing")
+    row.notes.append("numbers except limits are drawn for each sample; CPU includes the drawing")
     return row
 
 
 def _machine() -> Scenario:
-    """GPUs that are at work."""
+    """Return a machine with busy GPUs."""
     busy = (
         replace(
             gpu(index),
@@ -95,7 +97,8 @@ def _machine() -> Scenario:
 
 
 def _percent(bench: Bench, machine: dict[str, str], *options: str) -> Callable[[], float]:
-    """Of one core, of the program and all below it but the training, once all has begun."""
+    """Return the CPU of the program and its descendants without the training, in percent of a
+    core."""
 
     def run() -> float:
         seconds = bench.amount(4, 1) * PERIOD_S
@@ -120,28 +123,28 @@ def _percent(bench: Bench, machine: dict[str, str], *options: str) -> Callable[[
 
 
 def _trains(pid: int) -> bool:
-    """True for child.py; our own processes may have its name in their arguments, later."""
+    """True for child.py; our own processes may have its name in their arguments later."""
     arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     return any(argument.endswith(b"child.py") for argument in arguments[:4])
 
 
 def _cpu_ns(pid: int) -> int:
-    """Time on a CPU of all its threads, also of those that have ended."""
+    """Return the CPU time of all its threads, also of those that have ended."""
     return time.clock_gettime_ns(~pid << 3 | 2)  # clock_getcpuclockid(3)
 
 
-def _looks(bench: Bench, count: int) -> Iterator[list[tuple[str, Sample]]]:
-    """What NVML's source yields on that machine, varied."""
+def _samples(bench: Bench, count: int) -> Iterator[list[tuple[str, Sample]]]:
+    """Yield samples of NVML's source on that machine, varied."""
     watch = Watch("nvml", environment(_machine(), bench.notes / "machine"))
-    seen = watch.sample().samples
+    first = watch.sample().samples
     watch.kill()
     chance = random.Random(0)
     for number in range(count):
         samples = {
             of: {name: _varied(name, value, number, chance) for name, value in values.items()}
-            for of, values in seen.items()
+            for of, values in first.items()
         }
-        if number == LOOKS_A_DAY // 2 % count:
+        if number == SAMPLES_A_DAY // 2 % count:
             samples["gpu:0"]["power_watts"] = PEAK_WATTS
         yield [("nvml", Sample(of, values)) for of, values in samples.items()]
 

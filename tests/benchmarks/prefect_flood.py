@@ -1,4 +1,4 @@
-"""A flow whose training prints 200,000 lines: TrainingOperation beside ShellOperation.
+"""A flow whose training prints 200,000 lines: TrainingOperation compared with ShellOperation.
 
 Run with the environment that has Prefect: ``.venv-prefect/bin/python -m
 tests.benchmarks.prefect_flood``.  The wall time is that of ``python flow.py`` against a real
@@ -54,7 +54,7 @@ flood()
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """The row: wall time of both, and how many times less ours takes."""
+    """Measure the wall time of both, and the ratio."""
     from tests.faults.prefect import deployment
 
     child = home / "child.py"
@@ -91,13 +91,13 @@ def _run(home: Path, url: str, block: str) -> float:
         check=True,
     )
     took_s = time.monotonic() - began
-    warned = _warnings(url, done.stdout.split()[0])
-    assert warned == LINES // EVERY, f"{block}: {warned} of {LINES // EVERY} warnings at the server"
+    count = _warnings(url, done.stdout.split()[0])
+    assert count == LINES // EVERY, f"{block}: {count} of {LINES // EVERY} warnings at the server"
     return took_s
 
 
 def _warnings(url: str, flow_run_id: str) -> int:
-    """How many of them the records of a flow run show."""
+    """Return the number of them in the log of a flow run."""
     found = 0
     offset = 0
     while True:

@@ -1,10 +1,10 @@
-"""How long a Prefect task takes to start its command: ours beside prefect-shell's.
+"""Time until a Prefect task starts its command: ours compared with prefect-shell's.
 
 Run with the environment that has Prefect: ``.venv-prefect/bin/python -m
-tests.benchmarks.prefect_start``.  The command is bash telling the time, so that what is measured is
-the way from the call of the task, which Prefect shares among all of them, to the first thing that
-the command does.  One round calls each once; the record is on a real disk, with its syncs, and the
-rest as a swap without any configuration has it.
+tests.benchmarks.prefect_start``.  The command is bash printing the time: measured is the time from
+the call of the task, which is the same in Prefect for all of them, to the first action of the
+command.  One round calls each once; the record is on a real disk, with its syncs, and the other
+settings are the defaults.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tests.benchmarks.measure import Row
 COMMAND = "echo $EPOCHREALTIME"
 
 Samples = dict[str, tuple[float, float]]
-"""By way: milliseconds from the call to the command's start, and to the return of the task."""
+"""Milliseconds, by way, from the call to the command's start, and to the return of the task."""
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """The two rows: until the command runs, and until the task has returned."""
+    """Measure two rows: until the command runs, and until the task has returned."""
     os.environ |= {
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -51,7 +51,7 @@ def measure(home: Path, rounds: int) -> list[Row]:
 
 @contextmanager
 def ways() -> Iterator[Callable[[], Samples]]:
-    """One round of every way, on an ephemeral server."""
+    """Measure one round of every way, on an ephemeral server."""
     from prefect import flow, task
     from prefect.testing.utilities import prefect_test_harness
     from prefect_gpualert import gpualert_run
@@ -95,9 +95,9 @@ def _timed(call: Callable[[], Any]) -> tuple[float, float]:
     return _sample(began, call())
 
 
-def _sample(began: float, said: Any) -> tuple[float, float]:
+def _sample(began: float, result: Any) -> tuple[float, float]:
     ended = time.time()
-    line = said[-1] if isinstance(said, list) else said
+    line = result[-1] if isinstance(result, list) else result
     return 1000 * (float(line) - began), 1000 * (ended - began)
 
 

@@ -1,4 +1,4 @@
-"""A benchmark that is a program of its own, since it runs where an engine is installed."""
+"""A benchmark as a separate program, for the environment of an engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(measure: Callable[[Path, int], Sequence[Row]], *, rounds: int) -> int:
-    """Measure in a directory on a real disk and print; 1 when a promise was not kept.
+    """Measure in a directory on a real disk and print; return 1 if a limit is exceeded.
 
     The command line may ask for another number of rounds, and for the figures in a file.
     """

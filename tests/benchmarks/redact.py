@@ -1,4 +1,4 @@
-"""The tail of a log, masked before it is sent."""
+"""Time to mask the tail of a log before it is sent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.benchmarks.measure import Row, interleave
 
 MB = 1_000_000
 MOST_S = 1.0
-"""A guardian that ends has other things to do; a channel waits for longer than that anyway."""
+"""A channel waits longer than that anyway."""
 SECRETS = (b" password=hunter2", b" hf_" + b"a1B2" * 9, b" https://user:hunter2@example.org/")
 
 
 def measure(bench: Bench) -> Row:
-    """Seconds for 10 MB: with few secrets, with one in every ninth line, without a line end."""
+    """Measure the seconds for 10 MB: with few secrets, with many, and without a line end."""
     row = Row("8. secrets masked in 10 MB")
     size = bench.amount(10, 1) * MB
     lines = [LINE.replace(b"120450", b"%06d" % number) for number in range(size // len(LINE))]

@@ -1,4 +1,4 @@
-"""What we take while there is nothing to do, or nothing that ends."""
+"""Resources of our processes while the child is idle, or writes an endless line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.benchmarks.measure import Row, interleave
 
 MIB = 1 << 20
 FLAT_MIB = 16
-"""Some buffers of a megabyte each, and nothing that grows with the line."""
+"""Some buffers of a megabyte each, independent of the line."""
 SLEEPER = ["/bin/sleep", "1000"]
 
 
 def measure_endless_line(bench: Bench) -> Row:
-    """The largest resident set beside 300 MB that hold no newline."""
+    """Measure the peak resident set during 300 MB without a newline."""
     row = Row("5a. 300 MB without a newline: largest resident set")
     child = bench.child("endless", bench.amount(300_000_000, 3_000_000))
     ways = {"run()": _peak(bench, bench.ours, "by_ours", child)}
@@ -29,13 +29,13 @@ def measure_endless_line(bench: Bench) -> Row:
     for name, peaks in {**interleave(idle, 1), **interleave(ways, bench.amount(3, 1))}.items():
         row.add(name, peaks, "MiB")
     grown = row.entries["run()"].median - row.entries["run(), /bin/true"].median
-    row.promise("over the peak beside /bin/true: flat", grown, FLAT_MIB, "MiB")
+    row.promise("over the peak with /bin/true: flat", grown, FLAT_MIB, "MiB")
     return row
 
 
 def measure_idle(bench: Bench) -> Row:
-    """CPU of all processes of ours beside a child that sleeps."""
-    row = Row("5b. beside a sleeping child: CPU, in percent of one core")
+    """Measure the CPU of our processes next to a sleeping child."""
+    row = Row("5b. next to a sleeping child: CPU, in percent of one core")
     seconds = bench.amount(20, 1)
     programs = {"gpualert run": [bench.ours.program, "run", "--", *SLEEPER]}
     if bench.peer is not None:
@@ -49,7 +49,7 @@ def _peak(bench: Bench, install: Install, way: str, child: list[str]) -> Callabl
     def run() -> float:
         with Worker(bench, install) as worker:
             peak_bytes = worker.call(way, child)["peak_bytes"]
-        bench.settle()
+        bench.sync_disk()
         return float(peak_bytes / MIB)
 
     return run
@@ -71,7 +71,8 @@ def _idle_percent(bench: Bench, command: list[str], seconds: int) -> float:
 
 
 def idle_percent(supervisor: int, settling_s: int, seconds: int) -> float:
-    """CPU of a supervisor and what is below it but a ``sleep``, which is ended afterwards."""
+    """Return the CPU of a supervisor and its descendants except the ``sleep``, which is killed at
+    the end."""
     time.sleep(settling_s)
     below = descendants(supervisor)
     sleepers = [pid for pid in below if _name(pid) == "sleep"]
@@ -85,7 +86,7 @@ def idle_percent(supervisor: int, settling_s: int, seconds: int) -> float:
 
 
 def descendants(pid: int) -> list[int]:
-    """What a process started, and they in turn."""
+    """Return the descendants of a process."""
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in map(int, (task / "children").read_text().split()):
@@ -98,6 +99,6 @@ def _name(pid: int) -> str:
 
 
 def _cpu_ns(pid: int) -> int:
-    """Time on a CPU of all threads that live now."""
+    """Return the CPU time of all live threads."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)

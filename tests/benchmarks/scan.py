@@ -1,4 +1,4 @@
-"""An old log, read whole with all rules, beside ripgrep with the same patterns."""
+"""A whole old log with all rules, compared with ripgrep and the same patterns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ SEED = 20261120
 
 
 def measure(bench: Bench) -> Row:
-    """MB/s of `gpualert classify`, start and verdict included, and of ripgrep if there is one."""
+    """Measure MB/s of `gpualert classify`, with start and verdict, and of ripgrep if it is
+    installed."""
     row = Row("6. an old log of 1 GB, all rules")
     size = bench.amount(1000, 4) * MB
     log = bench.scratch / "old.log"
@@ -44,7 +45,7 @@ def measure(bench: Bench) -> Row:
 
 
 def _write_log(path: Path, size: int) -> None:
-    """A megabyte of lines of which no two are alike, again and again, and a failure at the end."""
+    """Write a log of a repeated megabyte of different lines, and a failure at the end."""
     draw = random.Random(SEED)
     lines = [
         LINE.replace(b"120450", b"%06d" % number).replace(b"2.3417", b"%.4f" % draw.uniform(1, 9))

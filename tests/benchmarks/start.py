@@ -1,4 +1,4 @@
-"""How long the child waits for ``gpualert run`` to start it."""
+"""Time until ``gpualert run`` has started the child."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Delay = tuple[float, float]
 
 
 def measure(bench: Bench) -> Row:
-    """From the start of the program to the child's stamp, less what the stamp itself takes."""
+    """Measure the time from the start of the program to the child's stamp, less the stamp
+    itself."""
     row = Row("2. the program, from its start to the child's start")
     stamp = bench.notes / "stamp"
     # `date` is in every system and starts in a millisecond, which is subtracted below.

@@ -1,4 +1,4 @@
-"""Runs commands in ways that live in one interpreter, and says what each run cost it.
+"""Runs commands in ways that need one interpreter, and reports the cost of each run.
 
 Reads one request a line, {"way": ..., "command": [...], "times": n}, and answers each with a line:
 {"walls_s": [...], "cpu_s": ..., "began_ns": ..., "returned_ns": ..., "peak_bytes": ...,
@@ -22,12 +22,12 @@ SCRATCH_LOG = "direct.log"
 
 
 def by_posix_spawn(command: list[str]) -> None:
-    """The least that starts a process and waits for it."""
+    """The minimum that starts a process and waits for it."""
     os.waitpid(os.posix_spawn(command[0], command, os.environ), 0)
 
 
 def by_subprocess(command: list[str]) -> None:
-    """What people write."""
+    """The usual call."""
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -52,7 +52,7 @@ def by_ours_unsynced(command: list[str]) -> object:
 
 
 def by_handle(command: list[str]) -> object:
-    """A guardian, and the handle that engines hold of it."""
+    """A guardian with the handle that engines use."""
     from gpualert_common.guardian import Attempt, RunHandle
 
     with RunHandle.launch(_spec(command), Attempt((str(time.monotonic_ns()),))) as handle:
@@ -60,7 +60,7 @@ def by_handle(command: list[str]) -> object:
 
 
 def by_following(command: list[str]) -> object:
-    """The same, with the view that goes into an engine's log."""
+    """A guardian, with the log view of an engine."""
     from gpualert_common.guardian import Attempt, RunHandle
 
     with RunHandle.launch(_spec(command), Attempt((str(time.monotonic_ns()),))) as handle:
@@ -92,14 +92,14 @@ WAYS: dict[str, Callable[[list[str]], object]] = {
 
 
 def peak_bytes() -> int:
-    """The largest resident set of this process since it was executed."""
+    """Return the peak resident set of this process since it was executed."""
     with open("/proc/self/status", encoding="ascii") as file:
         fields = dict(line.split(":", 1) for line in file)
     return int(fields["VmHWM"].split()[0]) * 1024
 
 
 def answer(way: str, command: list[str], times: int) -> dict[str, object]:
-    """Run the command that often, and say what it cost."""
+    """Run the command that often, and report the cost."""
     walls = []
     began_ns = time.time_ns()
     result: object = None

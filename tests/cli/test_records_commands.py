@@ -20,7 +20,7 @@ WAITS = shell("echo one; until [ -e go ]; do sleep 0.01; done; echo two; exit 3"
 def test_follow_prints_the_log_to_the_end(lab: Lab) -> None:
     """``follow`` prints what is there, then what comes, and ends with the run."""
     run = lab.launch(*WAITS)
-    run.says(b"one")
+    run.wait_for_output(b"one")
     follower = lab.start((*PROGRAM, "follow"), stdout=subprocess.PIPE)
     assert follower.stdout is not None
     assert follower.stdout.readline() == b"one\n"
@@ -42,7 +42,7 @@ def test_follow_of_a_run_that_has_ended(lab: Lab) -> None:
 def test_interrupted_follow_leaves_the_run_alone(lab: Lab) -> None:
     """Ctrl-C ends the following only."""
     run = lab.launch(*WAITS)
-    run.says(b"one")
+    run.wait_for_output(b"one")
     follower = lab.start((*PROGRAM, "follow"), stdout=subprocess.PIPE)
     assert follower.stdout is not None
     assert follower.stdout.readline() == b"one\n"

@@ -69,14 +69,14 @@ Throws = Callable[..., None]
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TaskTimeout, SystemExit, RuntimeError])
 def test_exception_stops_the_child(lab: Lab, throws: Throws, error: type[BaseException]) -> None:
     """An exception of the caller's ends the child first, completes the record, and is raised."""
-    throws(error, 0.3, once=lambda: lab.said(b"ready"))
+    throws(error, 0.3, once=lambda: lab.has_output(b"ready"))
     with pytest.raises(error):
         run(listener())
     assert lab.is_empty()
-    heard = "SIGINT" if error is KeyboardInterrupt else "SIGTERM"
-    assert lab.log("output.log").decode() == f"ready\nheard {heard}\n"
+    received = "SIGINT" if error is KeyboardInterrupt else "SIGTERM"
+    assert lab.log("output.log").decode() == f"ready\nreceived {received}\n"
     ending = exit_of(lab.record())
-    assert (ending["code"], ending["signal"]) == (0, getattr(signal, heard))
+    assert (ending["code"], ending["signal"]) == (0, getattr(signal, received))
     assert ending["sender"] == {"command": error.__name__, "pid": os.getpid()}
 
 
@@ -275,7 +275,7 @@ def test_stop_of_a_run_of_the_api(lab: Lab) -> None:
     """``gpualert stop`` ends a run of the API too, and tells who asked."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(run, listener())
-        until(lambda: lab.said(b"ready\n"), "the child")
+        until(lambda: lab.has_output(b"ready\n"), "the child")
         assert lab.gpualert("stop").returncode == 0
         result = future.result(30)
     assert result.exit_code == 0

@@ -21,7 +21,7 @@ WAITS = shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 1")
 def lost(lab: Lab, *signals: int) -> Record:
     """The record of a run whose supervisor died after these signals, and whose child then ended."""
     run = lab.launch(*shell("trap '' USR1 TERM; echo ready; until [ -e go ]; do sleep 0.01; done"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     for number in signals:
         run.signal(number)
         until(lambda: run.record.event("signal"), "the signal to be written down")

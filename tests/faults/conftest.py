@@ -25,7 +25,7 @@ def _unmount(path: Path) -> None:
             f"{path} to be unmounted",
         )
     except AssertionError:
-        # A test that failed holds its files still, and pytest fails where it cannot remove a place.
+        # After a failed test files may be open, and pytest fails if it cannot remove a directory.
         _command("umount", "--lazy", str(path))
         raise
 
@@ -41,7 +41,7 @@ def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def real_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An ext4 filesystem of 64 MiB on a loop device, thawed again whatever the test did to it."""
+    """An ext4 filesystem of 64 MiB on a loop device, thawed at the end of any test."""
     path = tmp_path_factory.mktemp("real-disk")
     image = path.with_suffix(".image")
     with open(image, "wb") as file:
@@ -55,12 +55,12 @@ def real_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def freeze(path: Path) -> None:
-    """Have every write to the filesystem wait."""
+    """Freeze the filesystem, so that every write waits."""
     _command("fsfreeze", "--freeze", str(path))
 
 
 def thaw(path: Path) -> None:
-    """Let the writes go on; a filesystem that is not frozen is left as it is."""
+    """Thaw the filesystem; one that is not frozen stays unchanged."""
     subprocess.run(["fsfreeze", "--unfreeze", path], capture_output=True)
 
 
@@ -84,13 +84,13 @@ def on_real_disk(real_disk: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class Fence:
-    """A control group that nothing put into it can leave, or none where there are no cgroups."""
+    """A control group that its processes cannot leave, or none without cgroups."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
 
     def around(self, *command: str) -> tuple[str, ...]:
-        """The command, run inside."""
+        """Return the command, run inside."""
         if self.path is None:
             return command
         return "sh", "-c", f'echo $$ > {self.path}/cgroup.procs; exec "$@"', "sh", *command

@@ -1,7 +1,7 @@
 """``python -m tests.faults.page``: the tables of docs/faults.md, from the figures in ``.bench``.
 
-``make fault-tables`` first plays every row with the engines' own operators beside ours.  A table
-stands between ``<!-- faults: NAME -->`` and ``<!-- end -->``; the other text is written by hand.
+``make fault-tables`` first runs every row with the engines' own operators next to ours.  A table
+is between ``<!-- faults: NAME -->`` and ``<!-- end -->``; the other text is written by hand.
 """
 
 from __future__ import annotations

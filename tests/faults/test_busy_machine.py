@@ -1,4 +1,4 @@
-"""A machine on which many more want a core than there are: slower, and nothing is lost."""
+"""A machine with many more busy processes than cores: slower, without losses."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.supervised import Lab, python
 pytestmark = pytest.mark.e2e
 
 EACH = 4
-"""Want each core."""
+"""Busy processes for each core."""
 SLOW = python("print('loss: nan\\n' * 4_000_000)\n1 / 0")
-"""Its log takes about a second to read, where there is a core for that."""
+"""Lines of a log that takes about a second to read on an idle core."""
 
 
 @pytest.fixture(autouse=True)
 def crowd() -> Iterator[None]:
-    """Processes that never rest, as the data loaders of other jobs."""
+    """Processes that are always busy, as the data loaders of other jobs."""
     others: list[subprocess.Popen[bytes]] = []
     try:
         others.extend(
@@ -38,17 +38,17 @@ def crowd() -> Iterator[None]:
             one.wait()
 
 
-def test_patience() -> None:
-    """A second of a deadline lasts longer, and ends."""
+def test_scaled_deadline() -> None:
+    """A scaled deadline of a second lasts longer, and ends."""
     began = time.monotonic()
-    patience = LoadScaledDeadline(1.0)
-    while left_s := patience.left_s():
+    deadline = LoadScaledDeadline(1.0)
+    while left_s := deadline.left_s():
         time.sleep(left_s)
     assert 1.5 < time.monotonic() - began < 3 * MAX_LOAD
 
 
 def test_at_a_shell(lab: Lab) -> None:
-    """The verdict is there, and is shown."""
+    """At a shell the verdict is made, and shown."""
     done = lab.run(*SLOW, stdout=subprocess.DEVNULL)
     assert done.returncode == 1
     assert lab.json("show")["verdict"]["cause"] is not None
@@ -56,7 +56,7 @@ def test_at_a_shell(lab: Lab) -> None:
 
 
 def test_in_the_api(lab: Lab) -> None:
-    """``run()`` returns it."""
+    """``run()`` returns the verdict."""
     code = (
         "import sys\n"
         "from gpualert_common import run\n"
@@ -68,7 +68,7 @@ def test_in_the_api(lab: Lab) -> None:
 
 
 def test_with_a_guardian(lab: Lab) -> None:
-    """Whoever waits for a guardian has it."""
+    """The wait for a guardian returns the verdict."""
     spec = RunSpec(SLOW, cwd=str(lab.home), state_dir=str(lab.state))
     with RunHandle.launch(spec, Attempt(("task",))) as handle:
         result = handle.wait(120.0)

@@ -43,7 +43,7 @@ def test_run_from_cron(lab: Lab) -> None:
 
 
 def test_between_zcat_and_jq(lab: Lab) -> None:
-    """``zcat x | gpualert run -- cmd | jq`` gives what it gives without us."""
+    """``zcat x | gpualert run -- cmd | jq`` has the same result as without gpualert."""
     rows = [{"step": step, "loss": 1 / (step + 1)} for step in range(50_000)]
     (lab.home / "x.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     script = 'zcat x.gz | "$@" | jq -s "length, .[-1].step"; echo ${PIPESTATUS[@]}'

@@ -1,4 +1,4 @@
-"""Places that somebody else prepared for us are not used."""
+"""Places that another user prepared are not used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRANGER = 4242
 
 @pytest.fixture
 def temporary(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The place under TMPDIR that is left when nothing else can be had."""
+    """The place under TMPDIR, which is the last one."""
     file = lab.script("file", "")
     monkeypatch.setenv("GPUALERT_STATE_DIR", file)
     monkeypatch.setenv("XDG_STATE_HOME", file)
@@ -25,7 +25,7 @@ def temporary(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(lab: Lab, place: Path) -> None:
-    """Assert that nothing is launched, and that this place is named among those tried."""
+    """Assert that nothing is launched, and that this place is among those tried."""
     done = lab.run("touch", str(lab.home / "launched"))
     assert done.returncode == 125
     assert f"\n  {place}: ".encode() in done.stderr
@@ -33,15 +33,15 @@ def refused(lab: Lab, place: Path) -> None:
 
 
 def test_own_temporary_place_is_used(lab: Lab, temporary: Path) -> None:
-    """A place that is not there yet is made, and used again by the next run."""
+    """A missing place is created, and used again by the next run."""
     assert lab.run(*shell("exit 3")).returncode == 3
     assert lab.run(*shell("exit 3")).returncode == 3
     assert len(list(temporary.glob("runs/*/exit.json"))) == 2
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o777, 0o1777])
-def test_place_of_a_stranger(lab: Lab, temporary: Path, mode: int) -> None:
-    """A directory that somebody else made there is not used, whatever its mode."""
+def test_place_of_another_user(lab: Lab, temporary: Path, mode: int) -> None:
+    """A directory of another user is not used, with any mode."""
     temporary.mkdir()
     temporary.chmod(mode)
     os.chown(temporary, STRANGER, STRANGER)
@@ -49,8 +49,8 @@ def test_place_of_a_stranger(lab: Lab, temporary: Path, mode: int) -> None:
     assert not list(temporary.rglob("*.log"))
 
 
-def test_link_of_a_stranger(lab: Lab, temporary: Path) -> None:
-    """A link that somebody else put there is not followed."""
+def test_link_of_another_user(lab: Lab, temporary: Path) -> None:
+    """A link of another user is not followed."""
     target = lab.home / "target"
     target.mkdir()
     temporary.symlink_to(target)
@@ -62,7 +62,7 @@ def test_link_of_a_stranger(lab: Lab, temporary: Path) -> None:
 def test_configured_place_that_is_open_to_all(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, temporary: Path
 ) -> None:
-    """A configured directory that belongs to somebody else and is open to all is passed over."""
+    """A configured directory of another user that is open to all is skipped."""
     place = lab.home / "open"
     place.mkdir()
     place.chmod(0o1777)
@@ -75,8 +75,8 @@ def test_configured_place_that_is_open_to_all(
 
 
 @pytest.mark.parametrize("command", ["show", "follow", "stop", "recover"])
-def test_record_of_a_stranger(lab: Lab, command: str) -> None:
-    """A record that belongs to somebody else is not trusted, by any command."""
+def test_record_of_another_user(lab: Lab, command: str) -> None:
+    """A record of another user is not trusted, by any command."""
     lab.run("true")
     (path,) = lab.records()
     os.chown(path, STRANGER, STRANGER)
@@ -85,8 +85,8 @@ def test_record_of_a_stranger(lab: Lab, command: str) -> None:
     assert f"belongs to user {STRANGER}, not to you".encode() in done.stderr
 
 
-def test_record_of_a_stranger_is_not_listed(lab: Lab) -> None:
-    """Records of others are no runs of ours."""
+def test_record_of_another_user_is_not_listed(lab: Lab) -> None:
+    """Records of other users are not listed."""
     lab.run("true")
     os.chown(lab.records()[0], STRANGER, STRANGER)
     assert lab.json("runs")["runs"] == []

@@ -1,4 +1,4 @@
-"""A disk that takes no more writes: the status does not wait for it, the evidence does."""
+"""A frozen disk: the status does not wait for it, the evidence does."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.supervised import Lab, Supervised, exit_of, is_alive, listener, pytho
 pytestmark = pytest.mark.e2e
 
 STATUS_WITHIN_S = 3.0
-"""Half a second on a machine with a core for everyone, two on a crowded one; and its load."""
+"""Half a second on an idle machine, two on a busy one, and its load."""
 WAITS = "echo ready; until [ -e go ]; do sleep 0.01; done; "
 
 
 def seconds_to_end(run: Supervised) -> float:
-    """How long after the child's death the program ended."""
+    """Return the time from the child's death to the end of the program."""
     until(lambda: not is_alive(run.leader), "the child to end")
     begin = time.monotonic()
     run.wait()
@@ -34,10 +34,10 @@ def seconds_to_end(run: Supervised) -> float:
 def test_status_on_a_frozen_disk(
     on_real_disk: Lab, real_disk: Path, ending: str, status: int
 ) -> None:
-    """The status comes within a second; when the disk thaws the record is completed."""
+    """The status comes within a second; after the thaw the record is completed."""
     lab = on_real_disk
     run = lab.launch(*shell(WAITS + ending))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     freeze(real_disk)
     (lab.home / "go").touch()
     assert seconds_to_end(run) < STATUS_WITHIN_S
@@ -60,10 +60,10 @@ def test_short_run_on_a_disk_that_freezes(on_real_disk: Lab, real_disk: Path) ->
 
 
 def test_child_that_writes_waits_for_the_disk(on_real_disk: Lab, real_disk: Path) -> None:
-    """A child that writes its log waits until the disk thaws, as without us, and loses nothing."""
+    """A child that writes to its log waits for the thaw, as without us, and loses nothing."""
     lab = on_real_disk
     run = lab.launch(*shell(WAITS + "seq 1000; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     freeze(real_disk)
     (lab.home / "go").touch()
     with pytest.raises(subprocess.TimeoutExpired):
@@ -74,12 +74,12 @@ def test_child_that_writes_waits_for_the_disk(on_real_disk: Lab, real_disk: Path
 
 
 def test_stop_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
-    """A TERM is passed on and a run is ended although the disk takes nothing."""
+    """TERM is passed on and the run ends although nothing can be written."""
     lab = on_real_disk
     # What the shell itself says of its killed sleep would wait for the disk, as without us.
     code = "trap 'touch saved; exit 4' TERM; echo ready; exec 2>&-; while :; do sleep 0.01; done"
     run = lab.launch(*shell(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     freeze(real_disk)
     run.signal(signal.SIGTERM)
     assert seconds_to_end(run) < STATUS_WITHIN_S
@@ -93,20 +93,20 @@ def test_stop_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
 def test_signals_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
     """USR1 reaches the child although it can be recorded only later."""
     lab = on_real_disk
-    code = "trap 'touch heard' USR1; echo ready; until [ -e go ]; do sleep 0.01; done"
+    code = "trap 'touch received' USR1; echo ready; until [ -e go ]; do sleep 0.01; done"
     run = lab.launch(*shell(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     freeze(real_disk)
     run.signal(signal.SIGUSR1)
-    until((lab.home / "heard").exists, "the signal")
+    until((lab.home / "received").exists, "the signal")
     (lab.home / "go").touch()
     assert run.wait() == 0
     thaw(real_disk)
-    assert run.told("signal")["signal"] == signal.SIGUSR1
+    assert run.wait_for_event("signal")["signal"] == signal.SIGUSR1
 
 
 def test_time_limit_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
-    """The time limit holds although the disk takes nothing."""
+    """The time limit ends the run although nothing can be written."""
     lab = on_real_disk
     run = lab.launch("sleep", "1000", options=("--timeout", "0.5"))
     freeze(real_disk)
@@ -122,30 +122,32 @@ def test_api_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
         "from gpualert_common import run\n"
         "result = run(sys.argv[1:])\n"
         "late = time.time() - float(open('ended').read())\n"
-        "open('told', 'w').write(f'{result.exit_code} {result.verdict} {late}')\n"
+        "open('result', 'w').write(f'{result.exit_code} {result.verdict} {late}')\n"
     )
     child = shell(WAITS + "date +%s.%N > ended; exit 3")
     lab.start((*python(code), *child))
-    until(lambda: lab.said(b"ready\n"), "the child")
+    until(lambda: lab.has_output(b"ready\n"), "the child")
     freeze(real_disk)
     (lab.home / "go").touch()
-    until(lambda: (lab.home / "told").exists() and (lab.home / "told").read_text(), "the result")
-    code_told, verdict, late = (lab.home / "told").read_text().split()
-    assert (code_told, verdict) == ("3", "None")
+    until(
+        lambda: (lab.home / "result").exists() and (lab.home / "result").read_text(), "the result"
+    )
+    code, verdict, late = (lab.home / "result").read_text().split()
+    assert (code, verdict) == ("3", "None")
     assert float(late) < STATUS_WITHIN_S
     thaw(real_disk)
 
 
 def test_disk_that_thaws_in_time(on_real_disk: Lab, real_disk: Path) -> None:
-    """A disk that stood still for a while in mid-run leaves no trace in the record."""
+    """A disk that was frozen for a while during the run leaves no trace in the record."""
     lab = on_real_disk
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     freeze(real_disk)
     run.signal(signal.SIGUSR1)
     time.sleep(1)
     thaw(real_disk)
-    run.says(b"heard SIGUSR1")
+    run.wait_for_output(b"received SIGUSR1")
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     assert lab.json("show")["verdict"]["exit_code"] == 0
@@ -154,10 +156,10 @@ def test_disk_that_thaws_in_time(on_real_disk: Lab, real_disk: Path) -> None:
 
 
 def test_alert_after_the_thaw(on_real_disk: Lab, real_disk: Path) -> None:
-    """The end of a run whose disk is frozen is told when it thaws, and by nobody's asking."""
+    """The alert of a run with a frozen disk is sent after the thaw, without a command."""
     lab = on_real_disk
     run = lab.launch(*shell(WAITS + "exit 3"), options=("--notify", f"mailbox:{lab.home}/box"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     freeze(real_disk)
     (lab.home / "go").touch()
     assert seconds_to_end(run) < STATUS_WITHIN_S
@@ -167,7 +169,7 @@ def test_alert_after_the_thaw(on_real_disk: Lab, real_disk: Path) -> None:
 
 
 def test_disk_that_freezes_under_an_alert(on_real_disk: Lab, real_disk: Path) -> None:
-    """While the sender waits for a disk, the end of the run waits for its deadline at most."""
+    """While the sender waits for a disk, the end of the run waits until its deadline at most."""
     lab = on_real_disk
     began, over = lab.home / "began", lab.home / "over"
     program = lab.home / "channel"

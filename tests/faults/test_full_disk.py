@@ -1,4 +1,4 @@
-"""The disk with the log is full: what the child sees, what is kept, what is told."""
+"""A full disk: errors of the child, kept evidence, and messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MIB = 1 << 20
 
 
 def fill(disk: Path) -> None:
-    """Take all space that is left on the disk."""
+    """Fill the disk."""
     with open(disk / "filler", "wb", buffering=0) as filler:
         for size in (1 << 16, 1 << 12, 1):
             try:
@@ -39,7 +39,7 @@ def fill(disk: Path) -> None:
 
 @contextmanager
 def taking_all(lab: Lab, disk: Path) -> Iterator[None]:
-    """A process fills the disk, and takes whatever becomes free as soon as it does."""
+    """Fill the disk by a process that also takes space that is freed later."""
     code = (
         "import os, sys\n"
         "file = open(sys.argv[1], 'wb', buffering=0)\n"
@@ -63,27 +63,27 @@ def taking_all(lab: Lab, disk: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("ending", [0, 3, 200])
 def test_status_on_a_full_disk(on_small_disk: Lab, small_disk: Path, ending: int) -> None:
-    """A disk that fills up beside a quiet run changes nothing of its status."""
+    """A disk that fills up during a quiet run does not change its status."""
     lab = on_small_disk
     run = lab.launch(*shell(f"echo ready; until [ -e go ]; do sleep 0.01; done; exit {ending}"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     fill(small_disk)
     (lab.home / "go").touch()
     assert run.wait() == ending
 
 
 def test_killed_on_a_full_disk(on_small_disk: Lab, small_disk: Path) -> None:
-    """A child killed while the disk is full gives its signal."""
+    """The status of a child that is killed on a full disk is its signal."""
     lab = on_small_disk
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; kill -9 $$"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     fill(small_disk)
     (lab.home / "go").touch()
     assert run.wait() == 137
 
 
 def test_reserve_is_the_childs(on_small_disk: Lab, small_disk: Path) -> None:
-    """With the disk full exactly the reserved space of the log can still be written."""
+    """On a full disk exactly the reserved space of the log can still be written."""
     lab = on_small_disk
     code = (
         "import os, time\n"
@@ -101,8 +101,8 @@ def test_reserve_is_the_childs(on_small_disk: Lab, small_disk: Path) -> None:
     assert MIB <= int((lab.home / "written").read_text()) <= MIB + (64 << 10)
 
 
-def test_child_sees_the_full_disk(on_small_disk: Lab) -> None:
-    """By default a child that floods the disk sees ENOSPC, and its own status stands."""
+def test_child_gets_enospc(on_small_disk: Lab) -> None:
+    """By default a child that floods the disk gets ENOSPC, and its own status is kept."""
     lab = on_small_disk
     done = lab.run(*FLOODS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert done.returncode == 7
@@ -111,11 +111,11 @@ def test_child_sees_the_full_disk(on_small_disk: Lab) -> None:
 
 
 @pytest.mark.parametrize("kind", ["small", "real"])
-def test_nothing_that_is_freed_is_left_to_us(kind: str, request: pytest.FixtureRequest) -> None:
-    """Whoever takes every byte at once, also what we give back, gets nothing of our ending."""
+def test_process_that_takes_all_freed_space(kind: str, request: pytest.FixtureRequest) -> None:
+    """A process that takes all freed space at once does not stop the record of the end."""
     lab: Lab = request.getfixturevalue(f"on_{kind}_disk")
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     with taking_all(lab, request.getfixturevalue(f"{kind}_disk")):
         (lab.home / "go").touch()
         assert run.wait() == 3
@@ -124,7 +124,7 @@ def test_nothing_that_is_freed_is_left_to_us(kind: str, request: pytest.FixtureR
 
 
 def test_full_disk_is_the_verdict(on_small_disk: Lab) -> None:
-    """The ending and the verdict are recorded although the disk is full, and name it."""
+    """Ending and verdict are recorded on the full disk, and name it."""
     lab = on_small_disk
     done = lab.run(*FLOODS, stdout=subprocess.DEVNULL)
     assert done.returncode == 7
@@ -133,8 +133,8 @@ def test_full_disk_is_the_verdict(on_small_disk: Lab) -> None:
     assert shown["verdict"]["cause"] == "disk_full"
 
 
-def test_full_disk_is_told_at_the_end(on_small_disk: Lab) -> None:
-    """Whoever is at the terminal is told that the disk was full."""
+def test_full_disk_is_reported_at_the_end(on_small_disk: Lab) -> None:
+    """The message at the end of the run names the full disk."""
     done = on_small_disk.run(*FLOODS, stdout=subprocess.DEVNULL)
     assert b"disk" in done.stderr.lower()
 
@@ -152,7 +152,7 @@ def test_full_disk_in_the_api(on_small_disk: Lab) -> None:
 
 
 def test_log_is_cut_on_request(on_small_disk: Lab) -> None:
-    """With --log-full drop the child survives; what was lost is counted and told."""
+    """With --log-full drop the child survives; the lost bytes are counted and reported."""
     lab = on_small_disk
     done = lab.gpualert("run", "--log-full", "drop", "--streams", "merged", "--", *FLOODS)
     assert done.returncode == 0
@@ -164,7 +164,7 @@ def test_log_is_cut_on_request(on_small_disk: Lab) -> None:
 
 
 def test_full_before_launch(on_small_disk: Lab, small_disk: Path) -> None:
-    """A disk that is full before launch is passed over, and named."""
+    """A disk that is full before the launch is skipped, and named."""
     lab = on_small_disk
     fill(small_disk)
     done = lab.run(*shell("echo hi; exit 3"))
@@ -178,7 +178,7 @@ def test_full_before_launch(on_small_disk: Lab, small_disk: Path) -> None:
 
 
 def test_every_place_full(on_small_disk: Lab, small_disk: Path) -> None:
-    """Where every place is full nothing is launched, and each is listed."""
+    """If every place is full nothing is launched, and each is listed."""
     lab = on_small_disk
     fill(small_disk)
     env = {**os.environ, "XDG_STATE_HOME": str(small_disk), "TMPDIR": str(small_disk)}
@@ -189,10 +189,10 @@ def test_every_place_full(on_small_disk: Lab, small_disk: Path) -> None:
 
 
 def test_disk_that_is_full_only_for_a_while(on_small_disk: Lab, small_disk: Path) -> None:
-    """A disk that was full and has room again at the end has the whole record."""
+    """If a full disk has space again at the end, the record is complete."""
     lab = on_small_disk
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     fill(small_disk)
     (small_disk / "filler").unlink()
     (lab.home / "go").touch()
@@ -206,7 +206,7 @@ def test_recover_after_a_full_disk(on_small_disk: Lab, small_disk: Path, room: b
     """``recover`` completes the record of a run whose supervisor was killed on a full disk."""
     lab = on_small_disk
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     fill(small_disk)
     run.process.kill()
     run.process.wait()
@@ -221,7 +221,7 @@ def test_recover_after_a_full_disk(on_small_disk: Lab, small_disk: Path, room: b
 
 
 def test_read_only_disk(on_small_disk: Lab, small_disk: Path) -> None:
-    """A state directory on a read-only disk is passed over, and named."""
+    """A state directory on a read-only disk is skipped, and named."""
     lab = on_small_disk
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     done = lab.run(*shell("exit 3"))
@@ -230,10 +230,10 @@ def test_read_only_disk(on_small_disk: Lab, small_disk: Path) -> None:
 
 
 def test_disk_unmounted_in_mid_run(on_small_disk: Lab, small_disk: Path) -> None:
-    """A disk that is detached under the run takes the record with it, not the status."""
+    """A disk that is unmounted during the run loses the record, not the status."""
     lab = on_small_disk
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; echo on; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     subprocess.run(["umount", "--lazy", small_disk], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", small_disk], check=True)
     (lab.home / "go").touch()
@@ -241,10 +241,10 @@ def test_disk_unmounted_in_mid_run(on_small_disk: Lab, small_disk: Path) -> None
 
 
 def test_no_inodes_left(on_small_disk: Lab, small_disk: Path) -> None:
-    """A disk on which no file can be made any more is no reason for a wrong status."""
+    """Without free inodes the status is still right."""
     lab = on_small_disk
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     subprocess.run(["mount", "-o", "remount,nr_inodes=1", small_disk], capture_output=True)
     try:
         for number in range(100_000):

@@ -1,4 +1,4 @@
-"""The tables of docs/faults.md say what the figures of a run say."""
+"""The tables of docs/faults.md have the figures of a run."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def outcome(fault: str, face: str, **fields: Any) -> dict[str, Any]:
     return {"fault": fault, "face": face, **usual, **fields}
 
 
-def test_what_must_not_happen_stands_out() -> None:
-    """Two trainings at once, processes that are left and a row that could not be played."""
+def test_bad_outcomes_stand_out() -> None:
+    """Two trainings at once, leftover processes and a failed row are printed in bold."""
     bad = case("timeout", page.THEIRS, trainings=2, most_at_once=2, left_alive=1, lines_lost=3)
     assert page.airflow_outcome(bad) == (
         "success in try 1, trained by try 1, 2 trainings, **2 at once**, **1 process left**,"

@@ -1,4 +1,4 @@
-"""A real distributed training under torchrun: stopped, it saves, and all of it ends."""
+"""A distributed training under torchrun: after a stop it saves, and all processes exit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
     words = ["bash", "-c", f"cd /; {command}; echo over"] if wrapped else command.split()
     program = fence.around(*PROGRAM, "run", "--grace", "30s", "--streams", "merged", "--", *words)
     process = lab.start(program)
-    until(lambda: lab.said(b"epoch 1/"), "the training to be under way", 120)
+    until(lambda: lab.has_output(b"epoch 1/"), "the training to be under way", 120)
     leader = lab.record().event("launched")
     assert leader is not None
     process.send_signal(signal.SIGTERM)
@@ -48,9 +48,9 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
 
 
 def test_rank_that_dies(lab: Lab) -> None:
-    """When one rank is killed torchrun ends the others, and the verdict says what came first."""
+    """If one rank is killed torchrun stops the others, and the verdict names the first failure."""
     process = lab.start((*PROGRAM, "run", "--streams", "merged", "--", *torchrun(lab).split()))
-    until(lambda: lab.said(b"epoch 1/"), "the training to be under way", 120)
+    until(lambda: lab.has_output(b"epoch 1/"), "the training to be under way", 120)
     ranks = [
         pid
         for pid, line in lab.living().items()

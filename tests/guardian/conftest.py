@@ -1,4 +1,4 @@
-"""Fixtures that the tests of this folder share."""
+"""Fixture that checks that two trainings never overlap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.supervised import Lab
 
 @pytest.fixture
 def never_two(lab: Lab) -> Iterator[Observer]:
-    """Fails the test when two runs of its lab had live processes at the same moment."""
+    """Fail the test if two runs of its lab had live processes at the same time."""
     observer = Observer(lab.mark)
     observer.start()
     yield observer

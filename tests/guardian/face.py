@@ -1,7 +1,7 @@
-"""One attempt at a task, in a process of its own, as an engine would make it: ``face.py '{...}'``.
+"""One attempt at a task in a separate process, as an engine makes it: ``face.py '{...}'``.
 
-What it comes by, is told and sees, it says as one JSON object a line.  TERM has it stop its run;
-``interrupt_after_s`` throws the exception ``interrupt`` into whatever it is doing then.
+It prints its run, the messages to it and the lines of the log, as one JSON object a line.  TERM
+stops its run; ``interrupt_after_s`` raises the exception ``interrupt`` at that time.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from gpualert_common.spec import RunSpec
 
 
 class Interrupted(BaseException):
-    """What an engine throws at a task that it wants ended."""
+    """Exception that an engine raises in a task to end it."""
 
 
 class TimedOutError(TimeoutError):
-    """What another engine throws: for Python that is an error of the operating system."""
+    """Exception of another engine: for Python an error of the operating system."""
 
 
 KINDS = {kind.__name__: kind for kind in (Interrupted, TimedOutError, KeyboardInterrupt)}
 
 
-def say(**what: Any) -> None:
-    """One line."""
-    print(json.dumps(what), flush=True)
+def report(**values: Any) -> None:
+    """Print one line."""
+    print(json.dumps(values), flush=True)
 
 
 def main(asked: dict[str, Any]) -> None:
@@ -41,7 +41,7 @@ def main(asked: dict[str, Any]) -> None:
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         for handle in handles:
-            handle.stop("its engine said so")
+            handle.stop("its engine ended the task")
 
     handles: list[RunHandle] = []
     signal.signal(signal.SIGTERM, stop)
@@ -54,20 +54,20 @@ def main(asked: dict[str, Any]) -> None:
         lease_s=asked["lease_s"],
         before=RunLocation.from_json(asked["remembered"]),
     )
-    say(ready=True)
+    report(ready=True)
     signal.setitimer(signal.ITIMER_REAL, asked["interrupt_after_s"])
     try:
-        handles.append(RunHandle.launch(spec, attempt, log=lambda text: say(told=text)))
+        handles.append(RunHandle.launch(spec, attempt, log=lambda text: report(message=text)))
         (handle,) = handles
-        say(origin=handle.origin, run=handle.record.path)
+        report(origin=handle.origin, run=handle.record.path)
         for lines in handle.follow():
             if lines:
-                say(lines=lines)
+                report(lines=lines)
         result = handle.wait()
         verdict = result.verdict
-        say(exit_code=result.exit_code, disposition=verdict and verdict.disposition.value)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is what we are here to say
-        say(error=type(error).__name__, text=str(error))
+        report(exit_code=result.exit_code, disposition=verdict and verdict.disposition.value)
+    except BaseException as error:  # noqa: BLE001 - any exception is the result of the attempt
+        report(error=type(error).__name__, text=str(error))
         for handle in handles:
             handle.stop("its task was interrupted")
 

@@ -1,4 +1,4 @@
-"""Attempts in processes of their own, trainings for them, and an observer that counts trainings."""
+"""Attempts in separate processes, trainings for them, and an observer that counts trainings."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ ROOT = Path(__file__).parents[2]
 
 UNTIL_GO = "until [ -e go ]; do sleep 0.05; done; "
 TRAINS = shell(f"echo started; {UNTIL_GO} echo done; exit 3")
-"""Ends with 3 once there is a file ``go``."""
+"""Exits with 3 once there is a file ``go``."""
 SAVES = shell(f"trap 'echo saved; exit 0' TERM; echo started; {UNTIL_GO} echo done; exit 3")
-"""Saves on TERM and leaves as if all were well."""
+"""Saves on TERM and exits with 0."""
 SAVES_SLOWLY = shell(
     "trap 'echo saving; until [ -e saved ]; do sleep 0.05; done; exit 0' TERM; "
     f"echo started; {UNTIL_GO} exit 3"
 )
-"""Is stopping from TERM on until there is a file ``saved``."""
+"""Is stopping from TERM until there is a file ``saved``."""
 RENEWALS_OF_A_LEASE = 6
-"""How often an owner renews its lease in the time that the lease lasts."""
-DEAF = shell(f"trap '' TERM; echo started; {UNTIL_GO} exit 0")
+"""Renewals of a lease within the time that it lasts."""
+IGNORES_TERM = shell(f"trap '' TERM; echo started; {UNTIL_GO} exit 0")
 
 
 class Face:
-    """One attempt that runs beside the test."""
+    """One attempt, in a process next to the test."""
 
     def __init__(self, process: subprocess.Popen[bytes], out: Path) -> None:
         self.process = process
@@ -41,59 +41,59 @@ class Face:
         self._out = out
 
     def lines(self) -> list[dict[str, Any]]:
-        """What it has said so far."""
+        """All lines printed so far."""
         return [json.loads(line) for line in self._out.read_bytes().split(b"\n")[:-1]]
 
     def all(self, key: str) -> list[Any]:
-        """Every value that it has said so far under this key."""
+        """Every value printed so far under this key."""
         return [line[key] for line in self.lines() if key in line]
 
-    def says(self, key: str) -> Any:
-        """The first value under this key, waiting for it."""
+    def wait_for(self, key: str) -> Any:
+        """Wait for the first value under this key, and return it."""
 
-        def look() -> list[Any]:
+        def find_values() -> list[Any]:
             ended = not is_alive(self.pid)
             found = self.all(key)
-            assert found or not ended, f"ended without saying {key}: {self.lines()}"
+            assert found or not ended, f"exited without printing {key}: {self.lines()}"
             return found
 
-        return until(look, f"the attempt to say {key}")[0]
+        return until(find_values, f"the attempt to print {key}")[0]
 
     def record(self) -> Record:
-        """The record of the run that it came by."""
-        return Record.open(self.says("run"))
+        """The record of its run, waiting for it."""
+        return Record.open(self.wait_for("run"))
 
     def followed(self) -> list[str]:
-        """The lines of the log that it has seen so far."""
+        """The lines of the log that it has followed so far."""
         return [line for lines in self.all("lines") for line in lines]
 
-    def sees(self, text: str) -> None:
-        """Return when the view of the log has shown this."""
-        until(lambda: any(text in line for line in self.followed()), f"the log to say {text!r}")
+    def wait_for_line(self, text: str) -> None:
+        """Return when the view of the log has shown this text."""
+        until(lambda: any(text in line for line in self.followed()), f"{text!r} in the log")
 
     def signal(self, number: int) -> None:
         """Send a signal to this process alone."""
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """End it as the kernel's OOM killer would; returns when it is gone."""
+        """Kill the process, as the OOM killer does; return when it is gone."""
         self.process.kill()
         self.process.wait(DEADLINE_S)
 
     def freeze(self) -> None:
-        """Stop it; returns when it stands still."""
+        """Stop the process with SIGSTOP; return when it is stopped."""
         freeze(self.pid)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Continue the process."""
         self.signal(signal.SIGCONT)
 
     def result(self) -> tuple[int | None, str | None]:
         """Exit code and disposition of its run, waiting for them."""
-        return self.says("exit_code"), self.says("disposition")
+        return self.wait_for("exit_code"), self.wait_for("disposition")
 
     def wait(self) -> int:
-        """Return when it has ended."""
+        """Wait for the end of the process; return its exit status."""
         return self.process.wait(2 * DEADLINE_S)
 
 
@@ -115,7 +115,7 @@ def attempt(
 ) -> Face:
     """Start an attempt; ``before`` are words to put before its command line.
 
-    ``remembered`` is what an engine keeps of the run before it, ``state`` another state directory.
+    ``remembered`` is the engine's note about the previous run, ``state`` another state directory.
     """
     asked = {
         "spec": {
@@ -142,30 +142,30 @@ def attempt(
 
 
 def freeze(pid: int) -> None:
-    """Stop a process; returns when it stands still."""
+    """Stop a process with SIGSTOP; return when it is stopped."""
     os.kill(pid, signal.SIGSTOP)
-    until(lambda: status_of(pid)[:1] == ["T"], f"process {pid} to stand still")
+    until(lambda: status_of(pid)[:1] == ["T"], f"process {pid} to be stopped")
 
 
 def guardian_of(record: Record) -> int:
-    """The number of its guardian."""
+    """The process number of the run's guardian."""
     return record.spec.supervisor_pid
 
 
 def recorder_of(record: Record) -> int:
-    """The number of the guardian's helper, waiting for it."""
+    """The process number of the guardian's recorder, waiting for it."""
     guardian = guardian_of(record)
 
-    def look() -> int | None:
+    def find_recorder() -> int | None:
         children = Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
         leader = (record.event("launched") or {}).get("pid")
         return next((int(pid) for pid in children if leader and int(pid) != leader), None)
 
-    return until(look, "the recorder") or 0
+    return until(find_recorder, "the recorder") or 0
 
 
-def told(record: Record, event: str) -> dict[str, Any]:
-    """The first event of that name, waiting for it."""
+def wait_for_event(record: Record, event: str) -> dict[str, Any]:
+    """Wait for the first event of that name, and return it."""
     return until(lambda: record.event(event), f"the event {event}") or {}
 
 
@@ -174,35 +174,35 @@ def names(record: Record) -> list[str]:
     return [event["event"] for event in record.events()]
 
 
-def reaches(record: Record, state: str) -> None:
+def wait_for_state(record: Record, state: str) -> None:
     """Return when the record is in this state."""
     until(lambda: record.state == state, f"the run to be {state}, not {record.state}")
 
 
-def outlives_lease(record: Record, leases: float = 1.0) -> None:
-    """Return when the owner has renewed its lease for so many times the length of the lease."""
+def wait_for_renewals(record: Record, leases: float = 1.0) -> None:
+    """Return when the owner has renewed its lease for that many lengths of the lease."""
     count = int(leases * RENEWALS_OF_A_LEASE) + 1
-    seen: set[int] = set()
+    leases_so_far: set[int] = set()
 
-    def renewed() -> bool:
-        seen.update(record.leases().values())
-        return len(seen) > count
+    def is_renewed() -> bool:
+        leases_so_far.update(record.leases().values())
+        return len(leases_so_far) > count
 
-    until(renewed, f"the lease to be renewed {count} times")
+    until(is_renewed, f"the lease to be renewed {count} times")
 
 
 def log_of(record: Record) -> str:
-    """What the training has written so far."""
+    """The output of the training so far."""
     return Path(record.log_path(record.logs[0])).read_text()
 
 
-def logs(record: Record, text: str) -> None:
-    """Return when the training has written this."""
-    until(lambda: text in log_of(record), f"the training to say {text!r}")
+def wait_for_output(record: Record, text: str) -> None:
+    """Return when the training has written this text."""
+    until(lambda: text in log_of(record), f"{text!r} in the output of the training")
 
 
 def trainings(mark: str) -> dict[int, str]:
-    """Live processes of any run of the test with this mark, and the run that each is of."""
+    """Live processes of all runs of the test with this mark, each with the id of its run."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and is_alive(int(name)) and (run := _run_of(int(name), mark)):
@@ -224,10 +224,10 @@ def _run_of(pid: int, mark: str) -> str | None:
 
 
 class Observer(threading.Thread):
-    """Looks every 10 ms which runs of the test have live processes; ``overlaps`` are pairs."""
+    """Checks every 10 ms which runs of the test have live processes; ``overlaps`` are pairs."""
 
-    _SETTLED_LOOKS = 50
-    """A process that was none of ours for so many looks has done its exec and will not be one."""
+    _STRANGER_CHECKS = 50
+    """A process that was not ours in that many checks has done its exec and stays a stranger."""
 
     def __init__(self, mark: str) -> None:
         super().__init__(daemon=True)
@@ -239,27 +239,27 @@ class Observer(threading.Thread):
         self.overlaps: set[tuple[str, str]] = set()
 
     def run(self) -> None:
-        """Look until told to end."""
+        """Check until :meth:`end` is called."""
         while not self._over.wait(0.01):
-            self._look()
+            self._check()
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         self._over.set()
         self.join()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         pids = {int(name) for name in os.listdir("/proc") if name.isdigit()}
         self._strangers = {pid: n for pid, n in self._strangers.items() if pid in pids}
         for pid in pids - self._ours.keys():
-            looks = self._strangers.get(pid, 0)
-            if looks < self._SETTLED_LOOKS:
+            checks = self._strangers.get(pid, 0)
+            if checks < self._STRANGER_CHECKS:
                 run = _run_of(pid, self._mark)
                 if run is None:
-                    self._strangers[pid] = looks + 1
+                    self._strangers[pid] = checks + 1
                 else:
                     self._ours[pid] = run
-        # Only now, so that whoever counts was alive after every one of them had been seen.
+        # Only now: each process that counts was alive after all of them were found.
         self._ours = {pid: run for pid, run in self._ours.items() if is_alive(pid)}
         present = sorted(set(self._ours.values()))
         self.runs.update(present)

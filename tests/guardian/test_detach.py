@@ -7,7 +7,15 @@ import shlex
 import signal
 
 from gpualert_common.record import VERDICT, Record
-from tests.guardian.faces import SAVES, TRAINS, guardian_of, log_of, logs, names, reaches
+from tests.guardian.faces import (
+    SAVES,
+    TRAINS,
+    guardian_of,
+    log_of,
+    names,
+    wait_for_output,
+    wait_for_state,
+)
 from tests.supervised import (
     PROGRAM,
     Lab,
@@ -21,7 +29,7 @@ from tests.supervised import (
 
 
 def detach(lab: Lab, *command: str, options: tuple[str, ...] = ()) -> Record:
-    """Detach a command, and the record that the printed id names."""
+    """Detach a command, and return the record that the printed id names."""
     done = lab.gpualert("run", "--detach", *options, "--", *command)
     assert done.returncode == 0, done.stderr
     run_id, newline, rest = done.stdout.decode().partition("\n")
@@ -29,8 +37,8 @@ def detach(lab: Lab, *command: str, options: tuple[str, ...] = ()) -> Record:
     return Record.open(str(lab.state / "runs" / run_id))
 
 
-def test_says_its_id_alone(lab: Lab) -> None:
-    """stdout is the id and nothing else; where the log is, and how to follow it, is on stderr."""
+def test_stdout_is_the_id(lab: Lab) -> None:
+    """stdout is only the id; the place of the log and the command to follow it are on stderr."""
     done = lab.gpualert("run", "--detach", "--", *TRAINS)
     assert done.returncode == 0
     record = lab.record()
@@ -38,19 +46,19 @@ def test_says_its_id_alone(lab: Lab) -> None:
     assert f"gpualert follow {record.run_id}" in done.stderr.decode()
     assert record.log_path("output.log") in done.stderr.decode()
     (lab.home / "go").touch()
-    reaches(record, "ended")
+    wait_for_state(record, "ended")
     assert exit_of(record)["code"] == 3
 
 
 def test_quiet(lab: Lab) -> None:
-    """With --quiet there is the id and not a word more."""
+    """With --quiet the id is the only output."""
     done = lab.gpualert("run", "--detach", "--quiet", "--", "true")
     assert done.stdout.decode() == f"{lab.record().run_id}\n"
     assert done.stderr == b""
 
 
 def test_outlives_its_shell(lab: Lab) -> None:
-    """Killing the shell's session and group leaves guardian and training alone."""
+    """Guardian and training survive when the shell's session and group are killed."""
     words = shlex.join([*PROGRAM, "run", "--detach", "--", *TRAINS])
     script = f"{words} > id; echo ready; sleep 1000"
     parent = lab.start(("setsid", "bash", "-c", script), stdout=-1, stderr=-1)
@@ -58,7 +66,7 @@ def test_outlives_its_shell(lab: Lab) -> None:
     assert parent.stdout.readline() == b"ready\n"
     run_id = (lab.home / "id").read_text().strip()
     record = Record.open(str(lab.state / "runs" / run_id))
-    logs(record, "started")
+    wait_for_output(record, "started")
     guardian = guardian_of(record)
     leader = (record.event("launched") or {})["pid"]
     group, session = (int(field) for field in status_of(parent.pid)[2:4])
@@ -71,20 +79,20 @@ def test_outlives_its_shell(lab: Lab) -> None:
     assert is_alive(guardian)
     assert is_alive(leader)
     (lab.home / "go").touch()
-    reaches(record, "ended")
+    wait_for_state(record, "ended")
     assert exit_of(record)["code"] == 3
     assert names(record) == ["launched"]
     until(lambda: not is_alive(guardian), "the guardian to end")
 
 
 def test_hang_up(lab: Lab) -> None:
-    """A hang-up of the terminal it was started from does not reach the run."""
+    """A hang-up of the terminal does not reach the run."""
     words = shlex.join([*PROGRAM, "run", "--detach", "--quiet", "--", *TRAINS])
     lab.call(("script", "-qec", words, "/dev/null"))  # its terminal is gone when it returns
     record = lab.record()
-    logs(record, "started")
+    wait_for_output(record, "started")
     (lab.home / "go").touch()
-    reaches(record, "ended")
+    wait_for_state(record, "ended")
     assert exit_of(record)["code"] == 3
     assert names(record) == ["launched"]
 
@@ -103,7 +111,7 @@ def test_follow(lab: Lab) -> None:
 def test_stop_show_and_list(lab: Lab) -> None:
     """A detached run is listed while it runs, stopped gracefully, and shown after its end."""
     record = detach(lab, *SAVES)
-    logs(record, "started")
+    wait_for_output(record, "started")
     (row,) = lab.json("runs")["runs"]
     assert (row["run_id"], row["state"]) == (record.run_id, "running")
     assert lab.gpualert("stop", record.run_id).returncode == 0
@@ -116,7 +124,7 @@ def test_stop_show_and_list(lab: Lab) -> None:
 
 
 def test_program_that_does_not_exist(lab: Lab) -> None:
-    """A command that cannot be executed is told at once, by status and by name."""
+    """A missing command is reported at once, by status and by name."""
     done = lab.gpualert("run", "--detach", "--", "no-such-program")
     assert done.returncode == 127
     assert b"no-such-program" in done.stderr
@@ -125,13 +133,13 @@ def test_program_that_does_not_exist(lab: Lab) -> None:
 
 
 def test_program_that_may_not_be_executed(lab: Lab) -> None:
-    """126, as in a shell."""
+    """A file that is not executable gives status 126, as in a shell."""
     done = lab.gpualert("run", "--detach", "--", str(lab.script("plain", "text", 0o644)))
     assert done.returncode == 126
 
 
 def test_no_durable_log(lab: Lab) -> None:
-    """Without a place for the log the status is 125, and what was tried is said."""
+    """Without a place for the log the status is 125, and all places that were tried are named."""
     blocker = lab.home / "file"
     blocker.touch()
     env = {**os.environ, "XDG_STATE_HOME": str(blocker / "b"), "TMPDIR": str(blocker / "c")}
@@ -146,7 +154,7 @@ def test_no_durable_log(lab: Lab) -> None:
 
 
 def test_second_best_place(lab: Lab) -> None:
-    """When the first place has no room, the one that was used instead is told."""
+    """If the first place has no room, the place used instead is reported."""
     lab.state.write_text("no directory")
     done = lab.gpualert("run", "--detach", "--", "true")
     assert done.returncode == 0
@@ -155,7 +163,7 @@ def test_second_best_place(lab: Lab) -> None:
 
 
 def test_usage(lab: Lab) -> None:
-    """A directory that does not exist is the caller's mistake; nothing is launched."""
+    """A missing working directory is a usage error; nothing is launched."""
     done = lab.gpualert("run", "--detach", "--cwd", str(lab.home / "nowhere"), "--", "true")
     assert done.returncode == lab.gpualert("run", "--cwd", "/nowhere", "--", "true").returncode
     assert done.stdout == b""
@@ -164,7 +172,7 @@ def test_usage(lab: Lab) -> None:
 
 
 def test_stdin_and_directory(lab: Lab) -> None:
-    """The run has the shell's directory and environment, and nothing to read."""
+    """The run has the shell's directory and environment, and an empty stdin."""
     done = lab.gpualert(
         "run",
         "--detach",
@@ -174,5 +182,5 @@ def test_stdin_and_directory(lab: Lab) -> None:
         env={**os.environ, "CHOSEN": "yes"},
     )
     assert done.returncode == 0
-    reaches(lab.record(), "ended")
+    wait_for_state(lab.record(), "ended")
     assert log_of(lab.record()) == f"{lab.home}\nyes\n"

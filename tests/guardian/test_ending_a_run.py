@@ -1,4 +1,4 @@
-"""Stops: by a handler, by a person, once and again; none of them is a success."""
+"""Stops by a handler or by a person, once or again; none of them is a success."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.handle import Meaning
 from gpualert_common.spec import RunSpec
 from tests.guardian.faces import (
-    DEAF,
+    IGNORES_TERM,
     SAVES,
     SAVES_SLOWLY,
     TRAINS,
@@ -20,10 +20,10 @@ from tests.guardian.faces import (
     freeze,
     guardian_of,
     log_of,
-    logs,
-    reaches,
     recorder_of,
-    told,
+    wait_for_event,
+    wait_for_output,
+    wait_for_state,
 )
 from tests.supervised import DEADLINE_S, Lab, exit_of
 
@@ -42,7 +42,7 @@ def launched(
     handle = RunHandle.launch(
         spec, Attempt(("task",), number=number, lease_s=2.0, adopt_within_s=adopt_within_s)
     )
-    logs(handle.record, "started")
+    wait_for_output(handle.record, "started")
     return handle
 
 
@@ -57,18 +57,21 @@ def ended_as(handle: RunHandle) -> tuple[int | None, str]:
 
 
 def test_from_a_signal_handler(lab: Lab) -> None:
-    """TERM to the engine's task ends the run gracefully; status 0 afterwards is no success."""
+    """TERM to the engine's task ends the run gracefully; status 0 afterwards is not a success."""
     face = attempt(lab, SAVES)
-    face.sees("started")
+    face.wait_for_line("started")
     face.signal(signal.SIGTERM)
     assert face.result() == (0, "cancelled")
     assert "saved" in log_of(face.record())
-    assert told(face.record(), "stopping")["sender"]["because"] == "its engine said so"
+    assert (
+        wait_for_event(face.record(), "stopping")["sender"]["because"]
+        == "its engine ended the task"
+    )
 
 
 @pytest.mark.parametrize("meant_as", ["cancelled", "preempted", "timeout"])
 def test_meaning(lab: Lab, meant_as: Meaning) -> None:
-    """What a stop is meant as becomes of the run, whatever its own status."""
+    """The disposition follows the meaning of the stop, with any exit status."""
     with launched(lab) as handle:
         handle.stop("the test wanted it", meant_as=meant_as)
         assert ended_as(handle) == (0, meant_as)
@@ -77,36 +80,36 @@ def test_meaning(lab: Lab, meant_as: Meaning) -> None:
         assert any("because the test wanted it" in one.claim for one in verdict.shows)
 
 
-def test_deaf_child(lab: Lab) -> None:
-    """A child that ignores TERM is ended by force once its grace is over."""
-    with launched(lab, DEAF, grace_s=0.3) as handle:
+def test_child_that_ignores_term(lab: Lab) -> None:
+    """A child that ignores TERM is killed once its grace is over."""
+    with launched(lab, IGNORES_TERM, grace_s=0.3) as handle:
         handle.stop("the test wanted it")
         assert ended_as(handle) == (-signal.SIGKILL, "cancelled")
 
 
 def test_twice(lab: Lab) -> None:
-    """A second stop is no other than the first one."""
+    """A second stop changes nothing."""
     with launched(lab) as handle:
         handle.stop("the test wanted it")
         handle.stop("the test wanted it very much")
         assert ended_as(handle) == (0, "cancelled")
-    assert told(handle.record, "stopping")["sender"]["because"] == "the test wanted it"
+    assert wait_for_event(handle.record, "stopping")["sender"]["because"] == "the test wanted it"
 
 
-def test_twice_with_less_patience(lab: Lab) -> None:
+def test_second_stop_with_a_shorter_grace(lab: Lab) -> None:
     """A second stop can shorten the grace of the first."""
-    with launched(lab, DEAF, grace_s=10 * DEADLINE_S) as handle:
+    with launched(lab, IGNORES_TERM, grace_s=10 * DEADLINE_S) as handle:
         handle.stop("the test wanted it")
-        told(handle.record, "stopping")
+        wait_for_event(handle.record, "stopping")
         handle.stop("the test wanted it at once", grace_s=0.0)
         assert ended_as(handle) == (-signal.SIGKILL, "cancelled")
 
 
 def test_after_the_end(lab: Lab) -> None:
-    """A stop that comes after the end changes nothing, before and after the result was taken."""
+    """A stop after the end changes nothing, before and after the result was taken."""
     with launched(lab, TRAINS) as handle:
         (lab.home / "go").touch()
-        reaches(handle.record, "ended")
+        wait_for_state(handle.record, "ended")
         handle.stop("it is too late")
         assert ended_as(handle) == (3, "failed")
         handle.stop("it is still too late")
@@ -116,7 +119,7 @@ def test_after_the_end(lab: Lab) -> None:
 
 
 def test_after_the_handle_was_closed(lab: Lab) -> None:
-    """Whoever let go of a run that is still its own can stop it all the same, again and again."""
+    """A closed handle can still stop its run, several times."""
     with launched(lab, adopt_within_s=60.0) as handle:
         pass
     handle.stop("the test wanted it")
@@ -125,7 +128,8 @@ def test_after_the_handle_was_closed(lab: Lab) -> None:
 
 
 def test_closed_handle_writes_nowhere_else(lab: Lab) -> None:
-    """A stop through a closed handle touches no descriptor that somebody else has by now."""
+    """A stop through a closed handle does not touch a descriptor that is in use elsewhere by
+    now."""
     with launched(lab, TRAINS) as handle:
         (lab.home / "go").touch()
         handle.wait()
@@ -139,12 +143,12 @@ def test_closed_handle_writes_nowhere_else(lab: Lab) -> None:
 
 
 def test_lost_with_its_helper_frozen(lab: Lab) -> None:
-    """A stop is carried to a guardian whose helper stands still."""
+    """A stop reaches a guardian whose recorder is frozen."""
     with launched(lab) as handle:
         recorder = recorder_of(handle.record)
         freeze(recorder)
         os.kill(guardian_of(handle.record), signal.SIGTERM)
-        logs(handle.record, "saved")
+        wait_for_output(handle.record, "saved")
         os.kill(recorder, signal.SIGCONT)
         assert ended_as(handle) == (0, "cancelled")
 
@@ -153,9 +157,9 @@ def test_lost_with_its_helper_frozen(lab: Lab) -> None:
 
 
 def test_by_a_person(lab: Lab) -> None:
-    """``gpualert stop`` ends a run that an engine follows, and its attempt learns what happened."""
+    """``gpualert stop`` ends a run that an engine follows; the attempt gets the result."""
     face = attempt(lab, SAVES)
-    face.sees("started")
+    face.wait_for_line("started")
     done = lab.gpualert("stop", face.record().run_id)
     assert done.returncode == 0
     assert face.result() == (0, "cancelled")
@@ -164,41 +168,42 @@ def test_by_a_person(lab: Lab) -> None:
 def test_by_a_signal_to_the_guardian(lab: Lab) -> None:
     """TERM to the guardian ends its run gracefully."""
     face = attempt(lab, SAVES)
-    face.sees("started")
+    face.wait_for_line("started")
     os.kill(guardian_of(face.record()), signal.SIGTERM)
     assert face.result() == (0, "cancelled")
 
 
 def test_next_attempt_waits_for_the_end(lab: Lab) -> None:
-    """An attempt that comes while the run is stopping waits for its end, then trains anew."""
+    """An attempt during a stop waits for the end, and then launches a new training."""
     first = attempt(lab, SAVES_SLOWLY, adopt_within_s=DEADLINE_S, grace_s=DEADLINE_S)
-    first.sees("started")
+    first.wait_for_line("started")
     first.signal(signal.SIGTERM)
-    first.sees("saving")
+    first.wait_for_line("saving")
     second = attempt(lab, SAVES_SLOWLY, number=2)
-    assert "is stopping; waiting" in second.says("told")
+    assert "is stopping; waiting" in second.wait_for("message")
     first.kill()  # that must not make it anybody's
     (lab.home / "saved").touch()
-    second.sees("started")
-    assert second.says("origin") == "launched"
-    assert second.says("run") != first.says("run")
-    reaches(first.record(), "ended")
+    second.wait_for_line("started")
+    assert second.wait_for("origin") == "launched"
+    assert second.wait_for("run") != first.wait_for("run")
+    wait_for_state(first.record(), "ended")
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
 
 
 def test_stop_with_nobody_left(lab: Lab) -> None:
-    """The result of a run that was stopped is not the next attempt's; it trains anew."""
+    """The result of a stopped run does not go to the next attempt, which launches a new
+    training."""
     face = attempt(lab, SAVES, adopt_within_s=DEADLINE_S)
-    face.sees("started")
+    face.wait_for_line("started")
     face.kill()
     assert lab.gpualert("stop", face.record().run_id).returncode == 0
     second = attempt(lab, SAVES, number=2)
-    assert second.says("origin") == "launched"
+    assert second.wait_for("origin") == "launched"
 
 
 def test_key_is_free_while_it_runs(lab: Lab) -> None:
-    """Once a run is launched nobody holds its key: neither the attempt nor the guardian."""
+    """After the launch neither the attempt nor the guardian holds the key."""
     with launched(lab, TRAINS) as handle:
         (folder,) = (lab.state / "keys").iterdir()
         with open(folder / "lock") as lock:

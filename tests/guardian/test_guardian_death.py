@@ -1,4 +1,4 @@
-"""The guardian itself is killed, frozen, cut off or robbed of its record; its run is never two."""
+"""A killed or frozen guardian, or one without its record, never leads to two trainings."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gpualert_common.guardian.keys import Key
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from tests.guardian.faces import (
-    DEAF,
+    IGNORES_TERM,
     SAVES,
     TRAINS,
     attempt,
     freeze,
     guardian_of,
     log_of,
-    logs,
     names,
-    outlives_lease,
-    reaches,
     recorder_of,
-    told,
     trainings,
+    wait_for_event,
+    wait_for_output,
+    wait_for_renewals,
+    wait_for_state,
 )
 from tests.supervised import DEADLINE_S, Lab, exit_of, is_alive, shell, until
 
@@ -40,20 +40,20 @@ NEXT_S = 60.0
 
 
 def spec(lab: Lab, command: tuple[str, ...] = TRAINS) -> RunSpec:
-    """A run in the lab."""
+    """Return a spec for the lab."""
     return RunSpec(command, cwd=str(lab.home), grace_s=3.0, state_dir=str(lab.state))
 
 
 def launched(lab: Lab, command: tuple[str, ...] = TRAINS, adopt_within_s: float = 0.0) -> RunHandle:
-    """A live run whose training has begun."""
+    """Return a live run whose training has begun."""
     who = Attempt(("task",), lease_s=1.0, adopt_within_s=adopt_within_s)
     handle = RunHandle.launch(spec(lab, command), who)
-    logs(handle.record, "started")
+    wait_for_output(handle.record, "started")
     return handle
 
 
 def kill(pid: int) -> None:
-    """End a process that is not our child; returns when it is gone."""
+    """Kill a process that is not our child; return when it is gone."""
     os.kill(pid, signal.SIGKILL)
     until(lambda: not is_alive(pid), f"process {pid} to be gone")
 
@@ -62,15 +62,15 @@ def kill(pid: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "saved"), [(SAVES, True), (DEAF, False)], ids=["saves", "ignores TERM"]
+    ("command", "saved"), [(SAVES, True), (IGNORES_TERM, False)], ids=["saves", "ignores TERM"]
 )
 def test_killed_under_a_live_attempt(lab: Lab, command: tuple[str, ...], saved: bool) -> None:
-    """Without its guardian a training is ended gracefully, and how it ended is not known."""
+    """A training without its guardian is ended gracefully, and its status is unknown."""
     face = attempt(lab, command, grace_s=1.0, adopt_within_s=NEXT_S)
-    face.sees("started")
+    face.wait_for_line("started")
     kill(guardian_of(face.record()))
-    assert face.result() == (None, face.says("disposition"))
-    assert face.says("disposition") not in ("completed", "failed")
+    assert face.result() == (None, face.wait_for("disposition"))
+    assert face.wait_for("disposition") not in ("completed", "failed")
     assert ("saved" in log_of(face.record())) == saved
     assert not trainings(lab.mark)
     assert face.record().state == "ended"
@@ -78,7 +78,8 @@ def test_killed_under_a_live_attempt(lab: Lab, command: tuple[str, ...], saved: 
 
 
 def test_time_out_of_the_engine_meanwhile(lab: Lab) -> None:
-    """A time-out, an OSError to Python, that lands in the ending of a lost run is the engine's."""
+    """A time-out of the engine during the end of a lost run reaches the engine, also as an
+    OSError."""
 
     class EngineTimeoutError(TimeoutError):
         pass
@@ -88,7 +89,7 @@ def test_time_out_of_the_engine_meanwhile(lab: Lab) -> None:
 
     before = signal.signal(signal.SIGALRM, time_out)
     try:
-        with launched(lab, DEAF) as handle:
+        with launched(lab, IGNORES_TERM) as handle:
             kill(guardian_of(handle.record))
             signal.setitimer(signal.ITIMER_REAL, 1.0)
             with pytest.raises(EngineTimeoutError):
@@ -100,7 +101,7 @@ def test_time_out_of_the_engine_meanwhile(lab: Lab) -> None:
 
 
 def test_killed_after_the_training(lab: Lab) -> None:
-    """A training that ended by itself while it had no guardian has no known status either."""
+    """A training that ended by itself without a guardian has no known status either."""
     with launched(lab) as handle:
         kill(guardian_of(handle.record))
         (lab.home / "go").touch()
@@ -112,9 +113,9 @@ def test_killed_after_the_training(lab: Lab) -> None:
 
 
 def test_killed_with_its_attempt(lab: Lab) -> None:
-    """When both are killed, the next attempt ends what lives, then trains anew."""
+    """If both are killed, the next attempt ends the live processes and launches a new training."""
     first = attempt(lab, SAVES, adopt_within_s=NEXT_S)
-    first.sees("started")
+    first.wait_for_line("started")
     record = first.record()
     first.freeze()
     kill(guardian_of(record))
@@ -123,9 +124,9 @@ def test_killed_with_its_attempt(lab: Lab) -> None:
     assert record.state == "lost"
     assert trainings(lab.mark)
     second = attempt(lab, SAVES, number=2)
-    assert "ending its live processes" in second.says("told")
-    second.sees("started")
-    assert second.says("origin") == "launched"
+    assert "ending its live processes" in second.wait_for("message")
+    second.wait_for_line("started")
+    assert second.wait_for("origin") == "launched"
     assert "saved" in log_of(record)
     assert exit_of(record)["code"] is None
     assert record.read_json("verdict.json") is not None
@@ -133,10 +134,10 @@ def test_killed_with_its_attempt(lab: Lab) -> None:
     assert second.result() == (3, "failed")
 
 
-def test_killed_with_its_attempt_and_nobody_comes(lab: Lab) -> None:
-    """``recover`` leaves a training that lives alone, and says truthfully how a dead one ended."""
+def test_killed_with_its_attempt_without_a_next_one(lab: Lab) -> None:
+    """``recover`` leaves a live training alone, and gives a dead one the disposition unknown."""
     first = attempt(lab, adopt_within_s=NEXT_S)
-    first.sees("started")
+    first.wait_for_line("started")
     record = first.record()
     first.freeze()
     kill(guardian_of(record))
@@ -150,13 +151,13 @@ def test_killed_with_its_attempt_and_nobody_comes(lab: Lab) -> None:
     assert lab.json("show")["verdict"]["disposition"] == "unknown"
     second = attempt(lab, number=2)
     assert second.result() == (3, "failed")
-    assert second.says("origin") == "launched"
+    assert second.wait_for("origin") == "launched"
 
 
 def test_stopped_by_a_person_without_a_guardian(lab: Lab) -> None:
     """``gpualert stop`` ends a training whose guardian and attempt were killed."""
     first = attempt(lab, SAVES, adopt_within_s=NEXT_S)
-    first.sees("started")
+    first.wait_for_line("started")
     first.freeze()
     kill(guardian_of(first.record()))
     first.kill()
@@ -167,16 +168,16 @@ def test_stopped_by_a_person_without_a_guardian(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_helper_is_killed(lab: Lab, times: int) -> None:
-    """When its helper is killed the guardian gets another; requests and leases go on."""
+def test_recorder_is_killed(lab: Lab, times: int) -> None:
+    """If the recorder is killed the guardian starts another; requests and leases go on."""
     first = attempt(lab, adopt_within_s=NEXT_S)
-    first.sees("started")
+    first.wait_for_line("started")
     record = first.record()
     for _ in range(times):
         kill(recorder_of(record))
         until(lambda: is_alive(recorder_of(record)), "another recorder")
     second = attempt(lab, number=2)
-    assert second.says("origin") == "adopted"
+    assert second.wait_for("origin") == "adopted"
     first.kill()
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
@@ -186,8 +187,8 @@ def test_helper_is_killed(lab: Lab, times: int) -> None:
 # -- before the launch -----------------------------------------------------------------------
 
 
-def test_attempt_goes_before_it_says_go(lab: Lab) -> None:
-    """A guardian whose attempt goes away before the launch launches nothing and leaves nothing."""
+def test_attempt_exits_before_its_go(lab: Lab) -> None:
+    """If the attempt exits before the launch, the guardian launches nothing and leaves nothing."""
     key = Key(("task",), str(lab.state))
     key.take()
     prepared = launch.start(spec(lab, shell("touch launched")), Attempt(("task",)), key)
@@ -204,7 +205,7 @@ def test_attempt_goes_before_it_says_go(lab: Lab) -> None:
 
 
 def test_guardian_dies_before_the_launch(lab: Lab) -> None:
-    """An attempt whose guardian was killed before the launch is told so; the next one launches."""
+    """A guardian's death before the launch is an error of the attempt; the next one launches."""
     key = Key(("task",), str(lab.state))
     key.take()
     prepared = launch.start(spec(lab, shell("touch launched")), Attempt(("task",)), key)
@@ -223,19 +224,20 @@ def test_guardian_dies_before_the_launch(lab: Lab) -> None:
     assert exit_of(prepared.record)["code"] is None
 
 
-def test_attempt_is_killed_before_it_says_go(lab: Lab) -> None:
-    """While a guardian waits for its go nobody else decides; once the attempt is dead, they may."""
+def test_attempt_is_killed_before_its_go(lab: Lab) -> None:
+    """While a guardian waits for its go no other attempt decides; after the attempt's death it
+    may."""
     key = Key(("task",), str(lab.state))
     key.take()
     prepared = launch.start(spec(lab, shell("touch launched")), Attempt(("task",)), key)
     second = attempt(lab)
-    second.says("ready")
+    second.wait_for("ready")
     key.release()
     time.sleep(0.5)
     assert not second.all("origin")
     prepared.close()  # as the kernel does for a process that is killed
-    second.sees("started")
-    assert second.says("origin") == "launched"
+    second.wait_for_line("started")
+    assert second.wait_for("origin") == "launched"
     assert not (lab.home / "launched").exists()
 
 
@@ -244,26 +246,26 @@ def test_attempt_is_killed_before_it_says_go(lab: Lab) -> None:
 
 @pytest.mark.parametrize("helper_too", [False, True], ids=["alone", "with its helper"])
 def test_frozen_past_the_lease(lab: Lab, helper_too: bool) -> None:
-    """A guardian that stood still for longer than the lease has missed nothing."""
+    """A guardian that was frozen for longer than the lease has missed nothing."""
     face = attempt(lab, lease_s=1.0)
-    face.sees("started")
+    face.wait_for_line("started")
     frozen = [guardian_of(face.record())]
     frozen += [recorder_of(face.record())] if helper_too else []
     for pid in frozen:
         freeze(pid)
-    outlives_lease(face.record(), 1.5)  # this time must not count
+    wait_for_renewals(face.record(), 1.5)  # this time must not count
     for pid in frozen:
         os.kill(pid, signal.SIGCONT)
-    outlives_lease(face.record(), 0.5)  # the guardian samples the lease meanwhile
+    wait_for_renewals(face.record(), 0.5)  # the guardian samples the lease meanwhile
     assert names(face.record()) == ["launched"]
     (lab.home / "go").touch()
     assert face.result() == (3, "failed")
 
 
 def test_frozen_while_attempts_change(lab: Lab) -> None:
-    """An attempt waits for a guardian that stands still, and adopts the run when it goes on."""
+    """An attempt waits for a frozen guardian, and adopts the run when it continues."""
     first = attempt(lab, adopt_within_s=NEXT_S)
-    first.sees("started")
+    first.wait_for_line("started")
     guardian = guardian_of(first.record())
     recorder_of(first.record())  # without which nobody would write down what is asked
     freeze(guardian)
@@ -273,13 +275,13 @@ def test_frozen_while_attempts_change(lab: Lab) -> None:
     until(lambda: first.record().event("request"), "the second attempt to ask")
     assert not second.all("origin")
     os.kill(guardian, signal.SIGCONT)
-    assert second.says("origin") == "adopted"
+    assert second.wait_for("origin") == "adopted"
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
 
 
-def test_frozen_while_it_is_told_to_stop(lab: Lab) -> None:
-    """A stop that a frozen guardian was asked for is done when it goes on."""
+def test_stop_while_frozen(lab: Lab) -> None:
+    """A frozen guardian carries out a requested stop when it continues."""
     with launched(lab, SAVES) as handle:
         guardian = guardian_of(handle.record)
         freeze(guardian)
@@ -291,8 +293,8 @@ def test_frozen_while_it_is_told_to_stop(lab: Lab) -> None:
     assert result.verdict.disposition == "cancelled"
 
 
-def test_helper_stands_still_at_the_end(lab: Lab) -> None:
-    """Who waits for a record that is late sleeps meanwhile, and has the right result then."""
+def test_recorder_is_frozen_at_the_end(lab: Lab) -> None:
+    """A wait for a late record sleeps meanwhile, and then gets the right result."""
     with launched(lab) as handle:
         recorder = recorder_of(handle.record)
         freeze(recorder)
@@ -321,16 +323,17 @@ def remove(path: str) -> None:
 
 
 def test_record_is_removed(lab: Lab) -> None:
-    """The record removed under a live run: the next attempt ends that run, then trains anew."""
+    """If the record of a live run is removed, the next attempt ends that run and launches a new
+    one."""
     first = attempt(lab, SAVES, adopt_within_s=NEXT_S)
-    first.sees("started")
-    path = first.says("run")
+    first.wait_for_line("started")
+    path = first.wait_for("run")
     first.freeze()
     remove(path)
     second = attempt(lab, SAVES, number=2)
-    assert second.says("origin") == "launched"
-    assert second.says("run") != path
-    second.sees("started")
+    assert second.wait_for("origin") == "launched"
+    assert second.wait_for("run") != path
+    second.wait_for_line("started")
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
     first.thaw()
@@ -340,7 +343,7 @@ def test_record_is_removed(lab: Lab) -> None:
 
 @pytest.mark.parametrize("stopped", [False, True])
 def test_record_is_removed_under_its_attempt(lab: Lab, stopped: bool) -> None:
-    """An attempt whose record was removed follows on, and can stop its run all the same."""
+    """An attempt whose record was removed still follows and can stop its run."""
     with launched(lab, SAVES) as handle:
         remove(handle.record.path)
         if stopped:
@@ -380,7 +383,7 @@ NO_FILES = (
 
 
 def litter(control: Path, name: str) -> None:
-    """Put it there, all at once."""
+    """Put the object there in one step."""
     path = control / name.replace(" ", "-")
     match name:
         case "directory":
@@ -409,39 +412,39 @@ def litter(control: Path, name: str) -> None:
     "kinds", [FILES, REQUESTS, NO_FILES], ids=["files", "requests", "no files"]
 )
 def test_rubbish_in_control(lab: Lab, kinds: tuple[str, ...] | dict[str, bytes]) -> None:
-    """Whatever is put beside the requests, the run goes on and the next request is answered."""
+    """With any objects next to the requests, the run goes on and the next request is answered."""
     with launched(lab) as handle:
         control = Path(handle.record.path) / "control"
         for name in kinds:
             litter(control, name)
         second = attempt(lab, number=2)
-        assert second.says("origin") == "adopted"
+        assert second.wait_for("origin") == "adopted"
         (lab.home / "go").touch()
         assert second.result() == (3, "failed")
     assert "stopping" not in names(handle.record)
 
 
 def is_answered(record: Record, request: str) -> bool:
-    """True when the guardian was handed this request."""
+    """True when the guardian has received this request."""
     return any((event.get("request") or {}).get("file") == request for event in record.events())
 
 
 def test_directory_in_control_costs_no_descriptors(lab: Lab) -> None:
-    """What cannot be taken out of the way is looked at again and again, at no cost."""
+    """A directory in control costs no descriptors, however often it is checked."""
     with launched(lab) as handle:
         recorder = recorder_of(handle.record)
         (Path(handle.record.path) / "control" / "directory").mkdir()
         before = len(os.listdir(f"/proc/{recorder}/fd"))
         for number in range(8):
-            name = handle.record.request(f"look-{number}")
-            until(lambda: is_answered(handle.record, name), "another look")  # noqa: B023
+            name = handle.record.request(f"check-{number}")
+            until(lambda: is_answered(handle.record, name), "an answer")  # noqa: B023
         assert len(os.listdir(f"/proc/{recorder}/fd")) <= before + 1
         (lab.home / "go").touch()
         handle.wait()
 
 
 def test_key_is_damaged(lab: Lab) -> None:
-    """Where the key's pointer is damaged nobody knows what still lives, so nothing is launched."""
+    """With a damaged pointer of the key nothing is launched, since a run may be alive."""
     with launched(lab) as handle:
         (pointer,) = (lab.state / "keys").glob("*/run.json")
         whole = pointer.read_text()
@@ -452,6 +455,6 @@ def test_key_is_damaged(lab: Lab) -> None:
         assert json.loads(whole)["run"] == handle.record.path
         (lab.home / "go").touch()
         assert handle.wait().exit_code == 3
-    assert told(handle.record, "launched")
+    assert wait_for_event(handle.record, "launched")
     assert Record.open(handle.record.path).state == "ended"
-    reaches(handle.record, "ended")
+    wait_for_state(handle.record, "ended")

@@ -1,4 +1,4 @@
-"""A clock that jumps, a disk that stands still, a container that ends: what runs become of it."""
+"""Runs under a clock that jumps, on a frozen disk, and in a container that ends."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.guardian.faces import (
     Face,
     attempt,
     log_of,
-    logs,
     names,
-    outlives_lease,
-    reaches,
     trainings,
+    wait_for_output,
+    wait_for_renewals,
+    wait_for_state,
 )
 from tests.supervised import DEADLINE_S, PYTHON, Lab, exit_of, is_alive, shell, until
 
@@ -35,7 +35,7 @@ NEXT_S = 60.0
 
 
 class Clock:
-    """A wall clock of our own; what counts seconds goes on as ever."""
+    """A wall clock that a test sets; monotonic clocks are unaffected."""
 
     def __init__(self, path: Path) -> None:
         (library,) = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
@@ -50,7 +50,7 @@ class Clock:
         self.jump(0)
 
     def jump(self, seconds: int) -> None:
-        """Let it be so much ahead of the true time from now on."""
+        """Set the clock this far ahead of the true time."""
         new = self.path.with_suffix(".new")
         new.write_text(f"{seconds:+d}")
         new.rename(self.path)
@@ -58,18 +58,18 @@ class Clock:
 
 @pytest.fixture
 def clock(tmp_path: Path) -> Clock:
-    """The clock of whoever gets its environment."""
+    """The clock of all processes with its environment."""
     return Clock(tmp_path / "clock")
 
 
 @pytest.mark.parametrize("jumps", [(HOURS_S,), (-HOURS_S,), (HOURS_S, -HOURS_S, 0)], ids=str)
 def test_clock_jumps(lab: Lab, clock: Clock, jumps: tuple[int, ...]) -> None:
-    """Whichever way the wall clock jumps, no lease runs out and the result is right."""
+    """After any jump of the wall clock no lease runs out and the result is right."""
     face = attempt(lab, lease_s=1.0, env=clock.environment)
-    face.sees("started")
+    face.wait_for_line("started")
     for jump in jumps:
         clock.jump(jump)
-        outlives_lease(face.record(), 1.5)
+        wait_for_renewals(face.record(), 1.5)
     assert names(face.record()) == ["launched"]
     (lab.home / "go").touch()
     assert face.result() == (3, "failed")
@@ -79,26 +79,26 @@ def test_clock_jumps(lab: Lab, clock: Clock, jumps: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("jump", [HOURS_S, -HOURS_S])
 def test_clocks_apart(lab: Lab, clock: Clock, jump: int) -> None:
-    """An attempt adopts the run of an attempt and a guardian whose clock is hours from its own."""
+    """An attempt adopts a run whose attempt and guardian have a clock hours from its own."""
     clock.jump(jump)
     first = attempt(lab, lease_s=1.0, adopt_within_s=NEXT_S, env=clock.environment)
-    first.sees("started")
+    first.wait_for_line("started")
     first.kill()
     # The true time, yet the same variables, for they are part of what makes a run the same.
     second = attempt(lab, number=2, env={**clock.environment, "LD_PRELOAD": ""})
-    assert second.says("origin") == "adopted"
-    assert second.says("run") == first.says("run")
+    assert second.wait_for("origin") == "adopted"
+    assert second.wait_for("run") == first.wait_for("run")
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
 
 
-# -- the disk stands still -------------------------------------------------------------------
+# -- frozen disk -----------------------------------------------------------------------------
 
 TICKS = shell(
     "trap 'touch saved; exit 0' TERM; echo started; exec >&- 2>&-; "
     "until [ -e go ]; do touch tick; sleep 0.05; done; exit 3"
 )
-"""Says nothing after its start, so that it does not wait for the disk of its log itself."""
+"""Writes nothing after its start, so that it does not wait for the disk of its log."""
 
 
 def on_disk(lab: Lab, *, lease_s: float = 1.0, across_hosts: bool = False) -> RunHandle:
@@ -106,25 +106,25 @@ def on_disk(lab: Lab, *, lease_s: float = 1.0, across_hosts: bool = False) -> Ru
     spec = RunSpec(TICKS, cwd=str(lab.home), grace_s=3.0, state_dir=str(lab.state))
     who = Attempt(("task",), lease_s=lease_s, across_hosts=across_hosts)
     handle = RunHandle.launch(spec, who)
-    logs(handle.record, "started")
+    wait_for_output(handle.record, "started")
     return handle
 
 
 def ticks(lab: Lab) -> None:
-    """Return when the training has shown that it lives."""
+    """Return after a sign of life of the training."""
     (lab.home / "tick").unlink(missing_ok=True)
     until((lab.home / "tick").exists, "a tick of the training")
 
 
 def test_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
-    """While the disk stands still the training goes on, and no lease runs out; then all is well."""
+    """While the disk is frozen the training goes on and no lease runs out; the result is right."""
     lab = on_real_disk
     with on_disk(lab) as handle:
         freeze(real_disk)
         time.sleep(3.0)  # thrice the lease
         ticks(lab)
         thaw(real_disk)
-        time.sleep(0.6)  # two looks
+        time.sleep(0.6)  # two checks
         assert handle.record.state == "running"
         (lab.home / "go").touch()
         assert handle.wait(DEADLINE_S).exit_code == 3
@@ -132,7 +132,7 @@ def test_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
 
 
 def test_end_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
-    """A run that ends while the disk stands still has its result when that goes on."""
+    """A run that ends while the disk is frozen has its result when the disk continues."""
     lab = on_real_disk
     with on_disk(lab) as handle:
         freeze(real_disk)
@@ -177,18 +177,18 @@ def test_frozen_disk_where_other_hosts_may_come(on_real_disk: Lab, real_disk: Pa
 
 
 def test_adoption_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
-    """An attempt that comes while the disk stands still waits for it and adopts the run then."""
+    """An attempt during the freeze waits for the disk and then adopts the run."""
     lab = on_real_disk
     first = attempt(lab, TICKS, adopt_within_s=NEXT_S)
-    first.sees("started")
+    first.wait_for_line("started")
     freeze(real_disk)
     second = attempt(lab, TICKS, number=2)
-    second.says("ready")
+    second.wait_for("ready")
     time.sleep(1.0)
     assert not second.all("origin")
     ticks(lab)
     thaw(real_disk)
-    assert second.says("origin") == "adopted"
+    assert second.wait_for("origin") == "adopted"
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
 
@@ -199,21 +199,21 @@ CONTAINER = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 
 
 def contained(lab: Lab, keeps: bool = False) -> Face:
-    """An attempt in a space of process numbers of its own; ``keeps`` lets that outlive it."""
+    """An attempt in a separate PID namespace; with ``keeps`` the namespace outlives the attempt."""
     inside = shell('"$@" & wait; until [ -e over ]; do sleep 0.1; done')
     before = (*CONTAINER, *inside, "sh") if keeps else CONTAINER
     face = attempt(lab, adopt_within_s=NEXT_S, lease_s=1.0, grace_s=1.0, before=before)
-    face.sees("started")
+    face.wait_for_line("started")
     return face
 
 
 def test_container_ends(lab: Lab) -> None:
-    """When a container ends nothing of the run outlives it, and its record is told as lost."""
+    """After the end of a container no process of the run lives, and the record is lost."""
     face = contained(lab)
     record = face.record()
     face.kill()
     until(lab.is_empty, "everything to be gone")
-    reaches(record, "lost")
+    wait_for_state(record, "lost")
     (row,) = lab.json("recover")["records"]
     assert row["outcome"] == "elsewhere: on another container of this host"
     assert record.read_json("exit.json") is None
@@ -224,31 +224,32 @@ def test_container_ends(lab: Lab) -> None:
 
 
 def test_next_attempt_after_a_container(lab: Lab) -> None:
-    """An attempt outside waits out the fence of a container that ended, then trains anew."""
+    """An attempt outside waits for the fence of an ended container, then launches a new
+    training."""
     face = contained(lab)
     record = face.record()
     face.kill()
     until(lab.is_empty, "everything to be gone")
     second = attempt(lab, number=2, lease_s=1.0, grace_s=1.0)
     until(lambda: second.all("origin"), "the second attempt", 3 * DEADLINE_S)
-    assert second.says("origin") == "launched"
-    assert any("silent for the length of its fence" in text for text in second.all("told"))
-    second.sees("started")
+    assert second.wait_for("origin") == "launched"
+    assert any("silent for the length of its fence" in text for text in second.all("message"))
+    second.wait_for_line("started")
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
     assert record.state == "lost"
 
 
 def test_adoption_out_of_a_container(lab: Lab) -> None:
-    """An attempt outside adopts a run that goes on in a container, and follows it to its end."""
+    """An attempt outside adopts a run in a container, and follows it to its end."""
     face = contained(lab, keeps=True)
     (inside,) = (pid for pid, line in lab.living().items() if line.startswith(f"{PYTHON} {FACE}"))
     os.kill(inside, signal.SIGKILL)
     until(lambda: not is_alive(inside), "the attempt inside to be gone")
     second = attempt(lab, number=2, lease_s=1.0, grace_s=1.0)
-    assert second.says("origin") == "adopted"
+    assert second.wait_for("origin") == "adopted"
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
     (lab.home / "over").touch()
-    reaches(face.record(), "ended")
+    wait_for_state(face.record(), "ended")
     assert log_of(face.record()) == "started\ndone\n"

@@ -1,4 +1,4 @@
-"""What an engine throws into an attempt: wherever it lands, nothing is left of the run."""
+"""An exception of the engine at any point of an attempt leaves nothing of the run."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ for number in range(rounds):
         where = "follow"
         if not number % 3:
             signal.setitimer(signal.ITIMER_REAL, after_s)
-        for look, _lines in enumerate(handle.follow()):
-            if number % 2 and look:
+        for count, _lines in enumerate(handle.follow()):
+            if number % 2 and count:
                 break
         where = "wait"
         handle.wait()
@@ -54,7 +54,7 @@ for number in range(rounds):
 
 
 def test_interrupted_at_any_moment(lab: Lab) -> None:
-    """Whatever an exception lands in, nothing of the run is left and nothing says success."""
+    """An exception at any moment leaves nothing of the run, and no result is a success."""
     script = json.dumps([ROUNDS, 1, SAVES, str(lab.state)])
     done = lab.call(
         (*python(INTERRUPTED), script), env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120
@@ -114,7 +114,7 @@ sys.stdin.read()
 
 
 def test_interrupted_at_each_line(lab: Lab) -> None:
-    """Whichever line of a launch an exception lands in, what was begun is ended by itself."""
+    """After an exception at any line of a launch, everything that was begun ends by itself."""
     script = json.dumps([SAVES, str(lab.state)])
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = lab.start((*python(AT_EACH_LINE), script), stdin=-1, stdout=-1, env=env)
@@ -129,14 +129,15 @@ def test_interrupted_at_each_line(lab: Lab) -> None:
 
 @pytest.mark.parametrize("kind", ["Interrupted", "TimedOutError", "KeyboardInterrupt"])
 def test_interrupted_while_it_waits(lab: Lab, kind: str) -> None:
-    """An exception gets out of a wait for the run before, as itself, and leaves that run alone."""
+    """An exception during the wait for the previous run is passed on, and that run is left
+    alone."""
     first = attempt(lab, SAVES_SLOWLY, grace_s=DEADLINE_S)
-    first.sees("started")
+    first.wait_for_line("started")
     first.signal(signal.SIGTERM)
-    first.sees("saving")
+    first.wait_for_line("saving")
     second = attempt(lab, SAVES_SLOWLY, number=2, interrupt_after_s=0.7, interrupt=kind)
-    second.says("told")
-    assert second.says("error") == kind
+    second.wait_for("message")
+    assert second.wait_for("error") == kind
     second.wait()
     (lab.home / "saved").touch()
     assert first.result() == (0, "cancelled")
@@ -145,11 +146,12 @@ def test_interrupted_while_it_waits(lab: Lab, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["Interrupted", "TimedOutError", "KeyboardInterrupt"])
 def test_interrupted_at_the_key(lab: Lab, kind: str) -> None:
-    """An exception gets out of the wait for another attempt's decision; nothing is launched."""
+    """An exception during the wait for another attempt's decision is passed on; nothing is
+    launched."""
     key = Key(("task",), str(lab.state))
     key.take()
     face = attempt(lab, interrupt_after_s=0.7, interrupt=kind)
-    assert face.says("error") == kind
+    assert face.wait_for("error") == kind
     face.wait()
     key.release()
     assert lab.records() == []

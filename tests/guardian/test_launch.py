@@ -1,4 +1,4 @@
-"""A run of its own: launched, followed, waited for; what comes back, what stays off the disk."""
+"""Launch of a run: what is followed, what is returned, and what stays off the disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.processes.procfs import read_descriptor
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
-from tests.guardian.faces import DEAF, SAVES, TRAINS, guardian_of, log_of, logs, names, reaches
+from tests.guardian.faces import (
+    IGNORES_TERM,
+    SAVES,
+    TRAINS,
+    guardian_of,
+    log_of,
+    names,
+    wait_for_output,
+    wait_for_state,
+)
 from tests.supervised import DEADLINE_S, Lab, is_alive, python, shell, status_of, until
 
 
@@ -26,23 +35,23 @@ def spec(
     cwd: str | None = "",
     timeout_s: float | None = None,
 ) -> RunSpec:
-    """A run in the lab; its grace is short."""
+    """Return a spec for the lab, with a short grace."""
     cwd = str(lab.home) if cwd == "" else cwd
     state_dir = str(lab.state)
     return RunSpec(command, cwd=cwd, env=env, timeout_s=timeout_s, grace_s=3.0, state_dir=state_dir)
 
 
 def attempt(number: int = 1, adopt_within_s: float = 0.0, key: str = "task") -> Attempt:
-    """An attempt with a short lease."""
+    """Return an attempt with a short lease."""
     return Attempt((key,), number=number, adopt_within_s=adopt_within_s, lease_s=1.0)
 
 
 def unclaimed(lab: Lab, command: tuple[str, ...] = TRAINS) -> Record:
-    """The record of a run that ended after its attempt let go of it."""
+    """Return the record of a run that ended after its attempt had closed it."""
     with RunHandle.launch(spec(lab, command), attempt(adopt_within_s=60.0)) as handle:
-        logs(handle.record, "started")
+        wait_for_output(handle.record, "started")
     (lab.home / "go").touch()
-    reaches(handle.record, "ended")
+    wait_for_state(handle.record, "ended")
     until(lambda: not handle.record.is_held, "the guardian to end")
     (lab.home / "go").unlink()
     return handle.record
@@ -62,13 +71,15 @@ def unclaimed(lab: Lab, command: tuple[str, ...] = TRAINS) -> Record:
 )
 @pytest.mark.parametrize("with_attempt", [True, False], ids=["attempt", "nobody's"])
 def test_status(lab: Lab, code: str, status: int, disposition: str, with_attempt: bool) -> None:
-    """The status is the child's own, the log is whole, and the record says the same."""
-    who = attempt() if with_attempt else None
-    with RunHandle.launch(spec(lab, shell(f"echo one; echo two >&2; {code}")), who) as handle:
+    """The status is the child's own, the log is complete, and the record agrees."""
+    attempt_given = attempt() if with_attempt else None
+    with RunHandle.launch(
+        spec(lab, shell(f"echo one; echo two >&2; {code}")), attempt_given
+    ) as handle:
         assert handle.origin == "launched"
-        seen = [line for lines in handle.follow() for line in lines]
+        followed = [line for lines in handle.follow() for line in lines]
         result = handle.wait()
-    assert seen == ["one", "two"]
+    assert followed == ["one", "two"]
     assert result.exit_code == status
     assert result.verdict is not None
     assert result.verdict.disposition == disposition
@@ -77,21 +88,21 @@ def test_status(lab: Lab, code: str, status: int, disposition: str, with_attempt
 
 
 def test_quick_and_long_silence(lab: Lab) -> None:
-    """Who follows gets the floor again and again while nothing is new."""
+    """Following returns regularly while there is no new line."""
     with RunHandle.launch(spec(lab), attempt()) as handle:
         following = handle.follow()
-        looks = [next(following) for _ in range(4)]
-        assert [] in looks
+        first_lines = [next(following) for _ in range(4)]
+        assert [] in first_lines
         with pytest.raises(TimeoutError):
             handle.wait(0.1)
         (lab.home / "go").touch()
-        seen = [line for lines in [*looks, *following] for line in lines]
-        assert seen == ["started", "done"]
+        followed = [line for lines in [*first_lines, *following] for line in lines]
+        assert followed == ["started", "done"]
         assert handle.wait().exit_code == 3
 
 
 def test_two_streams(lab: Lab) -> None:
-    """Where the streams are apart, both are followed."""
+    """If the streams are apart, both are followed."""
     asked = spec(lab, shell("echo out; echo err >&2"))
     asked.streams = "apart"
     with RunHandle.launch(asked, attempt()) as handle:
@@ -100,7 +111,7 @@ def test_two_streams(lab: Lab) -> None:
 
 
 def test_time_limit(lab: Lab) -> None:
-    """The time limit holds without anybody's help, and the status is 124."""
+    """The time limit ends the run, with status 124."""
     with RunHandle.launch(spec(lab, SAVES, timeout_s=0.5), attempt()) as handle:
         result = handle.wait(DEADLINE_S)
     assert result.exit_code == 124
@@ -110,7 +121,7 @@ def test_time_limit(lab: Lab) -> None:
 
 
 def test_program_that_does_not_exist(lab: Lab) -> None:
-    """127, and the log says why."""
+    """A missing program gives status 127, and the reason is in the log."""
     with RunHandle.launch(spec(lab, ("no-such-program",)), attempt()) as handle:
         result = handle.wait()
     assert result.exit_code == 127
@@ -123,7 +134,7 @@ def test_program_that_does_not_exist(lab: Lab) -> None:
 
 
 def test_missing_directory(lab: Lab) -> None:
-    """A working directory that does not exist is the caller's error; nothing is left of it."""
+    """A missing working directory is the caller's error; nothing is left behind."""
     with pytest.raises(UsageError, match="does not exist"):
         RunHandle.launch(spec(lab, cwd=str(lab.home / "nowhere")), attempt())
     assert lab.records() == []
@@ -132,7 +143,7 @@ def test_missing_directory(lab: Lab) -> None:
 
 @pytest.mark.parametrize("with_attempt", [True, False], ids=["attempt", "nobody's"])
 def test_no_durable_log(lab: Lab, monkeypatch: pytest.MonkeyPatch, with_attempt: bool) -> None:
-    """Without any place for a log nothing is launched, and the error names all that were tried."""
+    """Without any place for a log nothing is launched, and the error names all places tried."""
     blocker = lab.home / "file"
     blocker.touch()
     asked = spec(lab, shell("touch launched"))
@@ -148,7 +159,7 @@ def test_no_durable_log(lab: Lab, monkeypatch: pytest.MonkeyPatch, with_attempt:
 
 
 def test_second_best_place(lab: Lab) -> None:
-    """Where the first place has no room the second is used, told of, and found again."""
+    """If the first place has no room, the second is used, reported, and found again."""
     lab.state.write_text("no directory")
     with RunHandle.launch(spec(lab), attempt()) as handle:
         assert handle.tried == [(str(lab.state), "Not a directory")]
@@ -163,7 +174,7 @@ def test_second_best_place(lab: Lab) -> None:
     "program", ["/bin/false", "/nonexistent/python"], ids=["that fails", "that is missing"]
 )
 def test_broken_interpreter(lab: Lab, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    """An interpreter that cannot start a guardian is told of; nothing is launched."""
+    """An interpreter that cannot start a guardian is an error; nothing is launched."""
     monkeypatch.setattr("sys.executable", program)
     with pytest.raises(GuardianError, match="nothing was launched"):
         RunHandle.launch(spec(lab, shell("touch launched")), attempt())
@@ -172,7 +183,7 @@ def test_broken_interpreter(lab: Lab, monkeypatch: pytest.MonkeyPatch, program: 
 
 
 def test_interpreter_with_a_broken_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What misleads Python in the environment is the training's business, not the guardian's."""
+    """Variables that break Python affect the training, not the guardian."""
     (lab.home / "json.py").write_text("raise SystemExit('not this one')")
     monkeypatch.setenv("PYTHONHOME", "/nonexistent")
     monkeypatch.setenv("PYTHONPATH", str(lab.home))
@@ -187,12 +198,12 @@ SECRET = "s3cret-of-nobody"
 
 
 def test_values_of_variables_stay_off_the_disk(lab: Lab) -> None:
-    """The child gets exactly the environment that was given, and no file gets a value of it."""
+    """The child gets exactly the given environment, and no file contains a value of it."""
     env = {"PATH": os.environ["PATH"], "API_TOKEN": SECRET, lab.mark: "1"}
     proves = 'test "$API_TOKEN" = "$(printf %s-of-%s s3cret nobody)" && echo got it'
     child = shell(f"{proves}; {TRAINS[2]}")
     with RunHandle.launch(spec(lab, child, env=env), attempt(adopt_within_s=60.0)) as handle:
-        logs(handle.record, "got it")
+        wait_for_output(handle.record, "got it")
         environment = Path(f"/proc/{guardian_of(handle.record)}/environ").read_bytes()
         assert SECRET.encode() not in environment
         with RunHandle.launch(spec(lab, child, env=env), attempt(2)) as second:
@@ -210,7 +221,7 @@ def test_values_of_variables_stay_off_the_disk(lab: Lab) -> None:
 
 
 def test_environment_of_the_caller(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an environment of its own the child has the caller's, as it is at the launch."""
+    """Without a given environment the child has the caller's, as of the launch."""
     monkeypatch.setenv("CHOSEN", "at the launch")
     with RunHandle.launch(spec(lab, shell('echo "$CHOSEN"')), attempt()) as handle:
         handle.wait()
@@ -218,15 +229,15 @@ def test_environment_of_the_caller(lab: Lab, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_child_without_ties(lab: Lab) -> None:
-    """The child's stdin is empty, its descriptors are its own, its directory is the one asked."""
+    """The child's stdin is empty, it inherits no descriptor, and it has the requested directory."""
     code = "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1], os.getcwd(), input)"
     with RunHandle.launch(spec(lab, python(code)), attempt()) as handle:
         handle.wait()
     assert log_of(handle.record).startswith(f"['0', '1', '2'] {lab.home} ")
 
 
-def test_guardian_is_nobodys_child(lab: Lab) -> None:
-    """The guardian has neither our session nor our group, and holds nothing of ours open."""
+def test_guardian_is_detached(lab: Lab) -> None:
+    """The guardian has neither our session nor our group, and holds none of our descriptors."""
     with RunHandle.launch(spec(lab), attempt()) as handle:
         guardian = guardian_of(handle.record)
         _state, parent, group, session = status_of(guardian)[:4]
@@ -251,7 +262,7 @@ def test_guardian_is_nobodys_child(lab: Lab) -> None:
 
 @pytest.mark.usefixtures("never_two")
 def test_claimed_result_is_never_used_again(lab: Lab) -> None:
-    """A result that an attempt took is its alone: the next attempt trains anew."""
+    """A claimed result belongs to its attempt: the next attempt launches a new training."""
     (lab.home / "go").touch()
     for number in (1, 1, 2):
         with RunHandle.launch(spec(lab), attempt(number)) as handle:
@@ -263,7 +274,7 @@ def test_claimed_result_is_never_used_again(lab: Lab) -> None:
 
 @pytest.mark.usefixtures("never_two")
 def test_unclaimed_result_is_claimed_once(lab: Lab) -> None:
-    """A result that nobody saw is the next attempt's, with its log from the start; then no more."""
+    """An unclaimed result goes to the next attempt, with the whole log, and only once."""
     record = unclaimed(lab)
     with RunHandle.launch(spec(lab), attempt(2)) as second:
         assert (second.origin, second.run_id) == ("claimed", record.run_id)
@@ -279,7 +290,7 @@ def test_unclaimed_result_is_claimed_once(lab: Lab) -> None:
 
 
 def test_unclaimed_result_of_another_command(lab: Lab) -> None:
-    """What another command left is not our result."""
+    """The result of another command is not used."""
     unclaimed(lab)
     with RunHandle.launch(spec(lab, shell("exit 4")), attempt(2)) as second:
         assert second.origin == "launched"
@@ -288,7 +299,7 @@ def test_unclaimed_result_of_another_command(lab: Lab) -> None:
 
 @pytest.mark.usefixtures("never_two")
 @pytest.mark.parametrize("other", ["command", "variable", "directory"])
-def test_live_run_that_is_not_the_same(lab: Lab, other: str) -> None:
+def test_live_run_of_another_spec(lab: Lab, other: str) -> None:
     """A live run of another command, environment or directory is ended first, gracefully."""
     (lab.home / "else").mkdir()
     variant = {
@@ -296,12 +307,12 @@ def test_live_run_that_is_not_the_same(lab: Lab, other: str) -> None:
         "variable": spec(lab, env={**os.environ, "ONE_MORE": "1"}),
         "directory": spec(lab, cwd=str(lab.home / "else")),
     }[other]
-    said: list[str] = []
+    messages: list[str] = []
     with RunHandle.launch(spec(lab, SAVES if other == "command" else TRAINS), attempt()) as first:
-        logs(first.record, "started")
+        wait_for_output(first.record, "started")
         for folder in (lab.home, lab.home / "else"):
             (folder / "go").unlink(missing_ok=True)
-        with RunHandle.launch(variant, attempt(2), log=said.append) as second:
+        with RunHandle.launch(variant, attempt(2), log=messages.append) as second:
             assert second.origin == "launched"
             (lab.home / "go").touch()
             (lab.home / "else" / "go").touch()
@@ -309,17 +320,17 @@ def test_live_run_that_is_not_the_same(lab: Lab, other: str) -> None:
         result = first.wait()
         assert result.verdict is not None
         assert result.verdict.disposition == "cancelled"
-    assert any("another command" in text for text in said)
+    assert any("another command" in text for text in messages)
     assert ("saved" in log_of(first.record)) == (other == "command")
 
 
 def test_attempt_that_may_not_take_over(lab: Lab) -> None:
-    """An earlier attempt than the one that follows the run is refused; nothing changes."""
+    """An attempt with a lower number than the follower's is refused; nothing changes."""
     with RunHandle.launch(spec(lab), attempt(2)) as handle:
-        said: list[str] = []
+        messages: list[str] = []
         with pytest.raises(GuardianError, match="is followed by attempt 2"):
-            RunHandle.launch(spec(lab), attempt(1), log=said.append)
-        assert any("waiting" in text for text in said)
+            RunHandle.launch(spec(lab), attempt(1), log=messages.append)
+        assert any("waiting" in text for text in messages)
         (lab.home / "go").touch()
         assert handle.wait().exit_code == 3
     assert names(handle.record) == ["launched"]
@@ -327,7 +338,7 @@ def test_attempt_that_may_not_take_over(lab: Lab) -> None:
 
 
 def test_tasks_apart(lab: Lab) -> None:
-    """Runs of different tasks have nothing to do with each other."""
+    """Runs of different tasks are independent."""
     with (
         RunHandle.launch(spec(lab), attempt(key="a")) as one,
         RunHandle.launch(spec(lab), attempt(key="b")) as two,
@@ -338,7 +349,7 @@ def test_tasks_apart(lab: Lab) -> None:
 
 
 def test_pointer_that_leads_nowhere(lab: Lab) -> None:
-    """A record that somebody removed after its end stands in nobody's way."""
+    """A record that was removed after its end does not block the next attempt."""
     shutil.rmtree(unclaimed(lab).path)
     (lab.home / "go").touch()
     with RunHandle.launch(spec(lab), attempt(2)) as handle:
@@ -347,8 +358,8 @@ def test_pointer_that_leads_nowhere(lab: Lab) -> None:
 
 
 def test_outcome(lab: Lab) -> None:
-    """What the task became is written down beside its run."""
-    with RunHandle.launch(spec(lab, DEAF), attempt()) as handle:
+    """The outcome of the task is written to the record of its run."""
+    with RunHandle.launch(spec(lab, IGNORES_TERM), attempt()) as handle:
         (lab.home / "go").touch()
         handle.wait()
         handle.record_outcome("success", final=True)
@@ -358,16 +369,16 @@ def test_outcome(lab: Lab) -> None:
 
 
 def test_watched_by_a_stranger(lab: Lab) -> None:
-    """Who only watches sees all, owns nothing, and may stop it as a person would."""
+    """An observer sees the whole log, owns nothing, and can stop the run as a person can."""
     with RunHandle.launch(spec(lab, SAVES), attempt()) as handle:
         with RunHandle.attach(handle.run_id, str(lab.state)) as watcher:
             assert watcher.origin == "attached"
-            logs(watcher.record, "started")
-            watcher.stop("somebody looked at the loss")
-            seen = [line for lines in watcher.follow() for line in lines]
-            assert {"started", "saved"} <= set(seen)
+            wait_for_output(watcher.record, "started")
+            watcher.stop("somebody checked the loss")
+            followed = [line for lines in watcher.follow() for line in lines]
+            assert {"started", "saved"} <= set(followed)
             assert watcher.wait().exit_code == 0
         result = handle.wait()
         assert result.verdict is not None
         assert result.verdict.disposition == "cancelled"
-        assert any("somebody looked at the loss" in one.claim for one in result.verdict.shows)
+        assert any("somebody checked the loss" in one.claim for one in result.verdict.shows)

@@ -1,4 +1,4 @@
-"""The lease of an attempt, and its descriptors, when the guardian goes while they are used."""
+"""The lease of an attempt, and its descriptors, when the guardian exits while they are in use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LEASE_S = 1.0
 
 
 def of_ended(lab: Lab) -> LeaseRenewer:
-    """The keeper of an attempt whose guardian has gone."""
+    """Return the lease renewer of an attempt whose guardian has exited."""
     face = attempt(lab)
-    face.sees("started")
+    face.wait_for_line("started")
     record = Record.open(face.record().path)
     (lab.home / "go").touch()
     face.wait()
@@ -28,11 +28,9 @@ def of_ended(lab: Lab) -> LeaseRenewer:
 
 
 @pytest.mark.parametrize("use", ["close", "stop"])
-def test_guardian_goes_while_it_is_used(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, use: str
-) -> None:
-    """The thread may end between the look at a descriptor and its use, and nothing comes of it."""
-    keeper = of_ended(lab)
+def test_guardian_exits_during_use(lab: Lab, monkeypatch: pytest.MonkeyPatch, use: str) -> None:
+    """The thread may end between the check of a descriptor and its use, without an error."""
+    renewer = of_ended(lab)
     write = os.eventfd_write
 
     def late(fd: int, value: int) -> None:
@@ -41,14 +39,14 @@ def test_guardian_goes_while_it_is_used(
 
     monkeypatch.setattr(os, "eventfd_write", late)
     if use == "close":
-        keeper.close()
+        renewer.close()
     else:
-        keeper.stop({"because": "a test"}, None)
-        keeper.close()
+        renewer.stop({"because": "a test"}, None)
+        renewer.close()
 
 
 def test_descriptors_are_given_back(lab: Lab) -> None:
-    """Each keeper that was closed leaves as many open as there were before it."""
+    """A closed renewer leaves no descriptor open."""
     for _ in range(2):
         of_ended(lab).close()
     gc.collect()

@@ -1,4 +1,4 @@
-"""What people see of a log: bounded and rate-limited, and every line is shown or counted."""
+"""The view of a log is bounded and rate-limited, and every line is shown or counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEFT_OUT = re.compile(
 
 @contextmanager
 def viewing(path: Path) -> Iterator[LogView]:
-    """A view of a new, empty log."""
+    """Open a view of a new, empty log."""
     path.write_bytes(b"")
     found = LogView(os.open(path, os.O_RDONLY | os.O_CLOEXEC), str(path))
     yield found
@@ -35,13 +35,13 @@ def viewing(path: Path) -> Iterator[LogView]:
 
 
 def append(path: Path, data: bytes) -> None:
-    """What the training writes."""
+    """Append output of the training."""
     with open(path, "ab") as file:
         file.write(data)
 
 
-def told_of(lines: list[str]) -> tuple[list[str], int, int]:
-    """The lines that are of the log, and how many lines and bytes are said to be left out."""
+def split_view(lines: list[str]) -> tuple[list[str], int, int]:
+    """Return the lines of the log, and the counts of lines and bytes left out."""
     marks = [found for line in lines if (found := LEFT_OUT.match(line))]
     count, size = (
         sum(int((mark.group(group) or "0").replace(",", "")) for mark in marks) for group in (1, 2)
@@ -63,20 +63,20 @@ def log(tmp_path: Path) -> Path:
 def test_every_line_is_shown_or_counted(
     tmp_path_factory: pytest.TempPathFactory, bursts: list[int], ends_whole: bool
 ) -> None:
-    """Shown and left out add up to all, in order, and the last lines are always there."""
+    """Shown and omitted lines add up to all, in order, and the last lines are always shown."""
     log = tmp_path_factory.mktemp("view") / "output.log"
     written = 0
-    seen: list[str] = []
+    lines: list[str] = []
     with viewing(log) as found:
         for burst in bursts:
             append(log, b"".join(b"line %d\n" % (written + n) for n in range(burst)))
             written += burst
-            seen += found.take_lines()
+            lines += found.take_lines()
         if not ends_whole:
             append(log, b"line %d" % written)
             written += 1
-        seen += found.take_lines(last=True)
-    shown, left_out, left_out_bytes = told_of(seen)
+        lines += found.take_lines(last=True)
+    shown, left_out, left_out_bytes = split_view(lines)
     numbers = [int(line.removeprefix("line ")) for line in shown]
     assert numbers == sorted(set(numbers))
     assert len(numbers) + left_out == written
@@ -86,28 +86,28 @@ def test_every_line_is_shown_or_counted(
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_however_it_is_cut(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """Where the writes and the looks fall within a line changes nothing of what is shown."""
+def test_cuts_do_not_matter(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """The cuts between writes and reads do not change the shown lines."""
     log = tmp_path_factory.mktemp("view") / "output.log"
     whole = data.draw(st.binary(max_size=400))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
-    seen: list[str] = []
+    lines: list[str] = []
     with viewing(log) as found:
         for begin, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
             append(log, whole[begin:end])
-            seen += found.take_lines()
-        seen += found.take_lines(last=True)
+            lines += found.take_lines()
+        lines += found.take_lines(last=True)
     with viewing(log) as found:
         append(log, whole)
         at_once = found.take_lines(last=True)
-    assert told_of(seen) == told_of(at_once)
-    assert len(told_of(seen)[0]) + told_of(seen)[1] == len(whole.split(b"\n")) - whole.endswith(
-        b"\n"
-    ) - (not whole)
+    assert split_view(lines) == split_view(at_once)
+    assert len(split_view(lines)[0]) + split_view(lines)[1] == len(
+        whole.split(b"\n")
+    ) - whole.endswith(b"\n") - (not whole)
 
 
 def test_lines_without_pause(log: Path) -> None:
-    """A flood is cut to what a person can follow; what is left out stands where it was."""
+    """A flood is cut to a readable rate, and each omission is marked at its place."""
     with viewing(log) as found:
         append(log, b"".join(b"%d\n" % n for n in range(10_000)))
         first = found.take_lines()
@@ -119,8 +119,8 @@ def test_lines_without_pause(log: Path) -> None:
     assert last[1:] == [str(n) for n in range(9_950, 10_000)]
 
 
-def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
-    """Of a flood the lines that somebody must see are shown, each with what was left out before."""
+def test_notable_lines_are_shown(log: Path) -> None:
+    """Notable lines of a flood are shown, each after the mark of the omission before it."""
     lines = [b"step %d loss 0.1" % n for n in range(30_000)]
     lines[9_000] = b"WARNING: loss scale reduced"
     lines[20_000] = b"RuntimeError: CUDA error: an illegal memory access was encountered"
@@ -128,43 +128,43 @@ def test_telling_lines_are_shown_whatever_else(log: Path) -> None:
     with viewing(log) as found:
         found._find_notable = lambda text: find_notable_lines(text, None)
         append(log, b"\n".join(lines) + b"\n")
-        seen = found.take_lines() + found.take_lines(last=True)
-    shown, left_out, _bytes = told_of(seen)
+        output = found.take_lines() + found.take_lines(last=True)
+    shown, left_out, _bytes = split_view(output)
     assert len(shown) + left_out == len(lines)
     assert [lines.index(line.encode()) for line in shown] == [
         *range(log_view.BURST_LINES), 9_000, 20_000, 20_001, *range(29_950, 30_000)
     ]  # fmt: skip
 
 
-def test_telling_lines_are_bounded(log: Path) -> None:
+def test_notable_lines_are_bounded(log: Path) -> None:
     """A program that warns in every step is cut like any other."""
     with viewing(log) as found:
         found._find_notable = lambda text: find_notable_lines(text, None)
         append(log, b"WARNING: again\n" * 20_000)
-        seen = found.take_lines() + found.take_lines(last=True)
-    shown, left_out, _bytes = told_of(seen)
+        lines = found.take_lines() + found.take_lines(last=True)
+    shown, left_out, _bytes = split_view(lines)
     assert len(shown) + left_out == 20_000
     assert len(shown) == log_view.BURST_LINES + log_view.NOTABLE_BURST_LINES + LAST_LINES
 
 
 def test_a_jump_is_counted(log: Path) -> None:
-    """Of a log that grew by far too much the unread part is told in bytes."""
+    """The unread part of a log that grew too fast is counted in bytes."""
     line = b"x" * 99 + b"\n"
     with viewing(log) as found:
         append(log, b"first\n")
         assert found.take_lines() == ["first"]
         append(log, line * 300_000)
         append(log, b"last\n")
-        seen = found.take_lines() + found.take_lines(last=True)
-    shown, left_out, left_out_bytes = told_of(seen)
+        lines = found.take_lines() + found.take_lines(last=True)
+    shown, left_out, left_out_bytes = split_view(lines)
     size = log.stat().st_size - len(b"first\n")
-    told = left_out_bytes + left_out * 100 + sum(len(one) + 1 for one in shown)
-    assert abs(told - size) < 200
+    accounted = left_out_bytes + left_out * 100 + sum(len(one) + 1 for one in shown)
+    assert abs(accounted - size) < 200
     assert shown[-1] == "last"
 
 
 def test_giant_line(log: Path) -> None:
-    """300 MB without an end are one cut line; neither memory nor time goes with their size."""
+    """A line of 300 MB is cut, with bounded memory and time."""
     with viewing(log) as found:
         append(log, b"before\n")
         assert found.take_lines() == ["before"]
@@ -172,17 +172,17 @@ def test_giant_line(log: Path) -> None:
         tracemalloc.start()
         found.take_lines()
         append(log, b"\nafter\n")
-        seen = found.take_lines(last=True)
+        lines = found.take_lines(last=True)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert told_of(seen)[0][-1] == "after"
-    assert told_of(seen)[2] > 260 << 20
-    assert max(len(line) for line in seen) < 5 * MOST_LINE_BYTES
+    assert split_view(lines)[0][-1] == "after"
+    assert split_view(lines)[2] > 260 << 20
+    assert max(len(line) for line in lines) < 5 * MOST_LINE_BYTES
     assert peak < 32 << 20
 
 
 def test_short_lines_take_little_memory(log: Path) -> None:
-    """Half a million short lines at one look are never all in memory."""
+    """Half a million short lines in one read are never all in memory."""
     with viewing(log) as found:
         append(log, b"ab\n" * 500_000)
         tracemalloc.start()
@@ -194,7 +194,7 @@ def test_short_lines_take_little_memory(log: Path) -> None:
 
 
 def test_long_line_is_cut(log: Path) -> None:
-    """A line longer than a screen is cut and says so; one that just fits is whole."""
+    """A line longer than a screen is cut and marked; one that just fits is whole."""
     with viewing(log) as found:
         append(log, b"a" * MOST_LINE_BYTES + b"\n" + b"b" * (MOST_LINE_BYTES + 1) + b"\n")
         fits, cut = found.take_lines()
@@ -203,11 +203,11 @@ def test_long_line_is_cut(log: Path) -> None:
 
 
 def test_bytes_that_are_no_text(log: Path) -> None:
-    """Whatever bytes come, a line is shown for each."""
+    """A line of any bytes is shown as a line."""
     with viewing(log) as found:
         append(log, b"\xff\xfe\nna\xc3\xafve\n\0\n\x1b[31mred\x1b[0m\n\xc3")
-        seen = found.take_lines() + found.take_lines(last=True)
-    assert seen == ["\\xff\\xfe", "na\u00efve", "\0", "\x1b[31mred\x1b[0m", "\\xc3"]
+        lines = found.take_lines() + found.take_lines(last=True)
+    assert lines == ["\\xff\\xfe", "na\u00efve", "\0", "\x1b[31mred\x1b[0m", "\\xc3"]
 
 
 def test_windows_ends_of_lines(log: Path) -> None:
@@ -219,7 +219,7 @@ def test_windows_ends_of_lines(log: Path) -> None:
 
 @pytest.mark.parametrize("redraw", [b"\rstep %d of 9000", b"step %d of 9000\r"])
 def test_progress_bar(log: Path, redraw: bytes) -> None:
-    """Of a line that redraws itself the last drawing counts."""
+    """Of a line that redraws itself the last version is shown."""
     with viewing(log) as found:
         append(log, b"".join(redraw % n for n in range(9001)))
         assert found.take_lines() == []
@@ -232,17 +232,17 @@ def test_progress_bar(log: Path, redraw: bytes) -> None:
 def test_progress_bar_that_never_ends(
     log: Path, monkeypatch: pytest.MonkeyPatch, redraws: int, redraw: bytes
 ) -> None:
-    """A bar that redraws itself for ever, however fast, is shown now and then."""
+    """An endless fast bar is shown now and then."""
     monkeypatch.setattr(log_view, "PROGRESS_S", 0.0)
     with viewing(log) as found:
-        for look in range(3):
-            append(log, b"".join(redraw % (look * redraws + n) for n in range(redraws)))
+        for number in range(3):
+            append(log, b"".join(redraw % (number * redraws + n) for n in range(redraws)))
             (shown,) = found.take_lines()
-            assert re.fullmatch(rf"step {look}?\d+", shown)
+            assert re.fullmatch(rf"step {number}?\d+", shown)
 
 
 def test_truncated(log: Path) -> None:
-    """A log that was cut short is read on from its new start."""
+    """A truncated log is read from its new start."""
     with viewing(log) as found:
         append(log, b"one\ntwo\n")
         assert found.take_lines() == ["one", "two"]
@@ -252,7 +252,7 @@ def test_truncated(log: Path) -> None:
 
 
 def test_removed(log: Path) -> None:
-    """A log that was removed is read on through its descriptor."""
+    """A removed log is still read through its descriptor."""
     with viewing(log) as found:
         append(log, b"one\n")
         log.unlink()
@@ -291,14 +291,14 @@ os.write(1, b"end\\n")
 
 
 def test_follows_a_flood(lab: Lab) -> None:
-    """A child that writes 10 MB/s is followed to its last line, and all of it is accounted for."""
+    """A child that writes 10 MB/s is followed to its last line, and all its output is counted."""
     spec = RunSpec(python(FLOOD), cwd=str(lab.home), state_dir=str(lab.state))
     with RunHandle.launch(spec, Attempt(("flood",))) as handle:
-        seen = [line for lines in handle.follow() for line in lines]
+        lines = [line for lines in handle.follow() for line in lines]
         result = handle.wait()
     assert result.exit_code == 0
-    shown, left_out, left_out_bytes = told_of(seen)
+    shown, left_out, left_out_bytes = split_view(lines)
     assert shown[-1] == "end"
     assert len(shown) < 1000
-    told = sum(len(line) + 1 for line in shown) + 100 * left_out + left_out_bytes
-    assert abs(told - os.path.getsize(result.log_path)) < 1000
+    accounted = sum(len(line) + 1 for line in shown) + 100 * left_out + left_out_bytes
+    assert abs(accounted - os.path.getsize(result.log_path)) < 1000

@@ -37,7 +37,7 @@ def request(kind: str, **fields: Any) -> dict[str, Any]:
     return {"kind": kind, "owner": "two", "number": 2, "fingerprint": "print", **terms, **fields}
 
 
-def look_until(kept: Ownership, until_s: float, *, every_s: float = 1.0) -> float:
+def observe_until(kept: Ownership, until_s: float, *, every_s: float = 1.0) -> float:
     """Observe a record in which no lease is renewed; return the time of the first event."""
     kept.observe_leases({"one": 5}, 0.0)
     now = 0.0
@@ -50,11 +50,11 @@ def look_until(kept: Ownership, until_s: float, *, every_s: float = 1.0) -> floa
 
 def test_lease_runs_out() -> None:
     """A run is orphaned when its lease was not renewed for longer than agreed."""
-    assert LEASE_S < look_until(owned(), 20.0) <= LEASE_S + 1.0
+    assert LEASE_S < observe_until(owned(), 20.0) <= LEASE_S + 1.0
 
 
 def test_lease_is_renewed_by_any_change() -> None:
-    """Any change of the number is a renewal, also to a lower one: no clock is compared."""
+    """Any change of the number is a renewal, also to a lower one: clocks are not compared."""
     kept = owned()
     for now in range(1, 100):
         assert kept.observe_leases({"one": -now}, float(now)) == []
@@ -62,14 +62,15 @@ def test_lease_is_renewed_by_any_change() -> None:
 
 
 def test_pauses_count_little() -> None:
-    """While the record cannot be read no lease runs out: a long pause counts as a short one."""
+    """While the record cannot be read no lease expires: a long pause counts as a short one."""
     kept = owned()
     pauses = int(LEASE_S / MOST_GAP_S)
-    assert look_until(kept, 1000.0 * (pauses + 2), every_s=1000.0) >= 1000.0 * pauses
+    assert observe_until(kept, 1000.0 * (pauses + 2), every_s=1000.0) >= 1000.0 * pauses
 
 
 def test_pauses_count_where_others_count_them() -> None:
-    """Across hosts a guardian that was blind for a lease ends the run: others rely on its fence."""
+    """Across hosts a guardian that could not read for a lease ends the run: others rely on its
+    fence."""
     kept = owned(across_hosts=True)
     kept.observe_time(LEASE_S)
     assert kept.end_reason is None
@@ -80,7 +81,7 @@ def test_pauses_count_where_others_count_them() -> None:
 def test_owner_comes_back() -> None:
     """The last owner of an orphaned run resumes it with its next renewal."""
     kept = owned()
-    look_until(kept, 20.0)
+    observe_until(kept, 20.0)
     assert kept.owner is None
     assert kept.observe_leases({"one": 7}, 21.0) == [("resumed", {"owner": "one", "number": 1})]
     assert kept.owner == "one"
@@ -113,7 +114,7 @@ def test_silent_but_alive(adopt_within_s: float) -> None:
 
 
 def test_silent_but_alive_far_away() -> None:
-    """Where another host relies on the fence, silence alone ends the run."""
+    """If another host relies on the fence, silence alone ends the run."""
     kept = owned(0.0, across_hosts=True)
     for now in range(1, 10):
         kept.observe_leases({"one": 5}, float(now), alive=True)
@@ -132,7 +133,7 @@ def test_follower_lets_go(alive: bool) -> None:
 
 
 def test_last_attempt_dies() -> None:
-    """Where no attempt will come, the follower's death ends the run at once."""
+    """If no attempt will come, the follower's death ends the run at once."""
     kept = owned(adopt_within_s=0.0)
     kept.observe_follower_exit("one")
     assert kept.end_reason is not None
@@ -177,7 +178,7 @@ def test_refusals(wrong: dict[str, Any]) -> None:
 
 
 def test_handover() -> None:
-    """A run that its owner hands over waits for the next attempt as long as the owner said."""
+    """A run that its owner hands over waits for the next attempt for the owner's time."""
     kept = owned(adopt_within_s=0.0)
     kept.observe_leases({"one": 5}, 1.0)
     kept.answer(request("handover", owner="one", within_s=2.0))
@@ -189,7 +190,7 @@ def test_handover() -> None:
 
 
 def test_fence() -> None:
-    """A fence means that the task trains anew elsewhere: the run here ends in any case."""
+    """A fence means a new training elsewhere: the run here ends in any case."""
     kept = owned(across_hosts=True)
     kept.answer({"kind": "fence"})
     assert kept.end_reason is not None
@@ -259,13 +260,14 @@ def test_decisions(before: Predecessor, step: TakeoverAction) -> None:
     ids=str,
 )
 def test_attempts_that_cannot_be(wrong: dict[str, Any]) -> None:
-    """An attempt with a value that means nothing is refused, and the value is named."""
+    """An attempt with an invalid value is refused, and the value is named."""
     with pytest.raises(UsageError, match=next(iter(wrong))):
         Attempt(**{"key": ("task",), **wrong})
 
 
 def test_fingerprint() -> None:
-    """Values of variables and what shells set do not tell runs apart; all else does."""
+    """Values of variables, and variables that shells set, do not change the fingerprint; others
+    do."""
     one = fingerprint(["a"], {"SEED": "1"}, "/w")
     same = {"SEED": "2", "_": "x", "SHLVL": "3", "GPUALERT_RUN_ID": "x"}
     assert fingerprint(["a"], same, "/w") == one

@@ -1,7 +1,7 @@
 """Every interleaving of a small world: attempts, guardians and a child, with faults anywhere.
 
 The decisions are the real ones (:class:`Ownership`, :func:`choose_action`).  Processes and files
-are modelled as small as possible: an action is all that one party does between two looks at the
+are modelled as small as possible: an action is all that one party does between two reads of the
 disk.  No party has to act, so the model includes parties that are frozen, slow or cut off.
 """
 
@@ -26,7 +26,7 @@ FINGERPRINT = "same"
 
 @dataclass
 class Run:
-    """One run: guardian "up" or "dead", and what its record says."""
+    """One run: guardian "up" or "dead", and the content of its record."""
 
     ownership: Ownership
     number: int
@@ -46,7 +46,7 @@ class Run:
     claimed_after_stop: bool = False
 
     def copy(self) -> Run:
-        """Another run that is the same so far."""
+        """Return a copy of the run."""
         run = copy.copy(self)
         run.ownership = copy.copy(self.ownership)
         run.requests, run.leases = list(self.requests), dict(self.leases)
@@ -56,7 +56,7 @@ class Run:
 
 @dataclass
 class Face:
-    """One attempt of the engine: what it does now, on which run, and what came of it."""
+    """One attempt of the engine: its action, its run, and its result."""
 
     number: int
     doing: str = "not begun"
@@ -66,7 +66,7 @@ class Face:
 
 @dataclass
 class World:
-    """Everything there is."""
+    """State of the whole model."""
 
     faces: list[Face]
     adopt_within_s: float
@@ -77,14 +77,14 @@ class World:
     now: float = 0.0
 
     def copy(self) -> World:
-        """Another world that is the same so far."""
+        """Return a copy of the world."""
         world = copy.copy(self)
         world.faces = [copy.copy(face) for face in self.faces]
         world.runs = [run.copy() for run in self.runs]
         return world
 
     def state(self) -> tuple[Any, ...]:
-        """What tells two worlds apart; times only as far as they still matter."""
+        """Key of this world: equal for equal worlds; times count only while they matter."""
         return (
             self.faults,
             self.stops,
@@ -125,7 +125,7 @@ Action = tuple[str, Callable[[World], None]]
 
 
 def actions(world: World) -> Iterator[Action]:
-    """What can happen next."""
+    """Yield the possible next actions."""
     for index, face in enumerate(world.faces):
         yield from _actions_of_face(world, index, face)
     for index, run in enumerate(world.runs):
@@ -157,11 +157,11 @@ def _actions_of_face(world: World, index: int, face: Face) -> Iterator[Action]:
     elif face.doing == "says go":
         yield f"{index} says go", lambda w: _go(w, index)
     elif face.doing == "awaits an answer":
-        yield f"{index} looks for an answer", lambda w: _look_for_answer(w, index)
+        yield f"{index} reads the answer", lambda w: _read_answer(w, index)
     elif face.doing == "follows":
         if world.runs[face.run].ownership._last_owner == str(index):
             yield f"{index} renews", lambda w: _renew(w.runs[w.faces[index].run], index)
-        yield f"{index} looks", lambda w: _follow(w, index)
+        yield f"{index} follows", lambda w: _follow(w, index)
         if world.stops:
             yield f"{index} asks for a stop", lambda w: _ask_to_stop(w, index)
 
@@ -259,7 +259,7 @@ def _renew(run: Run, index: int) -> None:
         run.leases[str(index)] = run.leases.get(str(index), 0) + 1
 
 
-def _look_for_answer(world: World, index: int) -> None:
+def _read_answer(world: World, index: int) -> None:
     face = world.faces[index]
     run = world.runs[face.run]
     if index in run.adopted_by:
@@ -309,9 +309,9 @@ def _actions_of_guardian(world: World, index: int, run: Run) -> Iterator[Action]
         return
     if not run.child:
         yield f"guardian {index} records the end", lambda w: _set(w.runs[index], ended="known")
-    yield f"guardian {index} looks", lambda w: _guardian_looks(w, w.runs[index])
+    yield f"guardian {index} samples", lambda w: _sample_leases(w, w.runs[index])
     if world.faces[int(run.ownership._last_owner)].doing == "dead":
-        yield f"guardian {index} sees a death", lambda w: _sees_death(w.runs[index])
+        yield f"guardian {index} sees a death", lambda w: _observe_death(w.runs[index])
 
 
 def _launch_child(run: Run) -> None:
@@ -323,7 +323,7 @@ def _kill_guardian(world: World, run: Run) -> None:
     run.guardian = "dead"
 
 
-def _guardian_looks(world: World, run: Run) -> None:
+def _sample_leases(world: World, run: Run) -> None:
     for kind, index in run.requests:
         if kind == "stop":
             rightful = run.ownership.owner or run.ownership._last_owner
@@ -334,8 +334,8 @@ def _guardian_looks(world: World, run: Run) -> None:
             number = world.faces[index].number
             request = {"kind": "adopt", "owner": str(index), "number": number}
             terms = {"adopt_within_s": world.adopt_within_s, "lease_s": LEASE_S}
-            told = run.ownership.answer({**request, **terms, "fingerprint": FINGERPRINT})
-            if told[0][0] == "adopted":
+            answer = run.ownership.answer({**request, **terms, "fingerprint": FINGERPRINT})
+            if answer[0][0] == "adopted":
                 run.adopted_by.append(index)
                 run.adopted_while_stopping |= run.stopping
             else:
@@ -346,7 +346,7 @@ def _guardian_looks(world: World, run: Run) -> None:
     _end_if_due(run)
 
 
-def _sees_death(run: Run) -> None:
+def _observe_death(run: Run) -> None:
     run.ownership.observe_follower_exit(run.ownership._last_owner)
     _end_if_due(run)
 
@@ -361,11 +361,11 @@ def _begin_stop(run: Run) -> None:
     run.ownership.begin_stop()
 
 
-# -- what must hold ------------------------------------------------------------------------
+# -- invariants ----------------------------------------------------------------------------
 
 
 def check(world: World) -> None:
-    """What no interleaving may break."""
+    """Check the invariants of every interleaving."""
     living = [run for run in world.runs if run.child]
     assert len(living) <= 1, "two trainings of one task"
     results = [face.result for face in world.faces if face.result.startswith("run")]
@@ -380,25 +380,25 @@ def check(world: World) -> None:
 
 
 def check_ends(world: World) -> None:
-    """When every attempt is gone, no training goes on for ever."""
+    """Check that no training goes on for ever without attempts."""
     world = world.copy()
     for face in world.faces:
         if face.doing == "says go":
             world.runs[face.run].guardian = "dead"
         face.doing = "dead"
-    for _look in range(12):
+    for _sample in range(12):
         world.now += TICK_S
         for run in world.runs:
             if run.guardian == "up" and run.told_go and not run.ended:
-                _launch_child(run) if not run.launched else _guardian_looks(world, run)
+                _launch_child(run) if not run.launched else _sample_leases(world, run)
     for run in world.runs:
         going_on = run.guardian == "up" and run.child and not run.stopping
         assert not going_on, "nobody follows it, nobody may adopt it, and it goes on"
 
 
 def explore(first: World) -> int:
-    """Visit every reachable world once; returns how many there are."""
-    seen = {first.state()}
+    """Visit every reachable world once; return their number."""
+    visited = {first.state()}
     queue: deque[tuple[World, tuple[str, ...]]] = deque([(first, ("the beginning",))])
     while queue:
         world, path = queue.popleft()
@@ -406,18 +406,18 @@ def explore(first: World) -> int:
             after = world.copy()
             act(after)
             state = after.state()
-            if state in seen:
+            if state in visited:
                 continue
-            seen.add(state)
+            visited.add(state)
             way = (*path, name)
             try:
                 check(after)
-                if len(seen) % 7 == 0:
+                if len(visited) % 7 == 0:
                     check_ends(after)
             except AssertionError as error:
                 raise AssertionError(f"{error}\n  " + "\n  ".join(way)) from None
             queue.append((after, way))
-    return len(seen)
+    return len(visited)
 
 
 @pytest.mark.parametrize("adopt_within_s", [0.0, 4.0])
@@ -432,7 +432,7 @@ def test_two_attempts(faults: int, stops: int, adopt_within_s: float) -> None:
 @pytest.mark.parametrize("adopt_within_s", [0.0, 4.0])
 @pytest.mark.parametrize(("faults", "stops"), [(1, 0), (0, 1), (1, 1)])
 def test_three_attempts(faults: int, stops: int, adopt_within_s: float) -> None:
-    """The same with a third attempt: it may come while the second is still deciding."""
+    """The same holds for a third attempt during the decision of the second."""
     faces = [Face(number=number) for number in (1, 2, 3)]
     assert explore(World(faces, adopt_within_s, faults, stops)) > 10_000
 
@@ -446,7 +446,7 @@ def _broken(state: str, step: TakeoverAction) -> Callable[[Predecessor, int], Ta
 
 @pytest.mark.parametrize("state", ["starting", "running", "orphaned", "stopping", "lost"])
 def test_a_hasty_launch_is_found(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attempt that launches beside a run in that state breaks a promise, and is seen to."""
+    """An attempt that launches next to a run in that state violates an invariant, and is found."""
     monkeypatch.setitem(globals(), "choose_action", _broken(state, TakeoverAction.LAUNCH))
     faces = [Face(number=1), Face(number=2)]
     with pytest.raises(AssertionError, match=r"two trainings|goes on"):
@@ -464,7 +464,7 @@ def test_a_hasty_launch_is_found(state: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_careless_guardian_is_found(
     rule: str, broken: Callable[..., Any], promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A guardian without one of its rules breaks a promise, and is seen to."""
+    """A guardian without one of its rules violates an invariant, and is found."""
     monkeypatch.setattr(Ownership, rule, broken)
     faces = [Face(number=1), Face(number=2)]
     with pytest.raises(AssertionError, match=promise):

@@ -1,4 +1,4 @@
-"""Attempts whose engine remembers a run that their own state directory does not know."""
+"""Attempts whose engine has a note of a run that is not in their own state directory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ AWAY = {"host": "another-host", "boot_id": "other", "pid_namespace": "pid:[1]"}
 
 
 def remembered(lab: Lab, **changes: object) -> tuple[dict[str, Any], Record]:
-    """A run whose follower has died, and what was kept of it; with other values here and there."""
+    """Return a run whose follower has died, and the engine's note of it, with changed values."""
     first = attempt(lab, adopt_within_s=60.0)
-    first.sees("started")
+    first.wait_for_line("started")
     record = first.record()
     kept = RunLocation.of(record).to_json()
     first.kill()
@@ -28,43 +28,45 @@ def remembered(lab: Lab, **changes: object) -> tuple[dict[str, Any], Record]:
 
 
 def test_run_in_another_state_directory_is_adopted(lab: Lab) -> None:
-    """On the same host the path alone is enough to take a training over."""
+    """On the same host the path is enough to adopt a run."""
     kept, record = remembered(lab)
     second = attempt(lab, number=2, state=lab.home / "elsewhere", remembered=kept)
-    assert second.says("origin") == "adopted"
+    assert second.wait_for("origin") == "adopted"
     assert second.record().path == record.path
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
 
 
-def test_unseen_run_of_another_host_is_waited_for(lab: Lab) -> None:
-    """Nothing is launched before the host that cannot be seen has ended its training."""
+def test_wait_for_a_run_of_another_host(lab: Lab) -> None:
+    """Nothing is launched before a host that is out of reach has ended its training."""
     kept = {**AWAY, "record": "/nowhere/runs/20260101-000000-abc", "ends_within_s": 2.0}
     began = time.monotonic()
     second = attempt(lab, remembered=kept)
-    assert second.says("origin") == "launched"
+    assert second.wait_for("origin") == "launched"
     assert time.monotonic() - began > 2.0
-    assert any("host another-host cannot be seen from here" in text for text in second.all("told"))
+    assert any(
+        "host another-host cannot be seen from here" in text for text in second.all("message")
+    )
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
 
 
-def test_wait_for_an_unseen_run_is_given_up(lab: Lab) -> None:
-    """An engine that ends an attempt while it waits is obeyed at once, and nothing is launched."""
+def test_wait_for_a_run_can_be_ended(lab: Lab) -> None:
+    """An engine can end an attempt during the wait at once, and nothing is launched."""
     kept = {**AWAY, "record": "/nowhere/runs/20260101-000000-abc", "ends_within_s": 900.0}
     second = attempt(lab, remembered=kept, interrupt_after_s=1.0)
-    assert second.says("error") == "Interrupted"
+    assert second.wait_for("error") == "Interrupted"
     assert not lab.records()
 
 
 @pytest.mark.parametrize("boot", ["same", "earlier"])
 def test_run_without_a_record_on_this_host(lab: Lab, boot: str) -> None:
-    """What is left of it here is found by its mark; nothing is waited for that cannot be."""
+    """Processes of the run on this host are found by its marker; there is no endless wait."""
     kept, record = remembered(lab, **({} if boot == "same" else {"boot_id": "earlier"}))
     kept["record"] = str(Path("/nowhere") / Path(kept["record"]).name)
     kept["ends_within_s"] = 900.0
     second = attempt(lab, SAVES, number=2, state=lab.home / "elsewhere", remembered=kept)
-    assert second.says("origin") == "launched"
+    assert second.wait_for("origin") == "launched"
     until(lambda: record.state == "ended", "the first run to end")
     (lab.home / "go").touch()
     assert second.result() == (3, "failed")
@@ -75,13 +77,13 @@ def test_run_without_a_record_on_this_host(lab: Lab, boot: str) -> None:
     [None, "run", {}, {"record": 1}, {**AWAY, "record": "/x"}]
     + [{**AWAY, "record": "/x", "ends_within_s": wrong} for wrong in (-1, "9", None, True, 1e99)],
 )
-def test_what_is_no_whereabouts(value: object) -> None:
-    """What a store gives back that was not put there is nothing."""
+def test_value_that_is_no_location(value: object) -> None:
+    """A value of another kind in the engine's store is no location."""
     assert RunLocation.from_json(value) is None
 
 
-def test_whereabouts_there_and_back(lab: Lab) -> None:
-    """As JSON they are what they were; the run of an attempt here is not elsewhere."""
+def test_location_survives_json(lab: Lab) -> None:
+    """A location survives JSON; the run of an attempt on this host is not elsewhere."""
     kept, _record = remembered(lab)
     found = RunLocation.from_json(kept)
     assert found is not None

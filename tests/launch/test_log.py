@@ -126,11 +126,11 @@ def seen_by_recorder(run: Supervised) -> None:
 def tampered(lab: Lab, change: Callable[[Supervised], None], event: str | None) -> Supervised:
     """A run whose log was changed between its two lines, ended with its status."""
     run = lab.launch(*WAITS)
-    run.says(b"before\n")
+    run.wait_for_output(b"before\n")
     seen_by_recorder(run)
     change(run)
     if event is not None:
-        run.told(event)
+        run.wait_for_event(event)
     (lab.home / "go").touch()
     assert run.wait() == 3
     return run
@@ -140,7 +140,7 @@ def test_deleted_log(lab: Lab) -> None:
     """A log that is deleted in mid-run is back at the end, whole."""
     run = tampered(lab, _delete, "log_removed")
     assert run.log() == b"before\nafter\n"
-    assert run.told("log_rescued")["size_bytes"] == len(run.log())
+    assert run.wait_for_event("log_rescued")["size_bytes"] == len(run.log())
     assert lab.json("show")["verdict"]["log_path"] == run.record.log_path("output.log")
 
 
@@ -149,7 +149,7 @@ def test_moved_log(lab: Lab) -> None:
     run = tampered(lab, _move, "log_moved")
     moved = run.record.log_path("moved.log")
     assert Path(moved).read_bytes() == b"before\nafter\n"
-    assert run.told("log_moved")["path"] == moved
+    assert run.wait_for_event("log_moved")["path"] == moved
     assert lab.json("show")["verdict"]["log_path"] == moved
 
 
@@ -178,10 +178,10 @@ def test_log_truncated_and_refilled(lab: Lab) -> None:
         "1 / 0\n"
     )
     run = lab.launch(*python(code))
-    run.says(b"xxx\n")
+    run.wait_for_output(b"xxx\n")
     seen_by_recorder(run)
     _truncate(run)
-    run.told("log_truncated")
+    run.wait_for_event("log_truncated")
     (lab.home / "go").touch()
     assert run.wait() == 1
     verdict = lab.json("show")["verdict"]
@@ -259,7 +259,7 @@ def test_survivor_keeps_a_log_that_may_be_cut(lab: Lab) -> None:
 def test_killed_supervisor_with_a_log_that_may_be_cut(lab: Lab) -> None:
     """The copying outlives the supervisor: the child ends by itself with its whole log."""
     run = lab.launch(*WAITS, options=("--log-full", "drop"))
-    run.says(b"before\n")
+    run.wait_for_output(b"before\n")
     run.process.kill()
     run.process.wait()
     (lab.home / "go").touch()

@@ -1,4 +1,4 @@
-"""Runs that alert, and what came of it."""
+"""Runs that alert, and the state of their alerts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAILBOX: ChannelConfig = {"name": "mailbox", "kind": "mailbox", "settings": {}}
 
 
 def alerts(*channels: Mapping[str, Any], on: str = "failure", deadline_s: float = 15.0) -> Any:
-    """What a launch record says of alerts; the mailbox without any channel."""
+    """The alert settings of a launch record; without a channel the mailbox."""
     return {
         "channels": list(channels) or [MAILBOX],
         "on": on,
@@ -37,7 +37,7 @@ def alerts(*channels: Mapping[str, Any], on: str = "failure", deadline_s: float 
 
 
 def ended_run(lab: Lab, *, code: int = 1, log: bytes = b"it said so\n", **facts: Any) -> Record:
-    """The record of a run that has ended just now."""
+    """Return the record of a run that has just ended."""
     ending = Ending(time.time() - 5.0, time.time())
     ending.code = code
     facts.setdefault("alerts", alerts())
@@ -45,27 +45,27 @@ def ended_run(lab: Lab, *, code: int = 1, log: bytes = b"it said so\n", **facts:
 
 
 def send(record: Record, *, deadline_s: float = 15.0, **how: Any) -> list[dict[str, Any]]:
-    """Have a run's alerts sent and wait for that; the fields of each."""
+    """Send a run's alerts and wait for that; return the fields of each."""
     return dispatch(record.path, deadline_s=deadline_s, **how)
 
 
 def entries(record: Record) -> list[OutboxEntry]:
-    """The alerts in its outbox."""
+    """Return the alerts in the outbox."""
     return Outbox(record).entries()
 
 
 def queued(record: Record) -> list[OutboxEntry]:
-    """The alerts in its outbox, once there are any: nobody waits longer than a deadline."""
+    """Wait for alerts in the outbox, and return them."""
     return until(lambda: entries(record), "an alert in the outbox")
 
 
 def states(record: Record) -> dict[str, str]:
-    """What became of the alert for each channel."""
+    """Return the state of the alert by channel."""
     return {entry.channel: entry.state for entry in entries(record)}
 
 
 def mails(lab: Lab) -> list[EmailMessage]:
-    """What is in the default mailbox, oldest first."""
+    """Return the mails of the default mailbox, oldest first."""
     place = lab.state / "mailbox"
     if not place.exists():
         return []
@@ -82,7 +82,7 @@ def body(mail: EmailMessage) -> str:
 
 
 def outbox(lab: Lab, *arguments: str) -> list[dict[str, Any]]:
-    """What ``gpualert outbox list --json`` says."""
+    """Return the output of ``gpualert outbox list --json``."""
     done = lab.gpualert("outbox", "list", "--json", *arguments)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = json.loads(done.stdout)["alerts"]
@@ -97,7 +97,7 @@ def write_config(lab: Lab, text: str) -> None:
 
 
 def script(path: Path, code: str) -> str:
-    """A program of one shell script; its path."""
+    """Write a program of one shell script; return its path."""
     path.write_text(f"#!/bin/sh\n{code}\n")
     path.chmod(0o755)
     return str(path)

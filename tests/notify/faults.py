@@ -1,13 +1,13 @@
-"""Every fault of an alert, as a place to run a failing training in: one table for all faces.
+"""Every fault of an alert, as a place to run a failing training in: one table for all engines.
 
-Standard library only, so that it is imported beside Airflow and Prefect too.  A face plays a cell
+Standard library only, so that it can be imported with Airflow and Prefect too.  A test uses a cell
 like this::
 
     with FAULTS["silent"].cell(tmp_path) as cell:
         # run cell.command in cell.work, notify=cell.notify, notify_deadline=DEADLINE_S, cell.env in
-        # force, and cell.modules on the path; then look at the task, and at the clock
-        cell.settled()            # the alert is, within a while, in one of the fault's states
-        cell.deliver_later()      # what was not delivered is delivered now
+        # force, and cell.modules on the path; then check the task and the clock
+        cell.wait_for_state()     # the alert is, within a while, in one of the fault's states
+        cell.deliver_later()      # an alert that was not delivered is delivered now
         assert len(cell.mails()) == 1
 """
 
@@ -34,13 +34,13 @@ from tests.supervised import free_port
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".venv" / "bin" / "python"
-"""The servers need what is only there."""
+"""The servers need packages that are installed only there."""
 
 DEADLINE_S = 2.5
 """``notify_deadline`` of every cell."""
 MARGIN_S = 5.0
-"""What a task may take beyond its usual time and the deadline, on a busy machine."""
-SETTLED_S = 40.0
+"""Longest time of a task beyond its usual time and the deadline, on a busy machine."""
+STATE_TIMEOUT_S = 40.0
 """Far above the time for a bundle, which goes on when the task has returned."""
 LOOPBACK = "127.0.0.1"
 
@@ -49,7 +49,7 @@ _FAILS = "raise RuntimeError('the loss is gone')"
 
 @dataclass
 class Cell:
-    """A place with a fault, and what a face is to be given there."""
+    """A place with a fault, and the settings of a training there."""
 
     fault: Fault
     home: Path
@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def work(self) -> Path:
-        """Where the training works."""
+        """The working directory of the training."""
         return self.home / "work"
 
     @property
@@ -109,17 +109,17 @@ class Cell:
         )
 
     def alerts(self) -> list[dict[str, Any]]:
-        """What ``gpualert outbox list`` shows of every run here, oldest run first."""
+        """Return the rows of ``gpualert outbox list`` for every run here, oldest run first."""
         done = self.gpualert("outbox", "list", "--all", "--json")
         rows: list[dict[str, Any]] = json.loads(done.stdout)["alerts"]
         return rows
 
-    def settled(self) -> dict[str, Any]:
-        """The newest run's alert once it is in a state that the fault leads to, as it is listed.
+    def wait_for_state(self) -> dict[str, Any]:
+        """Wait until the newest run's alert is in a state of the fault; return its row in the list.
 
-        What still waits for its next attempt must say what came back from the first.
+        An alert that waits for its next attempt must have the answer to the first.
         """
-        deadline = time.monotonic() + SETTLED_S
+        deadline = time.monotonic() + STATE_TIMEOUT_S
         while True:
             rows = self.alerts()
             if rows and rows[-1]["state"] in self.fault.states and self._has_tried(rows[-1]):
@@ -128,17 +128,17 @@ class Cell:
             time.sleep(0.2)
 
     def _has_tried(self, row: dict[str, Any]) -> bool:
-        return "last" in row or not self.fault.tells
+        return "last" in row or not self.fault.has_answer
 
     def deliver_later(self) -> None:
-        """Mend what can be mended and deliver what was not; returns when the mail is there."""
+        """Repair the fault if possible and deliver the alert; return when the mail has arrived."""
         newest = self.alerts()[-1]
         if newest["state"] == "sent":
             return
         run = newest["run_id"]
         self.repair()
         other = () if self.fault.mended else ("--notify", f"mailbox:{self.elsewhere}")
-        deadline = time.monotonic() + SETTLED_S
+        deadline = time.monotonic() + STATE_TIMEOUT_S
         while True:
             done = self.gpualert("outbox", "retry", run, *other)
             if self.mails():
@@ -151,30 +151,31 @@ class Cell:
         found = [*self.home.glob("**/new/*"), *self.home.glob("**/*.eml")]
         return [message_from_bytes(path.read_bytes(), policy=policy.default) for path in found]
 
-    def told(self) -> str:
-        """Everything that the mails say, attachments unpacked."""
+    def mail_text(self) -> str:
+        """The whole text of the mails, attachments unpacked."""
         return "\n".join(f"{mail['Subject']}\n{_text(mail)}" for mail in self.mails())
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One row: what is broken, what becomes of the alert, and how it is delivered after all.
+    """One row: the fault, the state of the alert, and its delivery afterwards.
 
-    ``states`` are those that the alert is in once it has settled; ``mended`` that the fault can be
-    mended in place, so that the alert then goes where it was to go (else: to another channel);
-    ``tells`` that the outbox says what came back; ``once`` that the task can have one attempt only.
+    ``states`` are the possible states of the alert after the first attempt; with ``mended`` the
+    fault can be repaired, so that the alert then goes to its own channel (otherwise to another);
+    with ``has_answer`` the outbox has the answer of the channel; with ``once`` the task can have
+    only one attempt.
     """
 
     name: str
     _open: Callable[[Cell], AbstractContextManager[None]]
     states: frozenset[str] = frozenset({"sent"})
     mended: bool = False
-    tells: bool = True
+    has_answer: bool = True
     once: bool = False
 
     @contextmanager
     def cell(self, home: Path) -> Iterator[Cell]:
-        """The fault in ``home``, an empty folder, until the block ends."""
+        """Set up the fault in ``home``, an empty folder, until the block ends."""
         cell = Cell(self, home)
         with self._open(cell):
             yield cell
@@ -185,7 +186,7 @@ class Fault:
 
 @contextmanager
 def mail_process(kind: str, *options: str) -> Iterator[int]:
-    """A server of :mod:`tests.notify.servers` in a process of its own; its port."""
+    """Run a server of :mod:`tests.notify.servers` in a separate process; yield its port."""
     process = subprocess.Popen(
         [str(TOOLS), "-m", "tests.notify.servers", kind, *options],
         cwd=ROOT,
@@ -205,7 +206,7 @@ def mail_process(kind: str, *options: str) -> Iterator[int]:
 
 @contextmanager
 def good_server(folder: Path, port: int) -> Iterator[None]:
-    """A mail server that works, on this port; what it accepts is in the Maildir ``folder``."""
+    """Run a working mail server on this port; accepted mails are in the Maildir ``folder``."""
     handler = ("-c", "aiosmtpd.handlers.Mailbox", str(folder))
     process = subprocess.Popen(
         [str(TOOLS), "-m", "aiosmtpd", "-n", "-l", f"{LOOPBACK}:{port}", *handler],
@@ -222,7 +223,7 @@ def good_server(folder: Path, port: int) -> Iterator[None]:
 
 
 def _await_port(port: int) -> None:
-    deadline = time.monotonic() + SETTLED_S
+    deadline = time.monotonic() + STATE_TIMEOUT_S
     while True:
         try:
             socket.create_connection((LOOPBACK, port), 1).close()
@@ -233,7 +234,7 @@ def _await_port(port: int) -> None:
 
 
 def mail_target(port: int, *, host: str = LOOPBACK, user: str = "", security: str = "none") -> str:
-    """The target of mail through that server."""
+    """Return the target of mail through that server."""
     return f"smtp://{user}{host}:{port}/?to=a@example.org&from=b@example.org&security={security}"
 
 
@@ -249,7 +250,7 @@ def _broken_server(kind: str, **target: str) -> Callable[[Cell], AbstractContext
 
 @contextmanager
 def _refused(cell: Cell) -> Iterator[None]:
-    """Nobody listens; mended by a server that comes late."""
+    """Nobody listens; repaired by a server that starts later."""
     port = free_port()
     cell.notify = mail_target(port)
     late: list[AbstractContextManager[None]] = []
@@ -325,7 +326,7 @@ class Channel:
 
 
 def _module(source: str) -> Callable[[Cell], AbstractContextManager[None]]:
-    """A channel of the user's own, named in the configuration."""
+    """A user's own channel, named in the configuration."""
 
     @contextmanager
     def opened(cell: Cell) -> Iterator[None]:
@@ -365,7 +366,7 @@ subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "outbox", outbox], check=Tru
 
 @contextmanager
 def _full_disk(cell: Cell) -> Iterator[None]:
-    """Once the training has begun, no byte is free where state directory and mailbox are."""
+    """After the start of the training the disk of state directory and mailbox is full."""
     _mount(cell.state, "size=4m")
     cell.notify = "mailbox"
     cell.script = "import time; time.sleep(1)"
@@ -388,7 +389,7 @@ def _full_disk(cell: Cell) -> Iterator[None]:
 
 
 def _fill(state: Path, over: threading.Event) -> None:
-    """Take every byte that is free, as soon as a log is written, also what is freed later."""
+    """Fill the disk as soon as a log is written, and again after more space is freed."""
     while not list(state.glob("runs/*/events.jsonl")) and not over.is_set():
         time.sleep(0.05)
     with open(state / "filler", "wb", buffering=0) as file:
@@ -401,7 +402,7 @@ def _fill(state: Path, over: threading.Event) -> None:
 
 @contextmanager
 def _read_only_outbox(cell: Cell) -> Iterator[None]:
-    """Where the outbox is to be, nothing can be written; the mailbox is elsewhere."""
+    """The place of the outbox is read-only; the mailbox is elsewhere."""
     cell.notify = f"mailbox:{cell.home / 'mailbox'}"
     cell.script = _READ_ONLY.format(runs=str(cell.state / "runs"))
     outboxes = cell.state / "runs"
@@ -466,7 +467,7 @@ def _artifacts(script: str) -> Callable[[Cell], AbstractContextManager[None]]:
 
 @contextmanager
 def _changing(cell: Cell) -> Iterator[None]:
-    """One file grows all the time, and others come and go."""
+    """One file grows all the time, and others appear and disappear."""
     cell.notify = f"mailbox:{cell.home / 'mailbox'}"
     cell.script = "import time; time.sleep(1)"
     over = threading.Event()
@@ -508,9 +509,9 @@ FAULTS: dict[str, Fault] = {
     fault.name: fault
     for fault in (
         Fault("refused", _refused, _PENDING, mended=True),
-        Fault("black_hole", _broken_server("black_hole"), _PENDING, tells=False),
-        Fault("silent", _broken_server("silent"), _PENDING, tells=False),
-        Fault("slow_drip", _broken_server("slow_drip"), _PENDING, tells=False),
+        Fault("black_hole", _broken_server("black_hole"), _PENDING, has_answer=False),
+        Fault("silent", _broken_server("silent"), _PENDING, has_answer=False),
+        Fault("slow_drip", _broken_server("slow_drip"), _PENDING, has_answer=False),
         Fault("421", _broken_server("421"), _PENDING),
         Fault("452_mail", _broken_server("452_mail"), _PENDING),
         Fault("452_data", _broken_server("452_data"), _PENDING),
@@ -523,7 +524,7 @@ FAULTS: dict[str, Fault] = {
         Fault("module_import_error", _module(MODULES["import_error"]), _FAILED, mended=True),
         Fault("module_exits_at_import", _module(MODULES["exits_at_import"]), _FAILED, mended=True),
         Fault("module_dies_at_import", _module(MODULES["dies_at_import"]), _PENDING, mended=True),
-        Fault("full_disk", _full_disk, _PENDING, mended=True, tells=False, once=True),
+        Fault("full_disk", _full_disk, _PENDING, mended=True, has_answer=False, once=True),
         Fault("read_only_outbox", _read_only_outbox),
         Fault("many_artifacts", _artifacts(_MANY)),
         Fault("changing_artifacts", _changing),
@@ -531,7 +532,7 @@ FAULTS: dict[str, Fault] = {
         Fault("hostile_text", _artifacts(_HOSTILE)),
     )
 }
-"""By name, which is the id of the cell."""
+"""The faults by name, which is the id of the cell."""
 
 QUICK = ("refused", "550_rcpt", "template_raises", "module_import_error", "hostile_text")
-"""Faults that take about a second and need no root."""
+"""Faults that take about a second and do not need root."""

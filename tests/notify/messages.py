@@ -1,4 +1,4 @@
-"""Messages to send, and the memory of what has arrived, for tests of single channels."""
+"""Messages to send, and a record of the arrived parts, for tests of single channels."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ AT = 1_795_253_400.0
 
 @dataclass
 class Arrived:
-    """Which parts have arrived."""
+    """Parts that have arrived."""
 
     parts: list[str] = field(default_factory=list)
 
     def has(self, part: str) -> bool:
-        """True when it was marked."""
+        """True when the part was marked."""
         return part in self.parts
 
     def mark(self, part: str) -> None:
-        """Remember it."""
+        """Mark the part."""
         self.parts.append(part)
 
 
 def attachment(name: str = "output.log", content: bytes = LOG) -> Attachment:
-    """A file that is not text."""
+    """Return a file that is not text."""
     return Attachment(name, content, "text/plain")
 
 
@@ -45,16 +45,16 @@ def composer(
     subject: str = "[failed] train.py on node1",
     text: str = TEXT,
     html: str | None = HTML,
-    seen: list[Budget] | None = None,
+    budgets: list[Budget] | None = None,
 ) -> Callable[[Budget], Message]:
-    """A function that keeps within its budget by cutting the text and leaving out the last files.
+    """Return a composer that stays in its budget by cutting the text and omitting the last files.
 
-    Each budget that it is called with is added to ``seen``.
+    Each budget that it is called with is added to ``budgets``.
     """
 
     def compose(budget: Budget) -> Message:
-        if seen is not None:
-            seen.append(budget)
+        if budgets is not None:
+            budgets.append(budget)
         return Message(
             id=IDENTITY,
             thread=THREAD,
@@ -80,7 +80,7 @@ def _within(files: Sequence[Attachment], budget: Budget) -> list[Attachment]:
 
 @contextmanager
 def alarm(after_s: float) -> Iterator[type[BaseException]]:
-    """Raise what is yielded in the main thread after that time."""
+    """Raise the yielded exception in the main thread after that time."""
 
     class OutOfTimeError(BaseException):
         pass

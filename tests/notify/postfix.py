@@ -1,4 +1,4 @@
-"""Debian's Postfix on loopback, with everything of its own: needs root and the package."""
+"""Debian's Postfix on loopback, with its own configuration: needs root and the package."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ class Postfix:
 
     @property
     def ca_file(self) -> Path:
-        """Who vouches for its certificate."""
+        """The authority of its certificate."""
         return self.root / "ca.pem"
 
     @property
     def log(self) -> str:
-        """What it says of itself."""
+        """Its log."""
         return (self.root / "log").read_text()
 
     def mails(self, user: str = "me", number: int = 1) -> list[EmailMessage]:
-        """What lies in the mailbox of that user, as soon as there are so many mails."""
+        """Wait for that many mails in the mailbox of the user, and return them."""
         new = self.root / "boxes" / user / "new"
 
         def arrived() -> list[Path] | None:

@@ -1,4 +1,4 @@
-"""Mail servers on loopback: one that works, and every way in which one does not.
+"""Mail servers on loopback: one that works, and one for every fault.
 
 In a test they are context managers.  In another environment, where Airflow or Prefect are tested,
 they are a program of their own, which prints its port and runs until its stdin ends::
@@ -25,14 +25,14 @@ from typing import Any
 
 LOOPBACK = "127.0.0.1"
 UNRESOLVABLE = "name.invalid"
-"""RFC 6761: no name server knows it."""
+"""RFC 6761: this name never resolves."""
 
 DRIP_S = 0.5
 
 
 @dataclass
 class Server:
-    """Where a server listens, and the commands that it got, over all connections."""
+    """Address of a server, and the commands that it received, over all connections."""
 
     port: int
     host: str = LOOPBACK
@@ -55,7 +55,7 @@ class Received:
 
 @dataclass
 class MailServer(Server):
-    """A server that works, and what it accepted."""
+    """A working server, and the mails that it accepted."""
 
     received: list[Received] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ A host whose name is not found is ``UNRESOLVABLE``.
 
 @contextmanager
 def faulty_smtp(kind: str) -> Iterator[Server]:
-    """A server with that fault, until the block ends."""
+    """Run a server with that fault, until the block ends."""
     match kind:
         case "refused":
             with _listening(0) as listener:
@@ -135,7 +135,7 @@ class _Conversation:
         self._server = server
 
     def run(self, connection: socket.socket) -> None:
-        """Talk until the client leaves or the fault says stop."""
+        """Answer until the client leaves or the fault ends the conversation."""
         self._say(connection, self._answers.get("", "220 scripted.test ESMTP"))
         if "" in self._answers:
             return
@@ -200,7 +200,7 @@ def _listening(backlog: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _full() -> Iterator[int]:
-    """A port that answers no attempt to connect: nobody accepts, and the queue is full."""
+    """A port that does not answer: nothing accepts, and the queue is full."""
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(0))
         port = listener.getsockname()[1]
@@ -220,7 +220,7 @@ def _full() -> Iterator[int]:
 def _serving(
     converse: Callable[[Server, socket.socket, threading.Event], object],
 ) -> Iterator[Server]:
-    """Accept and talk, one thread for each client, until the block ends."""
+    """Accept and answer, one thread for each client, until the block ends."""
     stopped = threading.Event()
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
@@ -266,7 +266,7 @@ def _shut(connection: socket.socket) -> None:
 
 
 def _certified() -> tuple[ssl.SSLContext, Any]:
-    """A context for a server on loopback, and the authority that vouches for it."""
+    """A context for a server on loopback, and the authority of its certificate."""
     import trustme
 
     authority = trustme.CA()
@@ -287,12 +287,12 @@ def mail_server(
     refuse: Mapping[str, str] | None = None,
     utf8: bool = False,
 ) -> Iterator[MailServer]:
-    """A server that accepts mail and keeps it; in ``folder`` too, as 0.eml, 1.eml and so on.
+    """Run a server that accepts mail and stores it; also in ``folder``, as 0.eml, 1.eml and so on.
 
-    With ``ca_file`` it has TLS, and who vouches for it is written there: by STARTTLS, which it
-    insists on, or from the start with ``implicit_tls``.  ``login`` is the user and the password
-    that it insists on.  ``size`` is the SIZE that it tells, ``silent_size`` one that it does not.
-    ``refuse`` has its answers to single recipients.
+    With ``ca_file`` it has TLS, and its authority is written there: by STARTTLS, which it requires,
+    or from the start with ``implicit_tls``.  ``login`` is the required user and password.  ``size``
+    is the SIZE that it announces, ``silent_size`` one that it does not announce.  ``refuse`` has
+    its answers to single recipients.
     """
     from aiosmtpd.controller import Controller
     from aiosmtpd.smtp import AuthResult
@@ -315,7 +315,7 @@ def mail_server(
 
     kept = MailServer(0)
     controller = OnAnyPort(
-        _Keeper(kept, folder, silent_size, dict(refuse or {})),
+        _MailHandler(kept, folder, silent_size, dict(refuse or {})),
         hostname=LOOPBACK,
         port=0,
         ssl_context=context if implicit_tls else None,
@@ -338,8 +338,8 @@ def mail_server(
             controller.stop()
 
 
-class _Keeper:
-    """Handles what aiosmtpd hears."""
+class _MailHandler:
+    """Handler of aiosmtpd, which stores accepted mail."""
 
     def __init__(
         self,
@@ -356,7 +356,7 @@ class _Keeper:
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
         self, _server: Any, _session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
-        """Take the recipient, or say what was asked for."""
+        """Accept the recipient, or give the configured answer."""
         if address in self._refuse:
             return self._refuse[address]
         envelope.rcpt_tos.append(address)
@@ -366,7 +366,7 @@ class _Keeper:
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
         self, _server: Any, _session: Any, envelope: Any
     ) -> str:
-        """Keep the mail."""
+        """Store the mail."""
         content: bytes = envelope.content
         if self._silent_size is not None and len(content) > self._silent_size:
             return "552 5.3.4 message too big"
@@ -380,13 +380,13 @@ class _Keeper:
 
 
 def main() -> None:
-    """Run one server; print its port; go on until stdin ends."""
+    """Run one server; print its port; run until stdin ends."""
     parser = argparse.ArgumentParser(description="A mail server on loopback for tests.")
     parser.add_argument("kind", choices=("good", *KINDS))
     parser.add_argument("--folder", type=Path, help="where accepted mails are put")
     parser.add_argument("--ca", type=Path, help="offer STARTTLS; the authority is written there")
     parser.add_argument("--login", help="USER:PASSWORD that is asked for")
-    parser.add_argument("--size", type=int, help="the SIZE it tells")
+    parser.add_argument("--size", type=int, help="the SIZE that it announces")
     given = parser.parse_args()
     user, _, password = (given.login or "").partition(":")
     login = (user, password) if user else None

@@ -1,4 +1,4 @@
-"""Whatever a run leaves behind, a message keeps to its limit and accounts for every file."""
+"""For any files of a run, a message stays within its limit and accounts for every file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LINES = st.integers(0, 5_000)
 
 
 def fill(path: Path, size: int, kind: str) -> None:
-    """Write a file of so many bytes: words, one letter again and again, or noise."""
+    """Write a file of that size: words, one repeated letter, or noise."""
     chance = random.Random(size)
     if kind == "bytes":
         path.write_bytes(chance.randbytes(size))
@@ -44,7 +44,7 @@ def fill(path: Path, size: int, kind: str) -> None:
 
 
 def failed_run(place: Path, work: Path, lines: int) -> Record:
-    """The record of a run in ``work`` that failed after so many lines."""
+    """Return the record of a run in ``work`` that failed after that many lines."""
     ending = Ending(time.time() - 60.0, time.time())
     ending.code = 1
     log = b"".join(b"step %d of the training, <&> \xff\n" % number for number in range(lines))
@@ -56,7 +56,7 @@ def failed_run(place: Path, work: Path, lines: int) -> Record:
 def test_message_within_its_limit(
     files: list[tuple[str, str, int, str]], lines: int, limit: int, most: int
 ) -> None:
-    """No mail is larger than its limit, and each file is in the manifest, once, with its fate."""
+    """No mail exceeds its limit, and the manifest has each file once, with its fate."""
     place = Path(tempfile.mkdtemp(prefix="budget-"))
     try:
         work = place / "work"

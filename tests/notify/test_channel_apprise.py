@@ -1,4 +1,4 @@
-"""Text arrives at a webhook before its files, and never fails with them."""
+"""At a webhook the text arrives before the files, and never fails with them."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ TOKEN = "T0kenThatNobodyMaySee"
 
 @pytest.fixture(autouse=True)
 def directly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Talk to loopback without the proxy that this machine may have."""
+    """Connect to loopback without the proxy of this machine."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 def refuse_files(status: int, above: int = 5_000) -> Callable[[Request], int]:
-    """Take what is small, and answer ``status`` to the rest."""
+    """Accept small requests, and answer ``status`` to the others."""
     return lambda request: status if len(request.body) > above else 200
 
 
 def failure(url: str, *, arrived: Arrived | None = None, timeout_s: float = TIMEOUT_S) -> str:
-    """The error that a delivery ends with, after "later: " if it is a passing one."""
+    """Return the error of a delivery, after "later: " if it is transient."""
     with pytest.raises(DeliveryError) as caught:
         AppriseChannel({"url": url}).send(composer(attachment()), arrived or Arrived(), timeout_s)
     return f"{'later: ' if caught.value.transient else ''}{caught.value}"
@@ -50,7 +50,7 @@ def test_text_first_then_the_files(schema: str) -> None:
     """A webhook gets two requests: the text without any file, then the files."""
     arrived = Arrived()
     with web_server() as server:
-        said = AppriseChannel({"url": f"{schema}://127.0.0.1:{server.port}/hook"}).send(
+        answer = AppriseChannel({"url": f"{schema}://127.0.0.1:{server.port}/hook"}).send(
             composer(attachment()), arrived, TIMEOUT_S
         )
     text, files = server.requests
@@ -58,11 +58,11 @@ def test_text_first_then_the_files(schema: str) -> None:
     assert b"output.log" not in text.body
     assert b"output.log" in files.body
     assert arrived.parts == ["text", "files"]
-    assert said.endswith("took the text and 1 files")
+    assert answer.endswith("took the text and 1 files")
 
 
 def test_every_byte_of_a_file_arrives() -> None:
-    """What the webhook decodes is what was attached, under its name, two of one name too."""
+    """The webhook decodes each attached file, under its name, also two files of one name."""
     with web_server() as server:
         files = attachment(), attachment(content=b"\xff\x00"), attachment("a b ü.png", b"image")
         AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
@@ -73,19 +73,19 @@ def test_every_byte_of_a_file_arrives() -> None:
     assert [base64.b64decode(file["base64"]) for file in got] == [file.content for file in files]
 
 
-def test_probe_calls_nobody() -> None:
-    """A probe says whether apprise knows the URL, without its token and without any request."""
+def test_probe_sends_no_request() -> None:
+    """A probe checks whether apprise knows the URL, without its token and without a request."""
     with web_server() as server:
-        said = AppriseChannel({"url": f"json://127.0.0.1:{server.port}/{TOKEN}"}).probe()
-    assert said.startswith("apprise knows it")
-    assert TOKEN not in said
+        answer = AppriseChannel({"url": f"json://127.0.0.1:{server.port}/{TOKEN}"}).probe()
+    assert answer.startswith("apprise knows it")
+    assert TOKEN not in answer
     assert server.requests == []
     with pytest.raises(DeliveryError, match="not a URL that apprise knows"):
         AppriseChannel({"url": f"nosuch://host.test/{TOKEN}"}).probe()
 
 
 def test_without_files_there_is_one_request() -> None:
-    """A message without files is one call."""
+    """A message without files is one request."""
     with web_server() as server:
         AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
             composer(), Arrived(), TIMEOUT_S
@@ -95,8 +95,9 @@ def test_without_files_there_is_one_request() -> None:
     assert server.requests[0].json["title"] == "[failed] train.py on node1"
 
 
-def test_files_that_are_not_taken_leave_the_text_delivered() -> None:
-    """After a 500 to the files the error says that the text is there; only they are sent again."""
+def test_text_is_delivered_if_the_files_are_refused() -> None:
+    """After a 500 to the files the error says that the text has arrived; only they are sent
+    again."""
     arrived = Arrived()
     with web_server(refuse_files(500, above=1_500)) as server:
         error = failure(f"json://127.0.0.1:{server.port}", arrived=arrived)
@@ -122,8 +123,8 @@ def test_files_that_are_too_large_are_fewer_the_next_time() -> None:
     assert arrived.parts == ["text", "files"]
 
 
-def test_no_file_is_taken() -> None:
-    """Where even a small file is too large, the error is for good and the text is there."""
+def test_service_that_accepts_no_file() -> None:
+    """If even a small file is too large, the error is permanent and the text has arrived."""
     arrived = Arrived()
     with web_server(refuse_files(413, above=1_500)) as server:
         error = failure(f"json://127.0.0.1:{server.port}", arrived=arrived)
@@ -137,7 +138,7 @@ def test_no_file_is_taken() -> None:
     [(400, False), (401, False), (404, False), (408, True), (429, True), (500, True), (503, True)],
 )
 def test_answer_of_the_service(status: int, transient: bool) -> None:
-    """What a client did wrong is for good; a busy service is for later."""
+    """An error of the client is permanent; a busy service is transient."""
     with web_server(lambda _request: status) as server:
         error = failure(f"json://127.0.0.1:{server.port}")
     assert f"error={status}" in error
@@ -145,26 +146,26 @@ def test_answer_of_the_service(status: int, transient: bool) -> None:
 
 
 def test_nobody_listens() -> None:
-    """A refused connection is for later."""
+    """A refused connection is transient."""
     with faulty_smtp("refused") as server:
         error = failure(f"json://127.0.0.1:{server.port}")
     assert error.startswith(f"later: json://127.0.0.1:{server.port}: A Connection error")
 
 
 def test_host_that_is_not_found() -> None:
-    """A name that is not resolved is for later."""
+    """A name that does not resolve is transient."""
     assert failure(f"json://{UNRESOLVABLE}").startswith("later: ")
 
 
 @pytest.mark.parametrize("kind", ["black_hole", "silent"])
-def test_no_answer_is_not_waited_for(kind: str) -> None:
-    """The timeout bounds connecting and waiting for the answer."""
+def test_wait_for_an_answer_is_bounded(kind: str) -> None:
+    """The timeout bounds the connection and the wait for the answer."""
     with faulty_smtp(kind) as server:
         assert failure(f"json://127.0.0.1:{server.port}", timeout_s=0.3).startswith("later: ")
 
 
-def test_the_alarm_of_the_caller_passes() -> None:
-    """apprise does not swallow what the caller raises at its deadline."""
+def test_alarm_of_the_caller_is_passed_on() -> None:
+    """apprise passes on the exception that the caller raises at its deadline."""
     with faulty_smtp("silent") as server, alarm(0.3) as out_of_time, pytest.raises(out_of_time):
         AppriseChannel({"url": f"json://127.0.0.1:{server.port}"}).send(
             composer(), Arrived(), TIMEOUT_S
@@ -173,7 +174,7 @@ def test_the_alarm_of_the_caller_passes() -> None:
 
 @pytest.mark.parametrize("url", ["nosuchservice://host", "slack://", "not a url", "https://a.test"])
 def test_url_that_apprise_does_not_know(url: str) -> None:
-    """A URL of no service is a fault of the settings."""
+    """A URL of an unknown service is an error of the settings."""
     assert failure(url).startswith("not a URL that apprise knows: ")
 
 
@@ -191,7 +192,7 @@ def test_url_that_apprise_does_not_know(url: str) -> None:
     ],
 )
 def test_no_secret_is_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the address nor an error has the token of a URL."""
+    """Neither the address nor an error contains the token of a URL."""
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")  # nothing leaves the machine
     channel = AppriseChannel({"url": url})
     assert TOKEN not in channel.address
@@ -200,7 +201,7 @@ def test_no_secret_is_shown(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_address_is_recognized() -> None:
-    """The address says the service, and what is no secret of it."""
+    """The address has the service and the public parts of the URL."""
     assert AppriseChannel({"url": "json://hook.test:8080/gpu?method=put"}).address == (
         "json://hook.test:8080/gpu"
     )
@@ -209,8 +210,8 @@ def test_address_is_recognized() -> None:
     ).address == ("slack://T...2/A...D/T...Q/%23gpu")
 
 
-def test_budget_is_what_the_service_takes() -> None:
-    """Text for a chat is short, and there are files where the service takes them."""
+def test_budget_of_services() -> None:
+    """The text for a chat is short, and files are sent if the service accepts them."""
     discord = AppriseChannel({"url": f"discord://4174216298/{TOKEN}"}).budget
     assert (discord.text_bytes, discord.files_bytes, discord.brief) == (1750, 8_000_000, True)
     assert AppriseChannel({"url": "ntfy://topic"}).budget.text_bytes == 3800
@@ -223,7 +224,7 @@ def test_budget_is_what_the_service_takes() -> None:
 
 
 def test_ntfy_gets_text_and_file() -> None:
-    """A server of ntfy gets the message, then each file by itself."""
+    """A server of ntfy gets the message, then each file separately."""
     with web_server() as server:
         AppriseChannel({"url": f"ntfy://127.0.0.1:{server.port}/gpu"}).send(
             composer(attachment()), Arrived(), TIMEOUT_S
@@ -233,8 +234,8 @@ def test_ntfy_gets_text_and_file() -> None:
     assert server.requests[-1].body == messages.LOG
 
 
-def test_text_of_a_chat_is_not_taken_for_markup() -> None:
-    """Mattermost gets the text as it is."""
+def test_text_of_a_chat_is_not_markup() -> None:
+    """Mattermost gets the text without markup."""
     text = "loss <nan> & *stars* in C:\\new"
     with web_server() as server:
         AppriseChannel({"url": f"mmost://127.0.0.1:{server.port}/{'a' * 24}"}).send(
@@ -244,7 +245,7 @@ def test_text_of_a_chat_is_not_taken_for_markup() -> None:
 
 
 def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
-    """Neither the home nor the folder for temporary files holds anything afterwards."""
+    """After a delivery the home and the folder for temporary files are empty."""
     home, temporary = tmp_path / "home", tmp_path / "tmp"
     home.mkdir()
     temporary.mkdir()
@@ -267,7 +268,7 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
 
 
 def test_apprise_is_not_installed(tmp_path: Path) -> None:
-    """Without apprise the error says how to get it; the address and the budget do without."""
+    """Without apprise the error says how to install it; address and budget do not need it."""
     (tmp_path / "apprise.py").write_text("raise ImportError('none here')")
     code = (
         f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT)!r}]\n"
@@ -279,8 +280,10 @@ def test_apprise_is_not_installed(tmp_path: Path) -> None:
         "try:\n    channel.send(composer(), Arrived(), 1.0)\n"
         "except DeliveryError as error:\n    print(error.transient, error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    first, second = said.stdout.splitlines()
+    answer = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    first, second = answer.stdout.splitlines()
     assert first == "json://... 1000"
     assert second.startswith("False apprise cannot be imported")
     assert "pip install 'gpualert-common[apprise]'" in second

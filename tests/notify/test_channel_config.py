@@ -1,4 +1,4 @@
-"""From what a user writes to channels: checked, named, and without their secrets."""
+"""From a user's settings to channels: checked, named, and without their secrets."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ to = "a@example.org, b@example.org"
 
 
 def channels(notify: object, **settings: object) -> tuple[list[ChannelConfig], dict[str, Any]]:
-    """The channels that these targets name, and their secrets."""
+    """Return the channels of these targets, and their secrets."""
     loaded = load_settings({"notify": notify, **settings}, given_as="argument")
-    told, secrets = alerts_of(loaded)
-    return ([] if told is None else told["channels"]), secrets
+    found, secrets = alerts_of(loaded)
+    return ([] if found is None else found["channels"]), secrets
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def configured(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 
 def test_mailbox_without_configuration(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing is configured, alerts go to the mailbox."""
+    """Without a configuration, alerts go to the mailbox."""
     monkeypatch.delenv("GPUALERT_NOTIFY")
     found, secrets = channels(None)
     assert [channel["name"] for channel in found] == ["mailbox"]
@@ -49,7 +49,7 @@ def test_mailbox_without_configuration(lab: Lab, monkeypatch: pytest.MonkeyPatch
 
 
 def test_configured_channel(configured: Lab) -> None:
-    """A channel's settings are checked and converted; a reference to a secret stays one."""
+    """A channel's settings are checked and converted; a reference to a secret is not resolved."""
     (channel,), secrets = channels(None)
     assert channel["name"] == "ops"
     assert channel["settings"]["to"] == ["a@example.org", "b@example.org"]
@@ -58,7 +58,7 @@ def test_configured_channel(configured: Lab) -> None:
 
 
 def test_project_and_user_channels(configured: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Channels of a project stand beside those of its user."""
+    """Channels of a project are added to those of its user."""
     monkeypatch.chdir(configured.home)
     (configured.home / "gpualert.toml").write_text(
         '[channels.chat]\nkind = "apprise"\nurl = "env:CHAT"\n'
@@ -92,7 +92,7 @@ TARGETS = {
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_target_in_a_line(lab: Lab, target: str) -> None:
-    """A channel can be given in a line; a list keeps it whole, commas and blanks too."""
+    """A channel can be given in one line; in a list it may contain commas and blanks."""
     (channel,), _secrets = channels([target])
     kind, settings = TARGETS[target]
     assert channel["kind"] == kind
@@ -100,14 +100,14 @@ def test_target_in_a_line(lab: Lab, target: str) -> None:
 
 
 def test_several_in_a_variable(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a variable, blanks stand between targets, and quotes keep one together."""
+    """In a variable, targets are separated by blanks, and quotes keep one together."""
     monkeypatch.setenv("GPUALERT_NOTIFY", "mailbox 'command:page --now' env:CHAT")
     found, _secrets = channels(None)
     assert [channel["kind"] for channel in found] == ["mailbox", "command", "apprise"]
 
 
 def test_same_target_same_name(lab: Lab) -> None:
-    """Equal targets have one name, by which doubles are seen; others have another one."""
+    """Equal targets have the same name, so that doubles are found; others have different names."""
     one, _ = channels(["env:A"])
     again, _ = channels(["env:A"])
     other, _ = channels(["env:B"])
@@ -125,8 +125,8 @@ def test_same_target_same_name(lab: Lab) -> None:
     ],
     ids=str,
 )
-def test_secret_in_person(lab: Lab, target: object) -> None:
-    """A secret given in person is told apart: the record's part does not hold it."""
+def test_secret_given_directly(lab: Lab, target: object) -> None:
+    """A secret that is given directly is separated: the launch record does not contain it."""
     found, secrets = channels([target])
     assert "hunter2" not in json.dumps(found)
     assert "hunter2" in json.dumps(secrets)
@@ -148,7 +148,7 @@ def test_secret_in_person(lab: Lab, target: object) -> None:
     ids=str,
 )
 def test_wrong_target(configured: Lab, notify: object, words: str) -> None:
-    """What cannot be a channel is an error that names it and what is wrong with it."""
+    """An invalid channel is an error that names it and the reason."""
     with pytest.raises(ConfigError, match=words):
         channels(notify)
 
@@ -161,7 +161,7 @@ def test_two_of_one_name(lab: Lab) -> None:
 
 
 def test_name_says_nothing_of_a_password(lab: Lab) -> None:
-    """The name of a channel that was given in a line is the same whatever its password is."""
+    """The name of a channel given in a line does not depend on its password."""
     target = "smtp://me:{}@mail.example.org/?to=a@example.org"
     (one,), _ = channels([target.format("hunter2")])
     (other,), _ = channels([target.format("hunter3")])
@@ -169,7 +169,7 @@ def test_name_says_nothing_of_a_password(lab: Lab) -> None:
 
 
 def test_error_shows_no_token(lab: Lab) -> None:
-    """An error names a wrong address by its scheme: the rest may hold a token."""
+    """An error names a wrong address by its scheme, since the rest may hold a token."""
     with pytest.raises(ConfigError) as caught:
         channels(["smtp://me:hunter2@mail.example.org/?no=1"])
     assert "hunter2" not in str(caught.value)
@@ -187,7 +187,7 @@ def test_error_shows_no_token(lab: Lab) -> None:
     ids=["no kind", "no table", "unknown key", "no such choice", "no deadline"],
 )
 def test_wrong_file_launches_nothing(configured: Lab, text: str, words: bytes) -> None:
-    """A mistake in a file is told before the launch, with status 125, and nothing is started."""
+    """An error in a file is reported before the launch, with status 125, and nothing is started."""
     write_config(configured, text)
     done = configured.run(*shell("touch started"))
     assert done.returncode == 125
@@ -196,19 +196,19 @@ def test_wrong_file_launches_nothing(configured: Lab, text: str, words: bytes) -
 
 
 @pytest.mark.parametrize("settings", [{"notify_on": "never"}, {}], ids=["never", "none"])
-def test_nobody(lab: Lab, settings: dict[str, str]) -> None:
-    """With none, or never, there is no alert at all, and nothing of channels in the record."""
+def test_no_alerts(lab: Lab, settings: dict[str, str]) -> None:
+    """With none or never there is no alert, and the record has no channels."""
     found, secrets = channels(["none"] if not settings else ["mailbox"], **settings)
     assert (found, secrets) == ([], {})
 
 
 def test_kinds_are_files() -> None:
-    """A kind is a file in the folder of channels; there is no list of them."""
+    """A kind of channel is a file in the folder of channels; there is no list of them."""
     assert channel_kinds() == ["apprise", "command", "mailbox", "smtp"]
 
 
 def test_config_show_masks_secrets(configured: Lab) -> None:
-    """`config show` prints where a secret is to be had, and never a secret."""
+    """`config show` prints the place of a secret, and never a secret."""
     write_config(configured, MAIL.replace("env:SMTP_PASSWORD", "hunter2"))
     for arguments in (("config", "show"), ("config", "show", "--json")):
         done = configured.gpualert(*arguments)

@@ -1,4 +1,4 @@
-"""The mailbox is a Maildir that others can read, and each alert is in it once."""
+"""The mailbox is a Maildir for any reader, and each alert is in it once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMEOUT_S = 10.0
 
 
 def read(path: Path) -> list[EmailMessage]:
-    """Every mail in the Maildir, as Python's own reader sees them."""
+    """Return every mail in the Maildir, by Python's own reader."""
 
     maildir = mailbox.Maildir(str(path), create=False)
     return [
@@ -49,7 +49,7 @@ def test_a_mail_can_be_read_from_it(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_reads_it(tmp_path: Path) -> None:
-    """Nobody else may look into the folders or the files."""
+    """Folders and files are accessible to their owner only."""
     box = tmp_path / "box"
     MailboxChannel({"path": str(box)}).send(composer(), Arrived(), TIMEOUT_S)
     assert {stat.S_IMODE(path.stat().st_mode) for path in (box, *box.iterdir())} == {0o700}
@@ -59,7 +59,7 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moved_to", [None, "cur/{}:2,S", "cur/{}"])
 def test_the_same_alert_is_there_once(tmp_path: Path, moved_to: str | None) -> None:
-    """A second attempt adds nothing, whether the mail was read meanwhile or not."""
+    """A second attempt adds nothing, also if the mail was read meanwhile."""
     channel = MailboxChannel({"path": str(tmp_path)})
     channel.send(composer(), Arrived(), TIMEOUT_S)
     (mail,) = (tmp_path / "new").iterdir()
@@ -69,7 +69,7 @@ def test_the_same_alert_is_there_once(tmp_path: Path, moved_to: str | None) -> N
     assert len(read(tmp_path)) == 1
 
 
-def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
+def test_deleted_mail_does_not_come_back(tmp_path: Path) -> None:
     """A mail that arrived and was deleted is not delivered by a later attempt."""
     arrived = Arrived()
     channel = MailboxChannel({"path": str(tmp_path)})
@@ -81,21 +81,21 @@ def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
 
 
 def test_many_senders_at_once_leave_one_mail(tmp_path: Path) -> None:
-    """Of many who deliver the same alert at the same time one does, and all are content."""
+    """Of many simultaneous senders of one alert one delivers it, and none fails."""
 
     def deliver(_number: int) -> str:
         return MailboxChannel({"path": str(tmp_path)}).send(composer(), Arrived(), TIMEOUT_S)
 
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(deliver, range(40)))
-    assert len([line for line in said if "already" not in line]) == 1
+        results = list(pool.map(deliver, range(40)))
+    assert len([line for line in results if "already" not in line]) == 1
     assert len(read(tmp_path)) == 1
     assert not list((tmp_path / "tmp").iterdir())
 
 
 @contextmanager
 def largest_file(size_bytes: int) -> Iterator[None]:
-    """No file can grow beyond that size: the kernel cuts the write, as on a full disk."""
+    """Limit the size of files: the kernel cuts the write, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
     try:
@@ -104,8 +104,8 @@ def largest_file(size_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_no_half_mail_where_the_disk_takes_no_more(tmp_path: Path) -> None:
-    """A write that ends half-way leaves no file, says where it was, and can be tried again."""
+def test_no_partial_mail_on_a_full_disk(tmp_path: Path) -> None:
+    """A write that fails halfway leaves no file, names the place, and can be tried again."""
     channel = MailboxChannel({"path": str(tmp_path)})
     with largest_file(1000), pytest.raises(DeliveryError) as caught:
         channel.send(composer(attachment()), Arrived(), TIMEOUT_S)
@@ -120,7 +120,7 @@ def test_no_half_mail_where_the_disk_takes_no_more(tmp_path: Path) -> None:
 
 @pytest.mark.e2e
 def test_full_disk(tmp_path: Path) -> None:
-    """On a full disk nothing is left behind, and the error says so."""
+    """On a full disk nothing is left behind, and the error names the cause."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path], check=True)
     try:
         channel = MailboxChannel({"path": str(tmp_path / "box")})
@@ -134,7 +134,7 @@ def test_full_disk(tmp_path: Path) -> None:
 
 
 def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
-    """Where a file stands in the way, the error names it."""
+    """A file in place of the folder is named in the error."""
     (tmp_path / "box").write_text("")
     with pytest.raises(DeliveryError) as caught:
         MailboxChannel({"path": str(tmp_path / "box")}).send(composer(), Arrived(), TIMEOUT_S)
@@ -143,7 +143,7 @@ def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_files_beyond_its_budget_are_left_out(tmp_path: Path) -> None:
-    """A mail in the mailbox holds 1 MB of files, or what the setting says."""
+    """A mail in the mailbox has at most 1 MB of files, or the size of the setting."""
     files = attachment("small", bytes(1000)), attachment("large", bytes(900_000))
     MailboxChannel({"path": str(tmp_path), "files_bytes": 5000}).send(
         composer(*files), Arrived(), TIMEOUT_S
@@ -153,7 +153,7 @@ def test_files_beyond_its_budget_are_left_out(tmp_path: Path) -> None:
 
 
 def test_path_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative path is meant from where it is set, a tilde is the user's home."""
+    """A relative path starts where it is set, a tilde is the user's home."""
     monkeypatch.setenv("HOME", str(tmp_path))
     parse = MailboxChannel.KEYS["path"][0]
     assert parse("~/box") == str(tmp_path / "box")

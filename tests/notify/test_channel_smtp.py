@@ -1,4 +1,4 @@
-"""Mail reaches a real server whole, and no larger than it takes; each fault says what it was."""
+"""Mail arrives at a real server complete and within its limit; each fault has its reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT_S = 0.3
 
 
 def channel(server: Server, **settings: Any) -> SmtpChannel:
-    """A channel to that server, in clear unless told otherwise."""
+    """Return a channel to that server, by default without TLS."""
     given = {
         "host": server.host,
         "port": server.port,
@@ -37,14 +37,14 @@ def channel(server: Server, **settings: Any) -> SmtpChannel:
 def refusal(
     of: SmtpChannel, timeout_s: float = TIMEOUT_S, *, arrived: Arrived | None = None
 ) -> Any:
-    """The error that a delivery ends with."""
+    """Return the error of a delivery."""
     with pytest.raises(DeliveryError) as caught:
         of.send(composer(attachment()), arrived or Arrived(), timeout_s)
     return caught.value
 
 
 def test_text_html_and_files_arrive_as_they_were_sent() -> None:
-    """What the server gets is the text, the HTML and every byte of the files."""
+    """The server gets the text, the HTML and every byte of the files."""
     with mail_server() as server:
         channel(server).send(composer(attachment()), Arrived(), TIMEOUT_S)
     mail = server.received[0].mail
@@ -59,7 +59,7 @@ def test_text_html_and_files_arrive_as_they_were_sent() -> None:
 
 
 def test_headers_name_the_event_and_its_thread() -> None:
-    """A mail has the Message-ID of its event, its time, its thread, and says a program wrote it."""
+    """A mail has the Message-ID of its event, its time, its thread, and the mark of a program."""
     with mail_server() as server:
         channel(server).send(composer(), Arrived(), TIMEOUT_S)
     mail = server.received[0].mail
@@ -79,32 +79,32 @@ def test_starttls_and_login(tmp_path: Path) -> None:
         secure = channel(
             server, security="starttls", ca_file=str(ca_file), user="me", password="s3cret"
         )
-        said = secure.send(composer(), Arrived(), TIMEOUT_S)
+        reason = secure.send(composer(), Arrived(), TIMEOUT_S)
     assert len(server.received) == 1
-    assert "queued as test" in said
+    assert "queued as test" in reason
 
 
 def test_probe_sends_nothing(tmp_path: Path) -> None:
-    """A probe greets and logs in as a delivery would, and says so; no mail is begun."""
+    """A probe connects and logs in as a delivery does, and reports that; no mail is begun."""
     ca_file = tmp_path / "ca.pem"
     with mail_server(ca_file=ca_file, login=("me", "s3cret")) as server:
         secure = channel(
             server, security="starttls", ca_file=str(ca_file), user="me", password="s3cret"
         )
-        said = secure.probe(TIMEOUT_S)
-    assert said == f"{server.host}:{server.port} let me log in"
+        reason = secure.probe(TIMEOUT_S)
+    assert reason == f"{server.host}:{server.port} let me log in"
     assert not [command for command in server.commands if command.startswith("MAIL")]
     assert server.received == []
 
 
 def test_probe_of_a_wrong_password() -> None:
-    """What the server answered is the error of a probe, too."""
+    """The server's answer is the error of a probe, too."""
     with faulty_smtp("bad_login") as server, pytest.raises(DeliveryError, match="535"):
         channel(server, user="me", password="s3cret").probe(TIMEOUT_S)
 
 
 def test_tls_from_the_start(tmp_path: Path) -> None:
-    """With security = "ssl" the mail goes over TLS from the first byte on."""
+    """With security = "ssl" the mail goes over TLS from the first byte."""
     ca_file = tmp_path / "ca.pem"
     with mail_server(ca_file=ca_file, implicit_tls=True) as server:
         secure = channel(server, security="ssl", ca_file=str(ca_file))
@@ -120,7 +120,7 @@ def test_password_beyond_ascii() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "transient", "said"),
+    ("kind", "transient", "reason"),
     [
         ("refused", True, "Connection refused"),
         ("black_hole", True, "the connection: no answer in time"),
@@ -135,71 +135,71 @@ def test_password_beyond_ascii() -> None:
         ("garbage", False, "the connection"),
     ],
 )
-def test_fault_in_clear(kind: str, transient: bool, said: str) -> None:
-    """Each fault is told with server, command and answer, and as passing only where it is."""
+def test_fault_without_tls(kind: str, transient: bool, reason: str) -> None:
+    """Each fault is reported with server, command and answer, and as transient or permanent."""
     arrived = Arrived()
     with faulty_smtp(kind) as server:
         error = refusal(channel(server), SHORT_S, arrived=arrived)
-    assert said in str(error)
+    assert reason in str(error)
     assert f"127.0.0.1:{server.port}" in str(error)
     assert error.transient is transient
     assert not arrived.parts
 
 
 @pytest.mark.parametrize(
-    ("kind", "transient", "said"),
+    ("kind", "transient", "reason"),
     [
         ("bad_login", False, "535 to AUTH"),
         ("login_later", True, "454 to AUTH"),
         ("452_mail", False, "AUTH"),  # a server without any login
     ],
 )
-def test_fault_of_the_login(kind: str, transient: bool, said: str) -> None:
-    """A wrong password is for good, a login that is out of order is not."""
+def test_fault_of_the_login(kind: str, transient: bool, reason: str) -> None:
+    """A wrong password is permanent, a login that is out of order is transient."""
     with faulty_smtp(kind) as server:
         error = refusal(channel(server, user="me", password="s3cret"))
-    assert said in str(error)
+    assert reason in str(error)
     assert error.transient is transient
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "reason"),
     [
         ("no_starttls", "does not offer STARTTLS, and nothing is sent in clear"),
         ("bad_certificate", "certificate not trusted"),
     ],
 )
-def test_fault_of_the_encryption(kind: str, said: str) -> None:
-    """Without TLS that can be trusted nothing is sent, not even the sender's name."""
+def test_fault_of_the_encryption(kind: str, reason: str) -> None:
+    """Without trusted TLS nothing is sent, not even the sender's name."""
     with faulty_smtp(kind) as server:
         error = refusal(channel(server, security="starttls", user="me", password="s3cret"))
-    assert said in str(error)
+    assert reason in str(error)
     assert not error.transient
     assert not [command for command in server.commands if command.startswith(("MAIL", "AUTH"))]
 
 
-def test_tls_from_the_start_to_a_server_in_clear() -> None:
-    """A server that talks in clear where TLS is expected is a fault of the settings."""
+def test_tls_from_the_start_to_a_server_without_it() -> None:
+    """A server without TLS where TLS is expected is an error of the settings."""
     with faulty_smtp("no_starttls") as server:
         error = refusal(channel(server, security="ssl"))
     assert not error.transient
 
 
 def test_host_that_is_not_found() -> None:
-    """A name that is not resolved may be one later: the network may be down."""
+    """A name that does not resolve is transient, since the network may be down."""
     error = refusal(channel(Server(25, UNRESOLVABLE)))
     assert f"{UNRESOLVABLE}:25" in str(error)
     assert "not resolved" in str(error)
     assert error.transient
 
 
-def test_host_that_is_no_name() -> None:
-    """What cannot be a host's name is a fault of the settings."""
+def test_invalid_host_name() -> None:
+    """An invalid host name is an error of the settings."""
     assert not refusal(channel(Server(25, "a..example.org"))).transient
 
 
 def test_authority_file_that_is_no_certificate(tmp_path: Path) -> None:
-    """A ca_file that does not hold certificates is named."""
+    """A ca_file without certificates is named."""
     wrong = tmp_path / "ca.pem"
     wrong.write_text("nothing")
     with mail_server(ca_file=tmp_path / "real.pem") as server:
@@ -208,8 +208,8 @@ def test_authority_file_that_is_no_certificate(tmp_path: Path) -> None:
     assert not error.transient
 
 
-def test_password_never_in_clear_to_another_host() -> None:
-    """A password is sent to no other machine without TLS; nothing is even connected to."""
+def test_password_needs_tls_to_another_host() -> None:
+    """A password is never sent to another machine without TLS; no connection is made."""
     elsewhere = channel(Server(25, UNRESOLVABLE), user="me", password="s3cret")
     error = refusal(elsewhere)
     assert "no password is sent in clear" in str(error)
@@ -217,13 +217,13 @@ def test_password_never_in_clear_to_another_host() -> None:
 
 
 def test_password_without_user() -> None:
-    """Half a login is a fault of the settings."""
+    """A password without a user is an error of the settings."""
     assert "go together" in str(refusal(channel(Server(25), password="s3cret")))
 
 
 @pytest.mark.parametrize("password", ["s3cret", "pässwörd"])
 def test_errors_hold_no_credentials(password: str) -> None:
-    """A server that repeats our password does not get it into the error."""
+    """A password that the server repeats is not in the error."""
     with faulty_smtp("echo") as server:
         error = refusal(channel(server, user="me", password=password))
     assert "I do not know AUTH" in str(error)
@@ -231,7 +231,7 @@ def test_errors_hold_no_credentials(password: str) -> None:
 
 
 def test_server_for_tests_in_other_environments(tmp_path: Path) -> None:
-    """The server runs as a program too, which leaves each mail as a file and ends with stdin."""
+    """The server also runs as a program, which writes each mail to a file and exits with stdin."""
     command = [sys.executable, "-m", "tests.notify.servers", "good"]
     options = ["--folder", str(tmp_path), "--ca", f"{tmp_path}/ca.pem", "--login", "me:s3cret"]
     running = subprocess.Popen(
@@ -249,8 +249,8 @@ def test_server_for_tests_in_other_environments(tmp_path: Path) -> None:
     assert messages.IDENTITY.encode() in (tmp_path / "0.eml").read_bytes()
 
 
-def test_no_goodbye_is_no_fault() -> None:
-    """A connection that is cut after the mail was accepted takes nothing back."""
+def test_connection_without_quit() -> None:
+    """A connection that breaks after the mail was accepted is no error."""
     arrived = Arrived()
     with faulty_smtp("cut_at_quit") as server:
         channel(server).send(composer(), arrived, TIMEOUT_S)
@@ -258,13 +258,13 @@ def test_no_goodbye_is_no_fault() -> None:
 
 
 def test_slow_drip_ends_by_the_alarm_of_the_caller() -> None:
-    """A server that sends a byte now and then is bounded by the caller, whose exception passes."""
+    """A very slow server is bounded by the caller, whose exception is passed on."""
     with faulty_smtp("slow_drip") as server, alarm(1.0) as out_of_time, pytest.raises(out_of_time):
         channel(server).send(composer(), Arrived(), TIMEOUT_S)
 
 
-def test_size_of_the_server_is_kept() -> None:
-    """Of two files the one that a server of 50,000 bytes has room for is sent."""
+def test_size_of_the_server_is_respected() -> None:
+    """Of two files the one that fits into a server's 50,000 bytes is sent."""
     files = attachment("small.log", b"s" * 20_000), attachment("large.log", b"l" * 200_000)
     with mail_server(size=50_000) as server:
         channel(server).send(composer(*files), Arrived(), TIMEOUT_S)
@@ -275,7 +275,7 @@ def test_size_of_the_server_is_kept() -> None:
 
 @pytest.mark.parametrize("size", range(2_000, 60_000, 4_567))
 def test_no_mail_is_larger_than_what_the_server_takes(size: int) -> None:
-    """Whatever a server's SIZE, the mail that comes is smaller; text goes last."""
+    """For any SIZE of a server the mail is smaller; the text is dropped last."""
     files = [attachment(f"{number}.bin", bytes(7_000)) for number in range(6)]
     with mail_server(size=size) as server:
         channel(server).send(composer(*files, text=messages.TEXT * 20), Arrived(), TIMEOUT_S)
@@ -284,7 +284,7 @@ def test_no_mail_is_larger_than_what_the_server_takes(size: int) -> None:
 
 
 def test_server_that_takes_less_than_the_shortest_text() -> None:
-    """Where not even a short text fits, the error has both numbers."""
+    """If not even a short text fits, the error has both numbers."""
     with mail_server(size=300) as server:
         error = refusal(channel(server))
     assert not error.transient
@@ -292,27 +292,27 @@ def test_server_that_takes_less_than_the_shortest_text() -> None:
     assert not server.received
 
 
-def test_own_limit_is_kept() -> None:
-    """size_bytes bounds the mail below what the server takes."""
+def test_own_limit_is_respected() -> None:
+    """size_bytes bounds the mail below the limit of the server."""
     with mail_server(size=1_000_000) as server:
         bounded = channel(server, size_bytes="30KB")
         bounded.send(composer(attachment(content=bytes(100_000))), Arrived(), TIMEOUT_S)
     assert len(server.received[0].content) < 30_000
 
 
-def test_limit_that_the_server_tells_late() -> None:
-    """A server that says only afterwards that it was too much gets a smaller one at once."""
-    seen: list[Budget] = []
+def test_limit_that_the_server_reports_late() -> None:
+    """A server that reports its limit only afterwards gets a smaller mail at once."""
+    budgets: list[Budget] = []
     files = [attachment(f"{number}.bin", bytes(40_000)) for number in range(4)]
     with mail_server(silent_size=150_000) as server:
-        channel(server).send(composer(*files, seen=seen), Arrived(), TIMEOUT_S)
+        channel(server).send(composer(*files, budgets=budgets), Arrived(), TIMEOUT_S)
     (received,) = server.received
     assert 0 < len(list(received.mail.iter_attachments())) < 4
-    assert seen[0].files_bytes > seen[1].files_bytes > 0
+    assert budgets[0].files_bytes > budgets[1].files_bytes > 0
 
 
-def test_limit_below_all_files_that_the_server_tells_late() -> None:
-    """The text arrives at a server that takes no file, whatever it says when."""
+def test_late_limit_below_all_files() -> None:
+    """The text arrives at a server that accepts no file and reports that late."""
     with mail_server(silent_size=20_000) as server:
         channel(server).send(composer(attachment(content=bytes(900_000))), Arrived(), TIMEOUT_S)
     body = server.received[0].mail.get_body(("plain",))
@@ -320,18 +320,18 @@ def test_limit_below_all_files_that_the_server_tells_late() -> None:
     assert body.get_content() == messages.TEXT
 
 
-def test_limit_where_the_server_names_none() -> None:
-    """A server without SIZE gets no more than 10 MB."""
-    seen: list[Budget] = []
+def test_limit_without_size() -> None:
+    """A server without SIZE gets at most 10 MB."""
+    budgets: list[Budget] = []
     with mail_server() as server:
         files = [attachment(f"{number}.bin", bytes(1_000_000)) for number in range(12)]
-        channel(server).send(composer(*files, seen=seen), Arrived(), TIMEOUT_S)
-    assert 7_000_000 < seen[0].files_bytes < 7_300_000
+        channel(server).send(composer(*files, budgets=budgets), Arrived(), TIMEOUT_S)
+    assert 7_000_000 < budgets[0].files_bytes < 7_300_000
     assert 9_000_000 < len(server.received[0].content) <= 10_000_000
 
 
-def test_those_who_were_refused_are_named_and_the_others_have_it() -> None:
-    """One recipient of two gets the mail, the error names the other."""
+def test_one_of_two_recipients_is_refused() -> None:
+    """One of two recipients gets the mail, and the error names the other."""
     refused = {"gone@example.org": "550 5.1.1 no such user"}
     arrived = Arrived()
     with mail_server(refuse=refused) as server:
@@ -343,8 +343,8 @@ def test_those_who_were_refused_are_named_and_the_others_have_it() -> None:
     assert not error.transient
 
 
-def test_later_attempt_leaves_out_who_has_it() -> None:
-    """Who was accepted in the first attempt is not written to in the second."""
+def test_later_attempt_omits_accepted_recipients() -> None:
+    """A recipient who was accepted in the first attempt is omitted in the second."""
     refused = {"busy@example.org": "450 4.2.1 mailbox busy"}
     arrived = Arrived()
     with mail_server(refuse=refused) as server:
@@ -358,7 +358,7 @@ def test_later_attempt_leaves_out_who_has_it() -> None:
 
 
 def test_subject_cannot_add_headers() -> None:
-    """Line ends in a subject are spaces in the mail."""
+    """Line breaks in a subject are spaces in the mail."""
     subject = "[failed] a\r\nBcc: all@example.org\n\nbody\x00\x1b[31m Größe \ud800"
     with mail_server() as server:
         channel(server).send(composer(subject=subject), Arrived(), TIMEOUT_S)
@@ -368,7 +368,7 @@ def test_subject_cannot_add_headers() -> None:
 
 
 def test_addresses_beyond_ascii() -> None:
-    """An address that needs SMTPUTF8 is written to where the server has it, else it is named."""
+    """An address that needs SMTPUTF8 is used if the server supports that, otherwise it is named."""
     with mail_server(utf8=True) as server:
         channel(server, to="jürgen@example.org").send(composer(), Arrived(), TIMEOUT_S)
     assert server.received[0].recipients == ["jürgen@example.org"]
@@ -395,8 +395,8 @@ def test_addresses_beyond_ascii() -> None:
         ("size_bytes", "many"),
     ],
 )
-def test_setting_that_is_wrong(key: str, value: Any) -> None:
-    """A setting that cannot work is refused before anything is sent."""
+def test_invalid_setting(key: str, value: Any) -> None:
+    """An invalid setting is refused before anything is sent."""
     with pytest.raises(ValueError, match=r"."):
         SmtpChannel.KEYS[key][0](value)
 

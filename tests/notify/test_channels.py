@@ -1,4 +1,4 @@
-"""What every kind of channel has in common."""
+"""Properties of every kind of channel."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 def made(kind: str) -> Any:
-    """A channel of that kind, with checked settings."""
+    """Return a channel of that kind, with checked settings."""
     channel = channel_class(kind)
     return channel({key: channel.KEYS[key][0](value) for key, value in EXAMPLES[kind].items()})
 
 
-def test_every_kind_is_tried() -> None:
-    """The tests of this file see every kind there is."""
+def test_every_kind_is_covered() -> None:
+    """The tests of this file cover every kind."""
     assert sorted(EXAMPLES) == channel_kinds()
 
 
 @pytest.mark.parametrize("kind", channel_kinds())
 def test_settings_are_described(kind: str) -> None:
-    """Each setting has its help in a line, and what is required or secret is a setting."""
+    """Each setting has one line of help, and required and secret names are settings."""
     channel = channel_class(kind)
     assert {*channel.REQUIRED, *channel.SECRET} <= set(channel.KEYS)
     for _parse, help_text in channel.KEYS.values():
@@ -50,7 +50,7 @@ def test_settings_are_described(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", channel_kinds())
 def test_address_is_one_line_without_secrets(kind: str) -> None:
-    """An address can be shown to anybody, and is the same for the same settings."""
+    """An address contains no secret, and is the same for the same settings."""
     channel = made(kind)
     assert channel.address.isprintable()
     assert "s3cretWord" not in channel.address
@@ -59,7 +59,7 @@ def test_address_is_one_line_without_secrets(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", channel_kinds())
 def test_budget_has_room_for_text(kind: str) -> None:
-    """Every channel takes text, and files only with a size."""
+    """Every channel accepts text; files have a limit."""
     budget = made(kind).budget
     assert budget.text_bytes >= 500
     assert (budget.files > 0) == (budget.files_bytes > 0) == (budget.file_bytes > 0)
@@ -67,7 +67,7 @@ def test_budget_has_room_for_text(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", channel_kinds())
 def test_checking_its_settings_costs_no_import(kind: str) -> None:
-    """What is imported before the launch brings in nothing of what sends."""
+    """The modules that are imported before the launch import none that sends."""
     code = (
         "import sys, os, shlex, importlib\n"
         f"importlib.import_module('gpualert_common.notify.channels.{kind}')\n"

@@ -1,4 +1,4 @@
-"""``gpualert notify``, ``outbox`` and ``recover``, as somebody at a shell sees them."""
+"""Tests of ``gpualert notify``, ``outbox`` and ``recover``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WAITS = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; ex
 
 @pytest.fixture
 def flag(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A channel ``gate`` that takes messages only once this file is there."""
+    """A channel ``gate`` that accepts messages only once this file exists."""
     monkeypatch.delenv("GPUALERT_NOTIFY")
     flag = lab.home / "open"
     path = script(lab.home / "gate", f"cat > {lab.home}/got\ntest -e {flag} || exit 75")
@@ -41,13 +41,13 @@ def flag(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def only_run(lab: Lab) -> Record:
-    """The one record there is."""
+    """Return the only record."""
     (path,) = lab.records()
     return Record.open(str(path))
 
 
-def test_closing_words_name_the_alert(lab: Lab) -> None:
-    """A failed run says what became of its alert, --quiet says nothing, and the status stands."""
+def test_last_message_names_the_alert(lab: Lab) -> None:
+    """A failed run reports the state of its alert, except with --quiet; the status is unchanged."""
     loud = lab.gpualert("run", "--notify", "mailbox", "--", *FAILS)
     quiet = lab.gpualert("run", "--quiet", "--notify", "mailbox", "--", *FAILS)
     assert (loud.returncode, quiet.returncode) == (3, 3)
@@ -56,8 +56,8 @@ def test_closing_words_name_the_alert(lab: Lab) -> None:
     assert len(mails(lab)) == 2
 
 
-def test_success_is_told_when_asked_for(lab: Lab) -> None:
-    """A good end is told with --notify-on always, and only then."""
+def test_success_is_sent_on_request(lab: Lab) -> None:
+    """A success is sent only with --notify-on always."""
     for on in ("failure", "always"):
         lab.gpualert("run", "--notify", "mailbox", "--notify-on", on, "--", *shell("true"))
     (mail,) = mails(lab)
@@ -65,7 +65,7 @@ def test_success_is_told_when_asked_for(lab: Lab) -> None:
 
 
 def test_artifacts_of_a_run(lab: Lab) -> None:
-    """What the run made is attached, what was there before is not, and a checkpoint is named."""
+    """Files of the run are attached, earlier files are not, and a checkpoint is named."""
     work = lab.home / "work"
     (work / "deep").mkdir(parents=True)
     (work / "before.json").write_text("{}")
@@ -87,7 +87,7 @@ def test_artifacts_of_a_run(lab: Lab) -> None:
 
 
 def test_list_retry(lab: Lab, flag: Path) -> None:
-    """What is not delivered is listed with its reason, and `retry` delivers it; its code tells."""
+    """An undelivered alert is listed with its reason; `retry` delivers it, as its status shows."""
     lab.run(*FAILS)
     record = only_run(lab)
     _stop_senders(lab)
@@ -103,7 +103,7 @@ def test_list_retry(lab: Lab, flag: Path) -> None:
 
 
 def test_retry_elsewhere(lab: Lab, flag: Path) -> None:
-    """An alert can be sent by another channel than it was to go by."""
+    """An alert can be sent by a channel other than its own."""
     lab.run(*FAILS)
     _stop_senders(lab)
     lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
@@ -114,7 +114,7 @@ def test_retry_elsewhere(lab: Lab, flag: Path) -> None:
 
 
 def test_retry_by_a_channel_that_was_mended(lab: Lab, flag: Path) -> None:
-    """A channel that is named again has the settings that it has now."""
+    """A channel that is named again has its current settings."""
     lab.run(*FAILS)
     _stop_senders(lab)
     write_config(lab, '[channels.gate]\nkind = "command"\ncommand = "true"\n')
@@ -123,7 +123,7 @@ def test_retry_by_a_channel_that_was_mended(lab: Lab, flag: Path) -> None:
 
 
 def test_dropped_stays_dropped(lab: Lab, flag: Path) -> None:
-    """Sending an alert elsewhere does not bring back what a person has dropped."""
+    """Sending an alert by another channel does not bring back a dropped one."""
     lab.run(*FAILS)
     _stop_senders(lab)
     lab.gpualert("outbox", "drop", "last")
@@ -133,18 +133,18 @@ def test_dropped_stays_dropped(lab: Lab, flag: Path) -> None:
 
 
 def test_relative_paths(lab: Lab) -> None:
-    """A path is meant from where it was given, wherever the sender works."""
+    """A path is relative to the place where it was given, wherever the sender runs."""
     script(lab.home / "hook.sh", f"cat > {lab.home}/got")
     (lab.home / "url").write_text("nosuchscheme://")
     target = ("--notify", "command:./hook.sh", "--notify", "file:url")
     lab.gpualert("run", *target, "--", *FAILS)
-    told = {entry.fields["channel"]["kind"]: entry for entry in entries(only_run(lab))}
-    assert told["command"].state == "sent"
-    assert "not a URL that apprise knows" in told["apprise"].fields["last"]["problem"]
+    by_kind = {entry.fields["channel"]["kind"]: entry for entry in entries(only_run(lab))}
+    assert by_kind["command"].state == "sent"
+    assert "not a URL that apprise knows" in by_kind["apprise"].fields["last"]["problem"]
 
 
 def test_record_is_removed_under_the_run(lab: Lab) -> None:
-    """A run that removed its own record is told all the same."""
+    """A run that removed its own record still alerts."""
     code = f"rm -r {lab.state}/runs/*; sleep 1; exit 3"
     done = lab.gpualert("run", "--notify", "mailbox", "--", *shell(code))
     assert done.returncode == 3
@@ -152,7 +152,7 @@ def test_record_is_removed_under_the_run(lab: Lab) -> None:
 
 
 def test_drop(lab: Lab, flag: Path) -> None:
-    """What was dropped is not sent any more, also not by later runs."""
+    """A dropped alert is never sent, also not by later runs."""
     lab.run(*FAILS)
     _stop_senders(lab)
     assert lab.gpualert("outbox", "drop", "last").returncode == 0
@@ -164,7 +164,7 @@ def test_drop(lab: Lab, flag: Path) -> None:
 
 
 def test_notify_test(lab: Lab, flag: Path) -> None:
-    """`notify test` really sends, once, and its status says whether all was accepted."""
+    """`notify test` really sends, once, and its status is 0 only if all channels accepted."""
     refused = lab.gpualert("notify", "test", "--json")
     assert refused.returncode == 1
     (row,) = json.loads(refused.stdout)["channels"]
@@ -178,14 +178,14 @@ def test_notify_test(lab: Lab, flag: Path) -> None:
 
 
 def test_notify_test_without_a_channel(lab: Lab) -> None:
-    """Without a channel there is nothing to test, and that is said."""
+    """Without a channel `notify test` reports that there is nothing to test."""
     done = lab.gpualert("notify", "test", "--notify", "none")
     assert done.returncode == 2
     assert b"no channel is named" in done.stderr
 
 
 def test_preview(lab: Lab, flag: Path) -> None:
-    """`notify preview` prints the message and sends nothing; of a live run there is none."""
+    """`notify preview` prints the message and sends nothing; a live run has none."""
     lab.gpualert("run", "--notify", "none", "--name", "tiny", "--", *FAILS)
     text = lab.gpualert("notify", "preview")
     page = lab.gpualert("notify", "preview", "last", "--channel", "mailbox", "--html")
@@ -196,8 +196,8 @@ def test_preview(lab: Lab, flag: Path) -> None:
     assert mails(lab) == []
 
 
-def test_recover_tells(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run whose supervisor was killed is told when somebody recovers it."""
+def test_recover_sends(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An alert is sent when a run whose supervisor was killed is recovered."""
     run = lab.launch(*WAITS, options=("--notify", "mailbox"))
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait()
@@ -212,7 +212,7 @@ def test_recover_tells(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _stop_senders(lab: Lab) -> None:
-    """End the sender of the one run there is, which would go on for an hour."""
+    """Kill the sender of the only run, which would go on for an hour."""
 
     def gone() -> bool:
         kill_senders(lab)

@@ -1,4 +1,4 @@
-"""Alerts of runs that a guardian keeps: who sends, when, and once."""
+"""Alerts of runs with a guardian: sender, time, and number."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ WAITS = shell('while [ ! -e "$HOME/go" ]; do sleep 0.05; done; echo it broke; ex
 
 
 def attempt(number: int = 1, *, is_last: bool = False) -> Attempt:
-    """An attempt at the one task of these tests."""
+    """Return an attempt at the only task of these tests."""
     within_s = 0.0 if is_last else 60.0
     return Attempt(("task",), number, adopt_within_s=within_s, lease_s=1.0, is_last=is_last)
 
 
 def launch(
-    lab: Lab, number: int = 1, *, is_last: bool = False, command: Any = FAILS, told: Any = None
+    lab: Lab, number: int = 1, *, is_last: bool = False, command: Any = FAILS, sends: Any = None
 ) -> RunHandle:
-    """A run that alerts."""
+    """Launch a run that alerts."""
     spec = RunSpec(
         command,
         cwd=str(lab.home),
         grace_s=2.0,
         state_dir=str(lab.state),
-        alerts=alerts() if told is None else told,
+        alerts=alerts() if sends is None else sends,
     )
     return RunHandle.launch(spec, attempt(number, is_last=is_last))
 
 
 def guardian(record: Record) -> int:
-    """The process id of a run's guardian, also once it has become the sender."""
+    """Return the process id of a run's guardian, also once it has become the sender."""
     return record.spec.supervisor_pid
 
 
 def test_final_failure(lab: Lab) -> None:
-    """A failure that is final is sent by the guardian before the task returns; once."""
+    """A final failure is sent once, by the guardian, before the task returns."""
     with launch(lab, is_last=True) as handle:
         assert handle.wait().exit_code == 3
         handle.record_outcome("failed", final=True)
-        told = handle.await_alerts()
-    assert [fields["state"] for fields in told] == ["sent"]
+        sent = handle.await_alerts()
+    assert [fields["state"] for fields in sent] == ["sent"]
     (mail,) = mails(lab)
     assert mail["References"] == mail["In-Reply-To"]
     assert mail["References"].endswith(".task@gpualert.invalid>")
 
 
 def test_success(lab: Lab) -> None:
-    """A good end is not told, and nobody waits for anything."""
+    """A success is not sent, and there is no wait."""
     with launch(lab, command=shell("true")) as handle:
         handle.wait()
         handle.record_outcome("success", final=True)
@@ -71,12 +71,12 @@ def test_success(lab: Lab) -> None:
 
 
 def test_retry_that_succeeds(lab: Lab) -> None:
-    """A failure that is retried is held; the next attempt's success makes it superfluous."""
+    """A failure that is retried is held; the success of the next attempt retires it."""
     with launch(lab) as first:
         first.wait()
         first.record_outcome("up_for_retry", final=False, next_within_s=60.0)
-        told = first.await_alerts()
-        assert [fields["state"] for fields in told] == ["held"]
+        sent = first.await_alerts()
+        assert [fields["state"] for fields in sent] == ["held"]
     with launch(lab, 2, is_last=True, command=shell("true")) as second:
         second.wait()
         second.record_outcome("success", final=True)
@@ -86,7 +86,7 @@ def test_retry_that_succeeds(lab: Lab) -> None:
 
 
 def test_retry_that_fails(lab: Lab) -> None:
-    """Two attempts that fail are one alert, that of the last one."""
+    """Two failed attempts are one alert, that of the last one."""
     with launch(lab) as first:
         first.wait()
         first.record_outcome("up_for_retry", final=False, next_within_s=60.0)
@@ -99,9 +99,9 @@ def test_retry_that_fails(lab: Lab) -> None:
 
 
 def test_attempts_share_a_thread(lab: Lab) -> None:
-    """Mails about attempts at one task stand in one thread."""
+    """Mails about attempts at one task are one thread."""
     for number in (1, 2):
-        with launch(lab, number, told=alerts(on="always"), is_last=True) as handle:
+        with launch(lab, number, sends=alerts(on="always"), is_last=True) as handle:
             handle.wait()
             handle.record_outcome("failed", final=True)
             handle.await_alerts()
@@ -111,7 +111,7 @@ def test_attempts_share_a_thread(lab: Lab) -> None:
 
 
 def test_retry_that_never_comes(lab: Lab) -> None:
-    """When no attempt comes in time, the guardian sends what it held."""
+    """If no attempt comes in time, the guardian sends the held alert."""
     with launch(lab) as handle:
         handle.wait()
         handle.record_outcome("up_for_retry", final=False, next_within_s=1.0)
@@ -133,7 +133,7 @@ handle.wait()
 
 
 def worker(lab: Lab, command: Any) -> tuple[subprocess.Popen[bytes], Record]:
-    """A process that follows a run as the last attempt at its task."""
+    """Start a process that follows a run as the last attempt at its task."""
     import json
 
     spec = {"command": command, "cwd": str(lab.home), "grace_s": 2.0, "alerts": alerts()}
@@ -144,7 +144,7 @@ def worker(lab: Lab, command: Any) -> tuple[subprocess.Popen[bytes], Record]:
 
 
 def test_worker_is_killed(lab: Lab) -> None:
-    """A worker that was killed tells nothing, and its alert goes out all the same."""
+    """A killed worker reports no outcome, and its alert is still sent."""
     process, record = worker(lab, WAITS)
     until(lambda: record.event("launched"), "the launch")
     process.kill()
@@ -153,19 +153,20 @@ def test_worker_is_killed(lab: Lab) -> None:
 
 
 def test_guardian_is_killed(lab: Lab) -> None:
-    """When the guardian was killed, its task sends."""
+    """If the guardian was killed, its task sends."""
     with launch(lab, is_last=True, command=WAITS) as handle:
         until(lambda: handle.record.event("launched"), "the launch")
         os.kill(guardian(handle.record), signal.SIGKILL)
         assert handle.wait().exit_code is None
         handle.record_outcome("failed", final=True)
-        told = handle.await_alerts()
-    assert [fields["state"] for fields in told] == ["sent"]
+        sent = handle.await_alerts()
+    assert [fields["state"] for fields in sent] == ["sent"]
     assert len(mails(lab)) == 1
 
 
 def test_guardian_is_killed_while_it_holds(lab: Lab) -> None:
-    """What a killed guardian held, the next run on the machine sends when its time has come."""
+    """An alert that a killed guardian held is sent by the next run on the machine when it is
+    due."""
     with launch(lab) as handle:
         handle.wait()
         handle.record_outcome("up_for_retry", final=False, next_within_s=5.0)
@@ -181,7 +182,7 @@ def test_guardian_is_killed_while_it_holds(lab: Lab) -> None:
 
 @pytest.mark.parametrize("state", ["success", "skipped"])
 def test_task_that_passes_a_failed_training(lab: Lab, state: str) -> None:
-    """What the task makes of a training decides: a status that skips it is no failure."""
+    """The outcome of the task decides: a skipped task is no failure."""
     with launch(lab, is_last=True) as handle:
         handle.wait()
         handle.record_outcome(state, final=True)
@@ -189,11 +190,11 @@ def test_task_that_passes_a_failed_training(lab: Lab, state: str) -> None:
 
 
 def test_silent_channel(lab: Lab) -> None:
-    """A task waits for a channel that hangs no longer than its deadline, and the sender goes on."""
+    """A task waits for a hanging channel until its deadline, and the sender goes on."""
     flag = lab.home / "flag"
     line = f"while [ ! -e {flag} ]; do sleep 0.1; done"
     channel = {"name": "slow", "kind": "command", "settings": {"command": ["sh", "-c", line]}}
-    with launch(lab, is_last=True, told=alerts(channel, deadline_s=3.0)) as handle:
+    with launch(lab, is_last=True, sends=alerts(channel, deadline_s=3.0)) as handle:
         handle.wait()
         handle.record_outcome("failed", final=True)
         assert [fields["state"] for fields in handle.await_alerts()] == ["pending"]
@@ -202,7 +203,7 @@ def test_silent_channel(lab: Lab) -> None:
 
 
 def test_callback_without_the_secret(lab: Lab) -> None:
-    """A callback that asks for a held alert, without its secret, leaves it to the guardian."""
+    """A callback without the secret of a held alert leaves it to the guardian."""
     channel = {"name": "given", "kind": "command", "settings": {"command": "withheld"}}
     spec = RunSpec(
         FAILS,
@@ -221,7 +222,7 @@ def test_callback_without_the_secret(lab: Lab) -> None:
 
 
 def test_detached_run(lab: Lab) -> None:
-    """A run that nobody follows is told by its guardian at once."""
+    """The guardian sends the alert of a detached run at once."""
     env = {**os.environ, "GPUALERT_NOTIFY": "mailbox"}
     done = lab.gpualert("run", "--detach", "--", *FAILS, env=env)
     record = Record.open(str(lab.state / "runs" / done.stdout.decode().strip()))
@@ -229,9 +230,9 @@ def test_detached_run(lab: Lab) -> None:
 
 
 def test_secret_passes_through_the_guardian(lab: Lab) -> None:
-    """What was given in person reaches the sender, and nothing that is on the disk."""
-    seen = lab.home / "seen"
-    code = f"import sys; open({str(seen)!r}, 'w').write(sys.argv[1])"
+    """A secret that is given directly reaches the sender, and is in no file."""
+    received = lab.home / "received"
+    code = f"import sys; open({str(received)!r}, 'w').write(sys.argv[1])"
     channel = {"name": "given", "kind": "command", "settings": {"command": "withheld"}}
     spec = RunSpec(
         FAILS,
@@ -244,6 +245,6 @@ def test_secret_passes_through_the_guardian(lab: Lab) -> None:
         handle.wait()
         handle.record_outcome("failed", final=True)
         assert [fields["state"] for fields in handle.await_alerts()] == ["sent"]
-    assert seen.read_text() == "hunter2-hunter2"
+    assert received.read_text() == "hunter2-hunter2"
     for path in Path(lab.state).rglob("*"):
         assert not path.is_file() or b"hunter2" not in path.read_bytes(), path

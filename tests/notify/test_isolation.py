@@ -1,4 +1,4 @@
-"""A function in a process of its own gives an answer, or a reason why there is none."""
+"""A function in a separate process returns an answer, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gpualert_common.notify.isolation import NoAnswerError, isolated
 
 
 def test_answer() -> None:
-    """What it returns comes back, large or small, from another process."""
+    """The result, small or large, comes back from another process."""
     pid, data = isolated(lambda: (os.getpid(), b"x" * 3_000_000), 30.0)
     assert pid != os.getpid()
     assert len(data) == 3_000_000
 
 
 def test_error() -> None:
-    """What it raises comes back as it is, attributes and all."""
+    """An exception comes back unchanged, with its attributes."""
 
     def fail() -> None:
         raise DeliveryError("the server said 421", transient=True)
@@ -42,7 +42,7 @@ class Unpicklable(Exception):  # noqa: N818 - named for what it is
 
 
 def test_error_that_cannot_travel() -> None:
-    """An exception that does not pickle is told by its words."""
+    """An exception that does not pickle is replaced by its text."""
 
     def fail() -> None:
         raise Unpicklable("these ", "words")
@@ -52,19 +52,19 @@ def test_error_that_cannot_travel() -> None:
 
 
 def test_exit_is_an_answer() -> None:
-    """``sys.exit`` reaches the caller as the exception it is, and ends nothing."""
+    """``sys.exit`` reaches the caller as an exception, and does not end it."""
     with pytest.raises(SystemExit):
         isolated(lambda: sys.exit(3), 30.0)
 
 
 def crash() -> None:
-    """Die as a broken extension does, without pytest's report of it."""
+    """Crash as a broken extension does, without pytest's report of it."""
     faulthandler.disable()
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def test_answer_of_one_that_left_a_child(tmp_path: Path) -> None:
-    """An answer is there when it is given, whatever its process left in the background."""
+    """An answer is returned at once, even if a background process is left."""
     ended = tmp_path / "ended"
 
     def answer() -> str:
@@ -88,24 +88,24 @@ def test_answer_of_one_that_left_a_child(tmp_path: Path) -> None:
     ],
 )
 def test_death(die: Callable[[], None], words: str) -> None:
-    """A process that dies without a word is told by how it died."""
+    """The death of a process is reported with its signal or status."""
     with pytest.raises(NoAnswerError, match=words):
         isolated(die, 30.0)
 
 
 def loop() -> None:
-    """Never yield."""
+    """Run for ever."""
     while True:
         pass
 
 
 def lock_the_interpreter() -> int:
-    """Never come back from C to where Python would see a signal."""
+    """Stay in C, where Python does not handle a signal."""
     big: int = 7
     return len(str(big ** (10**9)))
 
 
-def be_deaf() -> None:
+def ignore_signals() -> None:
     """Ignore every signal that can be ignored."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -113,9 +113,11 @@ def be_deaf() -> None:
         time.sleep(1)
 
 
-@pytest.mark.parametrize("hang", [loop, lock_the_interpreter, be_deaf], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "hang", [loop, lock_the_interpreter, ignore_signals], ids=lambda f: f.__name__
+)
 def test_hang(hang: Callable[[], object], tmp_path: Path) -> None:
-    """One that has no answer in time is given up and gone."""
+    """A function without an answer in time is killed."""
     written = tmp_path / "pid"
 
     def hang_by_name() -> object:
@@ -130,6 +132,6 @@ def test_hang(hang: Callable[[], object], tmp_path: Path) -> None:
 
 
 def test_memory() -> None:
-    """One that would take all memory gets none."""
+    """A function that allocates all memory fails."""
     with pytest.raises(MemoryError):
         isolated(lambda: len(b"x" * (1 << 40)), 30.0)

@@ -1,4 +1,4 @@
-"""A sender that is killed between acceptance and bookkeeping: one more copy at most, none lost."""
+"""A sender that is killed between acceptance and bookkeeping: at most one more copy, none lost."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.notify.servers import MailServer, mail_server
 from tests.supervised import Lab, until
 
 DELAYS_MS = (None, 0, 1, 2, 3, 5, 8, 13, 21, 34)
-"""From the moment the server has the mail; None: before it even says so."""
+"""Delay after the server has the mail; None: before it accepts the mail."""
 
 
 class Deadly(list[Any]):
-    """What a server received; keeping a mail kills whoever sent it, after a while."""
+    """Received mails; storing one kills its sender, after a while."""
 
     def __init__(self, lab: Lab, delay_ms: int | None) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Deadly(list[Any]):
         self.armed = True
 
     def append(self, mail: Any) -> None:
-        """Keep it."""
+        """Store the mail."""
         super().append(mail)
         if not self.armed:
             return
@@ -41,7 +41,7 @@ class Deadly(list[Any]):
 @pytest.mark.parametrize("turn", [1, pytest.param(2, marks=pytest.mark.e2e)])
 @pytest.mark.parametrize("delay_ms", DELAYS_MS, ids=lambda ms: f"{ms}ms")
 def test_kill_between_acceptance_and_bookkeeping(lab: Lab, delay_ms: int | None, turn: int) -> None:
-    """The alert is sent by whoever comes next; the server has it once or twice, as one message."""
+    """The next sender sends the alert; the server has it once or twice, as one message."""
     with mail_server() as server:
         record = _record(lab, server)
         server.received = Deadly(lab, delay_ms)

@@ -1,4 +1,4 @@
-"""Whatever is in a message, the mail made of it is valid, whole, and within its limit."""
+"""The mail of any message is valid, complete, and within its limit."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ PLAIN = composer()(ROOMY)
 ME = "me@example.org"
 
 ANY_TEXT = st.text(st.characters(), max_size=2000)
-"""Every character there is, halves of one too."""
+"""Every character, also single surrogates."""
 
 
 def mail_of(message: Message) -> bytes:
-    """The mail as it goes over the wire."""
+    """Return the mail as it is sent."""
     return as_mail(message, f"GPUAlert <{ME}>", [ME])
 
 
 def parsed(mail: bytes) -> EmailMessage:
-    """What a reader on this system makes of it."""
+    """Return the mail as a reader on this system parses it."""
     return message_from_bytes(mail.replace(b"\r\n", b"\n"), policy=policy.default)
 
 
 def content(mail: EmailMessage, kind: str) -> str:
-    """The text or the HTML of a mail."""
+    """Return the text or the HTML of a mail."""
     part = mail.get_body((kind,))
     assert part is not None
     found: str = part.get_content()
@@ -44,7 +44,7 @@ def content(mail: EmailMessage, kind: str) -> str:
 
 
 def lines(text: str) -> str:
-    """``text`` as mail can carry it: its lines end with a line feed, the last one too."""
+    """Return ``text`` with the line ends of a mail: a line feed after each line."""
     readable = text.encode("utf-8", "replace").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return (readable if readable.endswith(b"\n") else readable + b"\n").decode()
 
@@ -52,7 +52,7 @@ def lines(text: str) -> str:
 @settings(deadline=None)
 @given(subject=ANY_TEXT, text=ANY_TEXT, html=ANY_TEXT, name=ANY_TEXT)
 def test_every_line_is_short_and_ascii(subject: str, text: str, html: str, name: str) -> None:
-    """No server has to refuse or to rewrite a line of ours."""
+    """All lines are short and ASCII, so that no server has to refuse or rewrite one."""
     message = replace(PLAIN, subject=subject, text=text, html=html)
     mail = mail_of(replace(message, attachments=(attachment(name),)))
     assert max(len(line) for line in mail.split(b"\r\n")) <= 998
@@ -63,8 +63,8 @@ def test_every_line_is_short_and_ascii(subject: str, text: str, html: str, name:
 
 @settings(deadline=None)
 @given(text=ANY_TEXT, html=ANY_TEXT)
-def test_text_and_html_come_out_as_they_went_in(text: str, html: str) -> None:
-    """A reader gets every character, apart from the form of the line ends."""
+def test_text_and_html_survive(text: str, html: str) -> None:
+    """A reader gets every character; only line ends may change."""
     mail = parsed(mail_of(replace(PLAIN, text=text, html=html)))
     assert content(mail, "plain") == lines(text)
     assert content(mail, "html") == lines(html)
@@ -73,7 +73,7 @@ def test_text_and_html_come_out_as_they_went_in(text: str, html: str) -> None:
 @settings(deadline=None)
 @given(subject=ANY_TEXT)
 def test_subject_is_one_header(subject: str) -> None:
-    """No subject makes a header of its own, and no recipient."""
+    """No subject adds a header or a recipient."""
     mail = parsed(mail_of(replace(PLAIN, subject=subject)))
     assert mail.keys() == parsed(mail_of(PLAIN)).keys()
     assert content(mail, "plain") == messages.TEXT
@@ -81,8 +81,8 @@ def test_subject_is_one_header(subject: str) -> None:
 
 @settings(deadline=None)
 @given(files=st.lists(st.binary(max_size=5000), max_size=4), media_type=ANY_TEXT)
-def test_files_come_out_as_they_went_in(files: list[bytes], media_type: str) -> None:
-    """Every byte of a file is there, whatever its media type says."""
+def test_files_survive(files: list[bytes], media_type: str) -> None:
+    """Every byte of a file arrives, with any media type."""
     attachments = tuple(Attachment("a.bin", file, media_type) for file in files)
     mail = parsed(mail_of(replace(PLAIN, attachments=attachments)))
     assert [file.get_payload(decode=True) for file in mail.iter_attachments()] == files
@@ -90,7 +90,7 @@ def test_files_come_out_as_they_went_in(files: list[bytes], media_type: str) -> 
 
 @pytest.mark.parametrize("media_type", ["message/rfc822", "multipart/mixed", "text", "", "a/b/c"])
 def test_media_type_that_would_change_the_mail(media_type: str) -> None:
-    """A file that claims to be a mail, or nothing known, is a file of bytes."""
+    """A file with the type of a mail, or an unknown type, is sent as bytes."""
     mail = parsed(mail_of(replace(PLAIN, attachments=(Attachment("a", b"\n\r\n", media_type),))))
     (file,) = mail.iter_attachments()
     assert file.get_content_type() == "application/octet-stream"
@@ -99,7 +99,7 @@ def test_media_type_that_would_change_the_mail(media_type: str) -> None:
 
 @pytest.mark.parametrize(("content", "charset"), [("Größe\n".encode(), "utf-8"), (b"\xff", None)])
 def test_charset_of_a_text_file(content: bytes, charset: str | None) -> None:
-    """A text file is called UTF-8 only where it is."""
+    """A text file has the charset UTF-8 only if it is valid."""
     mail = parsed(mail_of(replace(PLAIN, attachments=(attachment(content=content),))))
     (file,) = mail.iter_attachments()
     assert file.get_content_type() == "text/plain"
@@ -107,8 +107,8 @@ def test_charset_of_a_text_file(content: bytes, charset: str | None) -> None:
     assert file.get_payload(decode=True) == content
 
 
-def test_long_ids_are_not_folded_apart() -> None:
-    """Message-ID and References stay as they are at any length, so that threads hold."""
+def test_long_ids_are_not_folded() -> None:
+    """Message-ID and References of any length are not folded, so that threads work."""
     identity, thread = (f"<{'a' * 150}.{which}@{'b' * 60}.example.org>" for which in "it")
     mail = mail_of(replace(PLAIN, id=identity, thread=thread))
     assert parsed(mail)["Message-ID"] == identity
@@ -117,26 +117,26 @@ def test_long_ids_are_not_folded_apart() -> None:
 
 
 @pytest.mark.parametrize("thread", [None, PLAIN.id])
-def test_first_of_its_thread_answers_nothing(thread: str | None) -> None:
-    """A mail that is a thread of its own has no References."""
+def test_first_mail_of_a_thread(thread: str | None) -> None:
+    """The first mail of a thread has no References."""
     mail = parsed(mail_of(replace(PLAIN, thread=thread)))
     assert mail["References"] is None
     assert mail["In-Reply-To"] is None
 
 
-def test_text_alone_is_not_wrapped() -> None:
-    """A message of text alone is a mail of text alone."""
+def test_message_with_only_a_text() -> None:
+    """A message with only a text is a mail with only a text."""
     mail = parsed(mail_of(replace(PLAIN, html=None)))
     assert mail.get_content_type() == "text/plain"
 
 
-def test_plain_text_can_be_read_in_the_raw_mail() -> None:
-    """Text in ASCII stands in the mail as it is."""
+def test_ascii_text_is_not_encoded() -> None:
+    """ASCII text is not encoded in the mail."""
     assert b"Training failed\r\n" in mail_of(replace(PLAIN, text="Training failed\n"))
 
 
-def test_ten_megabytes_of_files_cost_what_was_measured() -> None:
-    """A file costs 1.37 bytes in the mail for each of its own."""
+def test_size_of_encoded_files() -> None:
+    """A file takes 1.37 bytes in the mail for each of its own."""
     mail = mail_of(replace(PLAIN, attachments=(attachment(content=bytes(10_000_000)),)))
     assert 1.36 < len(mail) / 10_000_000 < 1.37
 
@@ -148,7 +148,7 @@ def test_ten_megabytes_of_files_cost_what_was_measured() -> None:
     words=st.integers(0, 1_000),
 )
 def test_no_mail_is_larger_than_its_limit(limit: int, sizes: list[int], words: int) -> None:
-    """What is made fits, with the text at its head."""
+    """Every mail fits, and begins with the text."""
     files = [attachment(f"{number}.bin", bytes(size)) for number, size in enumerate(sizes)]
     compose = composer(*files, text="Größe " * words, html="<p>ä</p>" * words)
     message, mail = fitted(compose, within(ROOMY, limit), limit, mail_of)
@@ -157,16 +157,16 @@ def test_no_mail_is_larger_than_its_limit(limit: int, sizes: list[int], words: i
     assert content(parsed(mail), "plain") == lines(message.text)
 
 
-def test_files_are_fewer_before_the_text_is_shorter() -> None:
-    """The whole text is there while a file is left to leave out."""
+def test_files_are_omitted_before_the_text_is_cut() -> None:
+    """The text is complete as long as a file can be omitted."""
     files = [attachment(f"{number}.bin", bytes(10_000)) for number in range(10)]
     message, _ = fitted(composer(*files, text="line\n" * 1_000), ROOMY, 40_000, mail_of)
     assert len(message.text) == 5_000
     assert len(message.attachments) == 2
 
 
-def test_a_composer_that_ignores_its_budget_does_not_hold_us() -> None:
-    """After a bounded number of tries the error names both numbers."""
+def test_composer_that_ignores_its_budget() -> None:
+    """After a bounded number of attempts the error has both numbers."""
     calls = []
 
     def stubborn(budget: Budget) -> Message:
@@ -179,6 +179,6 @@ def test_a_composer_that_ignores_its_budget_does_not_hold_us() -> None:
     assert len(calls) < 100
 
 
-def test_local_address_is_one() -> None:
-    """Whatever this host is called, mail from it has an address."""
+def test_local_address_is_valid() -> None:
+    """Mail from a host of any name has a valid address."""
     assert parsed(as_mail(PLAIN, local_address(), [local_address()]))["To"] == local_address()

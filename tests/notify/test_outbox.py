@@ -1,4 +1,4 @@
-"""The outbox: what is queued, held, sent, given up, and found again."""
+"""Alerts in the outbox: queued, held, sent, given up, and found again."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from tests.notify.alerting import (
 )
 from tests.supervised import PYTHON, Lab, is_alive, until
 
-CUSTODY = {"key": ["engine", "task"], "number": 1, "adopt_within_s": 300.0, "is_last": False}
+OWNERSHIP = {"key": ["engine", "task"], "number": 1, "adopt_within_s": 300.0, "is_last": False}
 
 
 def command(name: str, line: str) -> dict[str, Any]:
-    """A channel that is a program."""
+    """Return a channel that is a program."""
     return {"name": name, "kind": "command", "settings": {"command": ["sh", "-c", line]}}
 
 
 def outcome(record: Record, state: str, *, final: bool, **more: Any) -> None:
-    """Say what the task of a run became."""
+    """Record the outcome of a run's task."""
     record.write_json("outcome.json", {"schema": 1, "state": state, "final": final, **more})
 
 
 def test_sent_once(lab: Lab) -> None:
-    """However often a run's alert is delivered, each channel gets it once."""
+    """With any number of deliveries, each channel gets an alert once."""
     record = ended_run(lab)
     for _time in range(3):
         send(record)
@@ -53,7 +53,7 @@ def test_sent_once(lab: Lab) -> None:
 
 
 def test_sent_once_by_many(lab: Lab) -> None:
-    """Ten who deliver the same alert at the same time send it once."""
+    """Ten simultaneous senders of one alert send it once."""
     counted = lab.home / "counted"
     record = ended_run(lab, alerts=alerts(command("slow", f"echo >> {counted}; sleep 0.3")))
     many = [threading.Thread(target=send, args=(record,)) for _number in range(10)]
@@ -66,25 +66,25 @@ def test_sent_once_by_many(lab: Lab) -> None:
 
 
 def test_queued_before_it_is_sent(lab: Lab) -> None:
-    """While a channel is at it, the alert is in the outbox, and the record is marked."""
-    looked = lab.home / "looked"
+    """While a channel sends, the alert is in the outbox, and the record is marked."""
+    listed = lab.home / "listed"
     where = f"{lab.state}/undelivered {lab.state}/runs/*/outbox/*.json"
-    record = ended_run(lab, alerts=alerts(command("looks", f"cat {where} > {looked}; ls {where}")))
+    record = ended_run(lab, alerts=alerts(command("list", f"cat {where} > {listed}; ls {where}")))
     send(record)
-    assert json.loads(looked.read_text())["state"] == "pending"
-    assert states(record) == {"looks": "sent"}
+    assert json.loads(listed.read_text())["state"] == "pending"
+    assert states(record) == {"list": "sent"}
     assert not os.listdir(lab.state / "undelivered")
 
 
 def test_one_channel_does_not_wait_for_another(lab: Lab) -> None:
-    """A channel that hangs takes nothing from one that works."""
+    """A channel that hangs does not delay one that works."""
     record = ended_run(lab, alerts=alerts(command("hangs", "sleep 60"), MAILBOX, deadline_s=2.0))
     send(record)
     assert states(record) == {"hangs": "pending", "mailbox": "sent"}
 
 
 def test_permanent_fault(lab: Lab) -> None:
-    """A fault that will not pass is told and not tried again by itself."""
+    """A permanent fault is reported and not tried again automatically."""
     record = ended_run(lab, alerts=alerts(command("no", "echo no such user >&2; exit 67")))
     send(record)
     send(record)
@@ -95,7 +95,7 @@ def test_permanent_fault(lab: Lab) -> None:
 
 
 def test_transient_fault(lab: Lab) -> None:
-    """A fault that may pass is tried again after a pause, until it passes."""
+    """A transient fault is tried again after a pause, until it passes."""
     flag = lab.home / "flag"
     record = ended_run(lab, alerts=alerts(command("later", f"test -e {flag} || exit 75")))
     send(record, deadline_s=0.5)
@@ -109,7 +109,7 @@ def test_transient_fault(lab: Lab) -> None:
 
 
 def test_given_up_after_days(lab: Lab) -> None:
-    """An alert that nobody took for days is given up, and says so."""
+    """An alert that was not delivered for days is given up and marked so."""
     record = ended_run(lab, alerts=alerts(command("never", "exit 75")))
     (entry,) = reconcile(record)[1]
     entry.save(queued_at=entry.fields["queued_at"] - GIVE_UP_S)
@@ -118,7 +118,7 @@ def test_given_up_after_days(lab: Lab) -> None:
 
 
 def test_next_run_delivers_what_is_left(lab: Lab) -> None:
-    """What one run could not deliver, the next one on the machine does, though it ended well."""
+    """An undelivered alert is delivered by the next run on the machine, even a successful one."""
     flag = lab.home / "flag"
     line = f"test -e {flag} || exit 75"
     record = ended_run(lab, alerts=alerts(command("later", line)))
@@ -130,7 +130,7 @@ def test_next_run_delivers_what_is_left(lab: Lab) -> None:
 
 
 def test_pause_is_kept_by_later_runs(lab: Lab) -> None:
-    """A later run leaves alone what is due only after a pause."""
+    """A later run does not send an alert before its pause is over."""
     record = ended_run(lab, alerts=alerts(command("later", "exit 75")))
     deliver(record, patience_s=0.0)
     entries(record)[0].save(due=9e9)
@@ -139,8 +139,8 @@ def test_pause_is_kept_by_later_runs(lab: Lab) -> None:
 
 
 def test_held_and_superseded(lab: Lab) -> None:
-    """An alert that is not final is held, and not needed once the next attempt has begun."""
-    record = ended_run(lab, custody=CUSTODY)
+    """An alert that is not final is held, and retired once the next attempt has begun."""
+    record = ended_run(lab, custody=OWNERSHIP)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
     send(record)
     assert states(record) == {"mailbox": "held"}
@@ -151,8 +151,8 @@ def test_held_and_superseded(lab: Lab) -> None:
 
 
 def test_held_and_due(lab: Lab) -> None:
-    """An alert that was held is sent when no attempt came in time."""
-    record = ended_run(lab, custody=CUSTODY)
+    """A held alert is sent if no attempt came in time."""
+    record = ended_run(lab, custody=OWNERSHIP)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
     send(record)
     outcome(record, "up_for_retry", final=False, next_within_s=0.0)
@@ -160,9 +160,9 @@ def test_held_and_due(lab: Lab) -> None:
     assert states(record) == {"mailbox": "sent"}
 
 
-def test_asked_for_while_held(lab: Lab) -> None:
-    """A callback that asks for it gets it sent although another attempt may follow; once."""
-    record = ended_run(lab, custody=CUSTODY)
+def test_request_for_a_held_alert(lab: Lab) -> None:
+    """A callback's request sends a held alert once, although another attempt may follow."""
+    record = ended_run(lab, custody=OWNERSHIP)
     outcome(record, "up_for_retry", final=False, next_within_s=60.0)
     send(record)
     send(record, send_now=True)
@@ -172,7 +172,7 @@ def test_asked_for_while_held(lab: Lab) -> None:
 
 
 def test_another_channel(lab: Lab) -> None:
-    """A channel that a callback brings gets the alert, and those before it nothing twice."""
+    """A channel of a callback gets the alert, and the other channels get nothing twice."""
     record = ended_run(lab)
     send(record)
     send(record, extra_channels=[command("callback", "cat > /dev/null")])
@@ -180,8 +180,8 @@ def test_another_channel(lab: Lab) -> None:
     assert len(mails(lab)) == 1
 
 
-def test_secret_given_in_person(lab: Lab) -> None:
-    """A secret that was given in person reaches the channel, and no file of the record."""
+def test_secret_given_directly(lab: Lab) -> None:
+    """A secret that is given directly reaches the channel, and is in no file of the record."""
     settings, secrets = channel_config.alerts_of(
         _settings(["json://user:hunter2hunter2@127.0.0.1:1/"])
     )
@@ -197,8 +197,8 @@ def test_secret_given_in_person(lab: Lab) -> None:
         assert not path.is_file() or b"hunter2" not in path.read_bytes(), path
 
 
-def test_secret_that_is_gone(lab: Lab) -> None:
-    """Without the secret nobody tries again and again; the alert says how it can be sent."""
+def test_missing_secret(lab: Lab) -> None:
+    """Without the secret there are no further attempts; the alert has the next command."""
     settings, _secrets = channel_config.alerts_of(
         _settings(["json://user:hunter2hunter2@127.0.0.1:1/"])
     )
@@ -210,21 +210,21 @@ def test_secret_that_is_gone(lab: Lab) -> None:
 
 
 def test_secret_of_the_configuration(lab: Lab) -> None:
-    """A secret that was withheld is looked up in the configuration by whoever sends later."""
-    seen = lab.home / "seen"
-    (lab.home / "tells").write_text(f'#!/bin/sh\necho "$1" > {seen}\n')
-    (lab.home / "tells").chmod(0o755)
+    """A withheld secret is read from the configuration by a later sender."""
+    received = lab.home / "received"
+    (lab.home / "receive").write_text(f'#!/bin/sh\necho "$1" > {received}\n')
+    (lab.home / "receive").chmod(0o755)
     write_config(
-        lab, f'[channels.ops]\nkind = "command"\ncommand = ["{lab.home}/tells", "hunter2"]\n'
+        lab, f'[channels.ops]\nkind = "command"\ncommand = ["{lab.home}/receive", "hunter2"]\n'
     )
     channel = {"name": "ops", "kind": "command", "settings": {"command": "withheld"}}
     send(ended_run(lab, alerts=alerts(channel)))
-    assert seen.read_text() == "hunter2\n"
+    assert received.read_text() == "hunter2\n"
 
 
 @pytest.mark.parametrize("way", ["__init__", "send", "exit"])
 def test_secret_in_an_error(lab: Lab, way: str) -> None:
-    """What a channel says of its secret when it fails is masked before it is written down."""
+    """The text of a channel's error is masked before it is recorded."""
     (lab.home / "ours").mkdir()
     (lab.home / "ours" / "leaky.py").write_text(LEAKY)
     settings = {"token": "withheld", "way": way}
@@ -266,7 +266,7 @@ class Channel:
 
 
 def test_secret_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A secret is looked up where the alert is sent; a variable that is not set is named."""
+    """A secret is read from the environment of the sender; an unset variable is named."""
     settings, secrets = channel_config.alerts_of(_settings(["env:NOT_SET_HERE"]))
     record = ended_run(lab, alerts=settings)
     send(record, secrets=secrets)
@@ -287,7 +287,7 @@ def test_secret_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) ->
     ids=str,
 )
 def test_damaged_entry(lab: Lab, damage: bytes) -> None:
-    """An entry that cannot be read costs at most a second mail, never the alert."""
+    """An unreadable entry leads to a second mail at most, never to a lost alert."""
     record = ended_run(lab)
     folder = Path(record.path) / "outbox"
     folder.mkdir(mode=0o700)
@@ -297,7 +297,7 @@ def test_damaged_entry(lab: Lab, damage: bytes) -> None:
 
 
 def test_entry_of_a_newer_release(lab: Lab) -> None:
-    """An entry that a newer release wrote is its to send, and stays as it is."""
+    """An entry of a newer release is not touched."""
     record = ended_run(lab)
     path = Path(record.path) / "outbox" / "ended.mailbox.json"
     path.parent.mkdir(mode=0o700)
@@ -308,7 +308,7 @@ def test_entry_of_a_newer_release(lab: Lab) -> None:
 
 
 def test_entry_that_is_no_file(lab: Lab) -> None:
-    """A folder or a link in the place of an entry is put aside."""
+    """A folder or a link in place of an entry is moved aside."""
     record = ended_run(lab, alerts=alerts(MAILBOX, command("other", "true")))
     folder = Path(record.path) / "outbox"
     (folder / "ended.mailbox.json").mkdir(parents=True)
@@ -319,7 +319,7 @@ def test_entry_that_is_no_file(lab: Lab) -> None:
 
 
 def test_damage_in_one_record(lab: Lab) -> None:
-    """A record that is damaged does not keep the alerts of others from being sent."""
+    """A damaged record does not block the alerts of others."""
     damaged = ended_run(lab, alerts=[1, {"channels": 3}])
     later = ended_run(lab, alerts=alerts(command("later", "true")))
     for record in (damaged, later):
@@ -331,8 +331,8 @@ def test_damage_in_one_record(lab: Lab) -> None:
 
 @pytest.mark.parametrize("name", ["verdict.json", "outcome.json", "successor.json"])
 def test_damaged_record(lab: Lab, name: str) -> None:
-    """What is damaged of a record is not known; its alert is sent all the same."""
-    record = ended_run(lab, custody={**CUSTODY, "is_last": True})
+    """An alert is sent without the damaged parts of its record."""
+    record = ended_run(lab, custody={**OWNERSHIP, "is_last": True})
     outcome(record, "failed", final=True)
     (Path(record.path) / name).write_text("{")
     ending = {**(record.read_json("exit.json") or {}), "ended_at": 1.0}
@@ -341,8 +341,8 @@ def test_damaged_record(lab: Lab, name: str) -> None:
     assert states(record) == {"mailbox": "sent"}
 
 
-def test_outbox_that_takes_nothing(lab: Lab) -> None:
-    """Where the outbox takes no file, the alert is sent, once, and known to be."""
+def test_read_only_outbox(lab: Lab) -> None:
+    """If the outbox is not writable, the alert is sent once, and known to be sent."""
     counted = lab.home / "counted"
     record = ended_run(lab, alerts=alerts(command("counts", f"echo >> {counted}")))
     (Path(record.path) / "outbox").write_text("in the way")
@@ -356,15 +356,15 @@ def test_outbox_that_takes_nothing(lab: Lab) -> None:
 
 
 def test_list_writes_nothing(lab: Lab) -> None:
-    """`outbox list` shows what is due, and leaves it to others."""
+    """`outbox list` shows due alerts and does not send them."""
     record = ended_run(lab)
     done = lab.gpualert("outbox", "list")
     assert b"to mailbox pending" in done.stdout
     assert not (Path(record.path) / "outbox").exists()
 
 
-def test_strangers_in_the_outbox(lab: Lab) -> None:
-    """Files, folders and links that are no entries are left alone."""
+def test_other_files_in_the_outbox(lab: Lab) -> None:
+    """Files, folders and links that are no entries are not touched."""
     record = ended_run(lab)
     folder = Path(record.path) / "outbox"
     (folder / "a-folder.json").mkdir(parents=True)
@@ -376,7 +376,7 @@ def test_strangers_in_the_outbox(lab: Lab) -> None:
 
 
 def test_removed_record(lab: Lab) -> None:
-    """A record that somebody removed is not looked for for ever."""
+    """A removed record is not searched for ever."""
     record = ended_run(lab, alerts=alerts(command("later", "exit 75")))
     deliver(record, patience_s=0.0)
     for path in sorted(Path(record.path).rglob("*"), reverse=True):
@@ -387,7 +387,7 @@ def test_removed_record(lab: Lab) -> None:
 
 
 def test_program_of_the_users_own(lab: Lab) -> None:
-    """A module of the user's own is a channel by its name."""
+    """A user's own module is a channel by its name."""
     (lab.home / "ours").mkdir()
     (lab.home / "ours" / "pigeon.py").write_text(PIGEON)
     channel = {"name": "pigeon", "kind": "ours.pigeon", "settings": {"loft": str(lab.home)}}
@@ -429,7 +429,7 @@ def _settings(notify: list[Any]) -> Any:
 
 
 def test_hanging_command_leaves_nothing(lab: Lab) -> None:
-    """A program that hangs is ended with all it started."""
+    """A hanging program is killed with all its processes."""
     pids = lab.home / "pids"
     path = script(lab.home / "hangs", f"sleep 300 & echo $! > {pids}; wait")
     channel = {"name": "hangs", "kind": "command", "settings": {"command": [path]}}

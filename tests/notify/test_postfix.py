@@ -1,4 +1,4 @@
-"""A mail server as it is used everywhere takes our mail, and what comes out of it is whole."""
+"""A widely used mail server accepts our mail, and delivers it unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT_S = 30.0
 
 
 def channel(server: Postfix, **settings: Any) -> SmtpChannel:
-    """A channel to that server by STARTTLS."""
+    """Return a channel to that server by STARTTLS."""
     given = {
         "host": server.host,
         "port": server.port,
@@ -30,13 +30,13 @@ def channel(server: Postfix, **settings: Any) -> SmtpChannel:
     return SmtpChannel(given)
 
 
-def test_what_is_in_the_mailbox_is_what_was_sent() -> None:
-    """Text, HTML, headers and every byte of the files come out of the mailbox as they went in."""
+def test_mail_arrives_unchanged() -> None:
+    """Text, HTML, headers and every byte of the files arrive unchanged in the mailbox."""
     files = attachment(), attachment("Größe in GiB.bin", bytes(range(256)) * 4_000)
     with postfix() as server:
-        said = channel(server).send(composer(*files), Arrived(), TIMEOUT_S)
+        answer = channel(server).send(composer(*files), Arrived(), TIMEOUT_S)
         (mail,) = server.mails()
-        assert "TLSv1.3" in server.log or "queued as" in said
+        assert "TLSv1.3" in server.log or "queued as" in answer
     body, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert body is not None
     assert html is not None
@@ -51,7 +51,7 @@ def test_what_is_in_the_mailbox_is_what_was_sent() -> None:
 
 
 def test_a_long_text_in_every_script_is_whole() -> None:
-    """Lines of any length, control characters and all of Unicode come out as they went in."""
+    """Lines of any length, control characters and all of Unicode arrive unchanged."""
     text = "x" * 5_000 + "\n.\n..\nFrom here\n\x1b[31m\x00 \t\n" + "損失 ∇ 🧨 " * 3_000 + "\n"
     with postfix() as server:
         channel(server).send(composer(text=text), Arrived(), TIMEOUT_S)
@@ -62,7 +62,7 @@ def test_a_long_text_in_every_script_is_whole() -> None:
 
 
 def test_size_limit_of_the_server() -> None:
-    """Of files beyond what the server takes those that fit arrive, in one mail."""
+    """Of files beyond the server's limit those that fit arrive, in one mail."""
     files = [attachment(f"{number}.bin", bytes(30_000)) for number in range(10)]
     with postfix(size=150_000) as server:
         channel(server).send(composer(*files), Arrived(), TIMEOUT_S)
@@ -72,7 +72,7 @@ def test_size_limit_of_the_server() -> None:
 
 
 def test_one_of_two_recipients_is_not_known() -> None:
-    """Who is known gets the mail; who is not is named with the server's reason."""
+    """The known recipient gets the mail; the other is named with the server's reason."""
     arrived = Arrived()
     with postfix() as server:
         both = channel(server, to=[f"nobody@{DOMAIN}", f"me@{DOMAIN}"])

@@ -31,7 +31,7 @@ import module_that_is_nowhere
 
 
 def channel(server: Postfix) -> dict[str, Any]:
-    """Mail to me through that server, encrypted."""
+    """Return mail to me through that server, encrypted."""
     settings = {
         "host": server.host,
         "port": server.port,
@@ -43,12 +43,12 @@ def channel(server: Postfix) -> dict[str, Any]:
 
 
 def files(mail: EmailMessage) -> dict[str, Any]:
-    """What is attached, by name."""
+    """Return the attachments by name."""
     return {str(part.get_filename()): part.get_payload(decode=True) for part in mail.walk()}
 
 
 def test_alert_of_a_failed_training(lab: Lab) -> None:
-    """Text, HTML and files of a failed training's alert are whole; its secret is in none."""
+    """Text, HTML and files of a failed training's alert are complete; its secret is in none."""
     with postfix() as server:
         write_config(
             lab,
@@ -65,9 +65,9 @@ def test_alert_of_a_failed_training(lab: Lab) -> None:
     text, html = body(mail), mail.get_body(("html",))
     assert html is not None
     assert re.search(r"\[gpualert\] tiny failed: missing_module after [\d.]+ s", mail["Subject"])
-    for said in ("module_that_is_nowhere", "step 199 loss", "metrics.json", "model.pt"):
-        assert said in text
-        assert said in html.get_content()
+    for part in ("module_that_is_nowhere", "step 199 loss", "metrics.json", "model.pt"):
+        assert part in text
+        assert part in html.get_content()
     assert html.get_content().rstrip().endswith("</html>")
     attached = files(mail)
     assert attached["metrics.json"] == (lab.home / "work" / "metrics.json").read_bytes()
@@ -79,13 +79,13 @@ def test_alert_of_a_failed_training(lab: Lab) -> None:
 
 
 def test_attempts_and_callbacks_add_nothing(lab: Lab) -> None:
-    """Two attempts that fail, and callbacks on both, are one mail; the next task's is another."""
+    """Two failed attempts with callbacks are one mail; the next task's mail is another."""
     with postfix() as server:
-        told = alerts(channel(server))
+        settings = alerts(channel(server))
         for number, last in ((1, False), (2, True)):
             attempt = Attempt(("task",), number, 60.0 * (not last), is_last=last)
             spec = RunSpec(
-                shell("exit 3"), cwd=str(lab.home), state_dir=str(lab.state), alerts=told
+                shell("exit 3"), cwd=str(lab.home), state_dir=str(lab.state), alerts=settings
             )
             with RunHandle.launch(spec, attempt) as handle:
                 handle.wait()
@@ -101,7 +101,7 @@ def test_attempts_and_callbacks_add_nothing(lab: Lab) -> None:
 
 @pytest.mark.parametrize("size", [60_000, 200_000])
 def test_server_that_takes_little(lab: Lab, size: int) -> None:
-    """A mail is made to fit what the server takes, and says what it leaves behind."""
+    """A mail fits into the server's limit, and names the omitted files."""
     work = lab.home / "work"
     work.mkdir()
     code = "".join(

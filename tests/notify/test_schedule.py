@@ -47,75 +47,75 @@ def decision(after_s: float = 0.0, **facts: Any) -> AlertDecision:
     ],
 )
 def test_without_engine(facts: dict[str, Any], action: str) -> None:
-    """The end of a run that is nobody's task is told at once, if it is one of those wanted."""
+    """The end of a run without an engine is sent at once, if it is selected."""
     assert decision(**facts).action == action
 
 
 @pytest.mark.parametrize("ownership", [LAST, NOT_LAST], ids=["last", "not-last"])
 @pytest.mark.parametrize("is_well", [False, True], ids=["failed", "well"])
 def test_outcome_is_waited_for(ownership: dict[str, Any], *, is_well: bool) -> None:
-    """For ten seconds a task may still say what became of it, whatever the training says."""
+    """A task has ten seconds to record its outcome, for any status of the training."""
     found = decision(OUTCOME_S - 0.1, ownership=ownership, is_well=is_well)
     assert (found.action, found.until) == (WAIT, ENDED + OUTCOME_S)
 
 
 def test_silence_of_a_last_attempt() -> None:
-    """Without an outcome the last attempt's failure is told once it was waited for."""
+    """Without an outcome the last attempt's failure is sent after the wait."""
     assert decision(OUTCOME_S, ownership=LAST).action == SEND
 
 
 def test_silence_of_an_earlier_attempt() -> None:
-    """Without an outcome an earlier attempt's failure is held for as long as it may be adopted."""
+    """Without an outcome an earlier attempt's failure is held while the run may be adopted."""
     found = decision(OUTCOME_S, ownership=NOT_LAST)
     assert (found.action, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
 
 
 def test_silence_after_a_good_end() -> None:
-    """A good end that nobody came for is not told as a failure."""
+    """A success without a follower is not sent as a failure."""
     assert decision(OUTCOME_S, ownership=LAST, is_well=True).action == SKIP
 
 
 def test_final_failure() -> None:
-    """A failure that is final is told at once."""
+    """A final failure is sent at once."""
     assert decision(ownership=NOT_LAST, outcome=FAILED_FOR_GOOD).action == SEND
 
 
 def test_retry_is_awaited() -> None:
-    """A failure that is retried is held for as long as the face said that takes."""
+    """A failure that is retried is held for the time that the engine gave."""
     found = decision(99.0, ownership=NOT_LAST, outcome=TO_BE_RETRIED)
     assert (found.action, found.until) == (HOLD, ENDED + 100.0)
 
 
 def test_retry_that_never_came() -> None:
-    """It is told when no attempt came in time."""
+    """A held failure is sent if no attempt came in time."""
     assert decision(100.0, ownership=NOT_LAST, outcome=TO_BE_RETRIED).action == SEND
 
 
 @pytest.mark.parametrize("outcome", [None, TO_BE_RETRIED], ids=["no-outcome", "to-be-retried"])
 def test_successor(outcome: dict[str, Any] | None) -> None:
-    """Once a later attempt has begun, it tells, and this one does not."""
+    """Once a later attempt has begun, it sends, and the earlier one does not."""
     assert decision(5.0, ownership=NOT_LAST, outcome=outcome, has_successor=True).action == SKIP
 
 
 def test_successor_after_a_final_failure() -> None:
-    """A task that was cleared by hand still had failed for good: that alert is not taken back."""
+    """The alert about a final failure is not withdrawn when the task is cleared."""
     assert decision(ownership=LAST, outcome=FAILED_FOR_GOOD, has_successor=True).action == SEND
 
 
 @pytest.mark.parametrize("state", ["success", "skipped"])
 def test_task_that_passed(state: str) -> None:
-    """A task that passed, whatever status its training had, is no failure."""
+    """A task that passed is no failure, for any status of its training."""
     assert decision(ownership=LAST, outcome={"state": state, "final": True}).action == SKIP
 
 
 def test_task_that_failed_after_a_good_training() -> None:
-    """A task that failed although its training ended well is told."""
+    """A task that failed although its training ended well is sent."""
     assert decision(ownership=LAST, outcome=FAILED_FOR_GOOD, is_well=True).action == SEND
 
 
 @pytest.mark.parametrize("within", [None, "soon", True], ids=str)
 def test_next_attempt_without_a_time(within: object) -> None:
-    """A face that does not say when the next attempt comes gets the time of an adoption."""
+    """Without a time for the next attempt, the time of an adoption counts."""
     outcome = {**TO_BE_RETRIED, "next_within_s": within}
     found = decision(50.0, ownership=NOT_LAST, outcome=outcome)
     assert (found.action, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
@@ -142,14 +142,14 @@ EXTRA: list[ChannelConfig] = [{"name": "chat", "kind": "mailbox", "settings": {}
     ],
 )
 def test_entries(facts: dict[str, Any], send_now: bool, state: str, names: list[str]) -> None:
-    """The run's own channels get an entry when its end is notified, others when asked for."""
+    """The run's own channels get an entry when its end is selected, others on request."""
     usual: dict[str, Any] = {"wanted": "failure", "ended_at": ENDED, "channels": CHANNELS}
     plan = schedule(AlertFacts(**{**usual, **facts}), ENDED, EXTRA, send_now=send_now)
     assert (plan.state, [channel["name"] for channel in plan.channels]) == (state, names)
 
 
 def test_held_entry() -> None:
-    """A held entry is released, retired or moved by the decision, and else left as it is."""
+    """A held entry is released, retired or moved by the decision, otherwise unchanged."""
     for action, changes in (
         (SEND, {"state": "pending", "due": 0.0}),
         (SKIP, {"state": "superseded", "because": "why"}),

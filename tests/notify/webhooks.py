@@ -1,4 +1,4 @@
-"""A web server on loopback that keeps what it gets and answers what a test asks for."""
+"""A web server on loopback that stores its requests and gives the answers of a test."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass
 class WebServer:
-    """Where it listens, and what it got."""
+    """Its port, and the requests that it received."""
 
     port: int
     requests: list[Request] = field(default_factory=list)
@@ -36,7 +36,7 @@ class WebServer:
 
 @contextmanager
 def web_server(answer: Callable[[Request], int] = lambda _request: 200) -> Iterator[WebServer]:
-    """A server whose status for each request is what ``answer`` says; 0 is no answer at all."""
+    """Run a server whose status is the result of ``answer``; 0 means no answer."""
     stopped = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -57,7 +57,7 @@ def web_server(answer: Callable[[Request], int] = lambda _request: 200) -> Itera
         do_POST = do_PUT = do_GET = handle_request  # noqa: N815 - names of http.server
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server = WebServer(listening.server_port)

@@ -52,10 +52,10 @@ def train(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
     """Run the cell's training as a task, twice where the fault allows it."""
     enter(cell, monkeypatch)
     retries = 0 if cell.fault.once else 1
-    seen = []
+    run_counts = []
 
     def may(_task: Any, run: Any, _state: Any) -> bool:
-        seen.append(run.run_count)
+        run_counts.append(run.run_count)
         return True
 
     @flow
@@ -74,9 +74,9 @@ def train(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
     error = state.result(raise_on_failure=False)
     error = error.result(raise_on_failure=False) if hasattr(error, "result") else error
     assert isinstance(error, TrainingFailed), repr(error)
-    said = str(error).partition("\nlog:")[0].replace(str(cell.home), "")
-    told = (error.exit_code, error.cause, said)
-    return Done(state.type, str(state.name), told, len(seen) + 1, took_s)
+    message = str(error).partition("\nlog:")[0].replace(str(cell.home), "")
+    shown = (error.exit_code, error.cause, message)
+    return Done(state.type, str(state.name), shown, len(run_counts) + 1, took_s)
 
 
 def hooked(cell: Cell, monkeypatch: pytest.MonkeyPatch, notify: str) -> Done:
@@ -116,7 +116,7 @@ def test_task(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         try:
             done = train(cell, monkeypatch, cell.notify)
             assert done.attempts == (1 if fault.once else 2)
-            row = judge(cell, usual, done)
+            row = compare(cell, usual, done)
         finally:
             lab.end_everything()
     note(name, "gpualert_run", usual, done, row)
@@ -131,23 +131,23 @@ def test_hook(name: str, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     with fault.cell(tmp_path / "cell") as cell:
         try:
             done = hooked(cell, monkeypatch, cell.notify)
-            row = judge(cell, usual, done)
+            row = compare(cell, usual, done)
         finally:
             lab.end_everything()
     note(name, "gpualert_hook", usual, done, row)
 
 
-def judge(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
+def compare(cell: Cell, usual: Done, done: Done) -> dict[str, Any]:
     """Compare the result of the fault with the usual one; return the listed alert."""
-    row = cell.settled()
+    row = cell.wait_for_state()
     cell.deliver_later()
-    told = (done.state, done.name, done.error, done.attempts)
-    assert told == (usual.state, usual.name, usual.error, usual.attempts)
+    result = (done.state, done.name, done.error, done.attempts)
+    assert result == (usual.state, usual.name, usual.error, usual.attempts)
     assert done.state is StateType.FAILED
     assert done.took_s < usual.took_s + DEADLINE_S + MARGIN_S
     ids = [mail["Message-ID"] for mail in cell.mails()]
     assert ids == [cell.alerts()[-1]["message_id"]]
-    assert not cell.secret or cell.secret not in cell.told()
+    assert not cell.secret or cell.secret not in cell.mail_text()
     return row
 
 
@@ -160,7 +160,7 @@ def note(name: str, face: str, usual: Done, done: Done, row: dict[str, Any]) -> 
         "usual_s": round(usual.took_s, 2),
         "took_s": round(done.took_s, 2),
         "alert": row["state"],
-        "told": row["told"],
+        "status": row["told"],
         "delivered_later": row["state"] != "sent",
     }
     FIGURES.parent.mkdir(exist_ok=True)

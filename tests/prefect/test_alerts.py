@@ -40,7 +40,7 @@ def keep(name: str, value: Any) -> None:
 
 
 @FACES
-def test_final_failure_is_told_once(way: str, home: Path, caplog: Any) -> None:
+def test_final_failure_is_sent_once(way: str, home: Path, caplog: Any) -> None:
     """When the task fails finally, its alert has been sent, and the run log shows it."""
     with pytest.raises(TrainingFailed, match="exit code 3"):
         run(way, "exit 3", notify="mailbox")
@@ -51,7 +51,7 @@ def test_final_failure_is_told_once(way: str, home: Path, caplog: Any) -> None:
     assert "Alert to mailbox sent" in caplog.text
 
 
-def test_retry_that_succeeds_is_not_told(home: Path) -> None:
+def test_retry_that_succeeds_is_not_sent(home: Path) -> None:
     """The alert of an attempt is held, and dropped when the next attempt begins."""
     command = "test -e tried && echo second || { touch tried; exit 3; }"
     assert run("called", command, {"retries": 1}, cwd=home, notify="mailbox") == "second"
@@ -61,12 +61,12 @@ def test_retry_that_succeeds_is_not_told(home: Path) -> None:
     assert mails(home / "state" / "mailbox") == []
 
 
-def test_retries_that_fail_are_told_once(home: Path) -> None:
+def test_retries_that_fail_are_sent_once(home: Path) -> None:
     """Only the last attempt sends an alert."""
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", {"retries": 2}, notify="mailbox")
-    told = [states(record) for record in records(home)]
-    assert told == [{"mailbox": "superseded"}] * 2 + [{"mailbox": "sent"}]
+    found = [states(record) for record in records(home)]
+    assert found == [{"mailbox": "superseded"}] * 2 + [{"mailbox": "sent"}]
     assert len(mails(home / "state" / "mailbox")) == 1
 
 
@@ -84,24 +84,22 @@ def test_retry_of_the_flow_supersedes(home: Path) -> None:
     assert states(second) == {}
 
 
-@pytest.mark.parametrize(("wanted", "told"), [(None, {}), ("always", {"mailbox": "sent"})])
-def test_success(wanted: str | None, told: dict[str, str], home: Path) -> None:
+@pytest.mark.parametrize(("wanted", "expected"), [(None, {}), ("always", {"mailbox": "sent"})])
+def test_success(wanted: str | None, expected: dict[str, str], home: Path) -> None:
     """A success sends an alert only on request, and stays a success."""
     assert run("called", "echo done", notify="mailbox", notify_on=wanted) == "done"
     (record,) = records(home)
-    assert states(record) == told
+    assert states(record) == expected
 
 
-def test_nobody(home: Path) -> None:
+def test_notify_never(home: Path) -> None:
     """With "never" a failure sends no alert."""
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", notify="mailbox", notify_on="never")
     assert states(records(home)[0]) == {}
 
 
-def test_configuration_stands_where_nothing_is_given(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_channels_of_the_configuration(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Channels come from gpualert's configuration."""
     monkeypatch.setenv("GPUALERT_NOTIFY", f"mailbox:{home / 'configured'}")
     with pytest.raises(TrainingFailed):
@@ -137,10 +135,10 @@ def test_silent_server_is_not_waited_for(way: str, home: Path) -> None:
 
 
 @FACES
-def test_alert_takes_none_of_the_tasks_time(way: str, home: Path) -> None:
+def test_alert_does_not_use_the_time_of_the_task(way: str, home: Path) -> None:
     """A training that ended in time is in time, however long its alert takes."""
     with mail_process("silent") as port:
-        said = run(
+        result = run(
             way,
             "echo done",
             {"timeout_seconds": 15},
@@ -148,13 +146,13 @@ def test_alert_takes_none_of_the_tasks_time(way: str, home: Path) -> None:
             notify_on="always",
             notify_deadline=60,
         )
-    assert said == "done"
+    assert result == "done"
     (entry,) = queued(records(home)[0])
     assert entry.state == "pending"
 
 
 @FACES
-def test_timeout_is_told(way: str, home: Path) -> None:
+def test_timeout_is_sent(way: str, home: Path) -> None:
     """A training that the task's timeout stops sends an alert, and the timeout is raised."""
     with pytest.raises(TimeoutError):
         run(way, "sleep 60; true", {"timeout_seconds": 2}, notify="mailbox")
@@ -176,9 +174,9 @@ def test_guardian_that_died(home: Path) -> None:
             notify_deadline=10,
         )
     (record,) = records(home)
-    told = {entry.channel: entry for entry in entries(record)}
-    assert told.pop("mailbox").state == "sent"
-    (mail,) = told.values()
+    by_channel = {entry.channel: entry for entry in entries(record)}
+    assert by_channel.pop("mailbox").state == "sent"
+    (mail,) = by_channel.values()
     assert "refused" in mail.fields["last"]["problem"]
 
 
@@ -246,7 +244,7 @@ def test_hook_sends_nothing_again(home: Path) -> None:
     assert len(mails(home / "other")) == 1
 
 
-def test_hook_sends_what_was_held_in_vain(home: Path) -> None:
+def test_hook_sends_a_held_alert(home: Path) -> None:
     """If a retry is refused, the alert is sent at once."""
     options = {
         "retries": 3,
@@ -277,7 +275,7 @@ def test_hook_of_a_success(home: Path) -> None:
     assert len(mails(home / "hook")) == 1
 
 
-def test_flow_hook_tells_of_its_training(home: Path) -> None:
+def test_flow_hook_sends_for_its_training(home: Path) -> None:
     """A flow that fails by its training sends the alert of that training, and no other."""
 
     @flow(on_failure=[gpualert_hook("mailbox")])
@@ -291,7 +289,7 @@ def test_flow_hook_tells_of_its_training(home: Path) -> None:
     assert len(mails(home / "state" / "mailbox")) == 1
 
 
-def test_flow_hook_tells_of_every_failure(home: Path) -> None:
+def test_flow_hook_sends_for_every_failure(home: Path) -> None:
     """A flow that fails by itself alerts for itself and its trainings, not for retries."""
     hook = gpualert_hook("mailbox")
 

@@ -61,13 +61,13 @@ def train(name: str, command: str, home: Path) -> str:
     assert run.state_name == "Failed"
     wanted = f"prefect.flow-run.{run.id}"
 
-    def told() -> str | None:
+    def find_cause() -> str | None:
         for event in server_objects.events():
             if wanted in [one["prefect.resource.id"] for one in event["related"]]:
                 return str(event["resource"]["gpualert.cause"])
         return None
 
-    return until(told, "the verdict of that flow run")
+    return until(find_cause, "the verdict of that flow run")
 
 
 def test_automation_fires_on_its_cause(place: Place, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def chat(web: WebServer) -> ChatChannel:
 @FACES
 @pytest.mark.parametrize("by_name", [True, False], ids=["name", "block"])
 def test_mail(way: str, by_name: bool, server: int, home: Path, caplog: Any) -> None:
-    """The alert is mailed, and the password stands in no record and no line of the run log."""
+    """The alert is mailed, and the password is in no record and no line of the run log."""
     caplog.set_level(logging.DEBUG)
     block = mail(server)
     block.save("ops", overwrite=True)
@@ -95,7 +95,7 @@ def test_chat(by_name: bool, web: WebServer, home: Path, caplog: Any) -> None:
     assert PASSWORD not in caplog.text
 
 
-def test_block_that_is_stored_nowhere(server: int, home: Path) -> None:
+def test_block_that_is_not_saved(server: int, home: Path) -> None:
     """A block that the flow created and never saved works, too."""
     with pytest.raises(TrainingFailed):
         run("called", "exit 3", notify=mail(server))
@@ -104,7 +104,7 @@ def test_block_that_is_stored_nowhere(server: int, home: Path) -> None:
     assert PASSWORD.encode() not in everything_in(record.path)
 
 
-def test_secret_block_in_person(home: Path) -> None:
+def test_secret_block_as_an_object(home: Path) -> None:
     """A Secret block with the URL of a channel is accepted as an object, too."""
     target = f"smtp://127.0.0.1:1/?to=a@example.org&security=none&from=b@{'x' * 8}.org"
     block: Any = Secret(value=SecretStr(target))
@@ -183,31 +183,31 @@ def test_secrets_are_hidden(web: WebServer) -> None:
         assert PASSWORD not in str(block.channel())
         id_ = block.save("hidden", overwrite=True)
         with get_client(sync_client=True) as client:
-            told: Any = client.read_block_document(id_, include_secrets=False)  # type: ignore[arg-type]
-        assert PASSWORD not in str(told.data)
+            default: Any = client.read_block_document(id_, include_secrets=False)  # type: ignore[arg-type]
+        assert PASSWORD not in str(default.data)
 
 
 def test_test_of_mail(server: int, home: Path) -> None:
     """The test logs in with the password, and sends no mail."""
-    said = mail(server).test()
-    assert "127.0.0.1" in str(said)
+    message = mail(server).test()
+    assert "127.0.0.1" in str(message)
     with pytest.raises(DeliveryError) as caught:
         mail(server, password=f"{PASSWORD}!").test()
     assert PASSWORD not in str(caught.value)
-    assert asyncio.run(mail(server).atest()) == said
+    assert asyncio.run(mail(server).atest()) == message
 
     async def awaited() -> Any:
         return await mail(server).test()
 
-    assert asyncio.run(awaited()) == said
+    assert asyncio.run(awaited()) == message
     assert not list((home / "mails").glob("*.eml"))
 
 
 def test_test_of_chat(web: WebServer) -> None:
     """The test checks the URL by apprise, and does not contact the service."""
-    said = chat(web).test()
-    assert "apprise knows it" in str(said)
-    assert PASSWORD not in str(said)
+    message = chat(web).test()
+    assert "apprise knows it" in str(message)
+    assert PASSWORD not in str(message)
     with pytest.raises(DeliveryError):
         ChatChannel(url=f"no-such-service://{PASSWORD}").test()  # type: ignore[arg-type]
     assert not web.requests

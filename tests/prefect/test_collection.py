@@ -46,7 +46,7 @@ class TestBlockStandards(BlockStandardTestSuite):
         assert str(logo).endswith(".png")
 
 
-def test_every_block_is_among_them() -> None:
+def test_every_block_is_tested() -> None:
     """No block of the package is left out."""
     ours = {name: getattr(prefect_gpualert, name) for name in prefect_gpualert.__all__}
     assert [one for one in ours.values() if Block.is_block_class(one)] == BLOCKS
@@ -62,7 +62,7 @@ def test_entry_point_is_cheap() -> None:
     assert not [module for module in loaded if module.startswith(heavy)]
 
 
-def test_every_name_is_there() -> None:
+def test_public_names() -> None:
     """Each public name can be imported and is listed; other names raise AttributeError."""
     assert set(prefect_gpualert.__all__) <= set(dir(prefect_gpualert))
     for name in prefect_gpualert.__all__:
@@ -82,7 +82,7 @@ def test_blocks_are_registered(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
-        told = prefect("register", "-m", "prefect_gpualert")
-        assert [one for one in BLOCKS if one.get_block_type_name() not in told] == []
-        told = prefect("type", "ls")
-        assert [one for one in BLOCKS if one.get_block_type_slug() not in told] == []
+        listed = prefect("register", "-m", "prefect_gpualert")
+        assert [one for one in BLOCKS if one.get_block_type_name() not in listed] == []
+        listed = prefect("type", "ls")
+        assert [one for one in BLOCKS if one.get_block_type_slug() not in listed] == []

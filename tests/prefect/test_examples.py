@@ -79,7 +79,7 @@ def test_deployment(shell: Shell, place: Place) -> None:
     variables = f"env={json.dumps({'GPUALERT_STATE_DIR': str(shell.state)})}"
     options = ("--param", "epochs=3", "--job-variable", variables, "--watch")
     with deployment.worker(place.home, place.url):
-        said = shell.run(deployment.PREFECT, "deployment", "run", "nightly/numpy", *options)
-    assert "Completed" in said
+        output = shell.run(deployment.PREFECT, "deployment", "run", "nightly/numpy", *options)
+    assert "Completed" in output
     (record,) = shell.records()
     assert "training finished" in Path(record.log_path(record.logs[0])).read_text()

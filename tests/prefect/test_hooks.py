@@ -108,7 +108,7 @@ def test_exit_status_of_a_shell(home: Path) -> None:
 
 
 def test_timeout(home: Path) -> None:
-    """The alert of a timeout says so."""
+    """The alert of a timeout names it."""
 
     @task(timeout_seconds=0.5, on_failure=[gpualert_hook("mailbox")])
     def slow() -> None:
@@ -199,8 +199,8 @@ def test_runner_of_another_process(home: Path, box: Path) -> None:
 
 def crash_of(_flow_run: FlowRun) -> State[Any]:
     """Return the state that a runner gives a flow whose process was killed."""
-    said = "Flow run process exited with non-zero status code -9."
-    return State(type=StateType.CRASHED, name="Crashed", message=said)
+    message = "Flow run process exited with non-zero status code -9."
+    return State(type=StateType.CRASHED, name="Crashed", message=message)
 
 
 def test_crash_without_a_training(home: Path, box: Path) -> None:
@@ -212,7 +212,7 @@ def test_crash_without_a_training(home: Path, box: Path) -> None:
     assert len(mails(box)) == 1
 
 
-def test_training_that_goes_on(home: Path, box: Path) -> None:
+def test_training_that_continues(home: Path, box: Path) -> None:
     """If the training has not ended by the deadline, the alert of the crash names it."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
     path = home / "state" / "runs" / "20990101-000000-000000-aaaa"
@@ -228,7 +228,7 @@ def test_training_that_goes_on(home: Path, box: Path) -> None:
 
 
 def test_cancelled(home: Path) -> None:
-    """The alert of a cancellation says so."""
+    """The alert of a cancellation names it."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
     state: State[Any] = State(type=StateType.CANCELLING, name="Cancelling")
     gpualert_hook("mailbox")(None, flow_run, state)
@@ -282,7 +282,7 @@ def test_hostile_exception(home: Path) -> None:
     def hostile() -> None:
         raise HostileError
 
-    with contextlib.suppress(SystemExit):  # Prefect itself looks at it
+    with contextlib.suppress(SystemExit):  # Prefect itself inspects it
         in_a_flow(hostile)
     hook = gpualert_hook("mailbox")
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")

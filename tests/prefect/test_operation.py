@@ -103,11 +103,11 @@ def test_failure(way: str, home: Path) -> None:
     """The error has the cause, the text of ShellOperation's error, and the verdict."""
     with pytest.raises(
         TrainingFailed, match=r"^\w+: .*\(PID \d+ failed with return code 3"
-    ) as told:
+    ) as caught:
         result_of(TrainingOperation(commands=["import_nothing", "exit 3"]), way)
-    assert told.value.exit_code == 3
-    assert told.value.verdict is not None
-    assert Path(str(told.value.log_path)).read_bytes()
+    assert caught.value.exit_code == 3
+    assert caught.value.verdict is not None
+    assert Path(str(caught.value.log_path)).read_bytes()
 
 
 def test_commands_share_a_shell(home: Path) -> None:
@@ -126,7 +126,7 @@ def test_fields_of_shell_operation(home: Path) -> None:
     assert TrainingOperation(commands=["echo $0"], shell="BASH").run()[0].endswith("bash")
 
 
-def test_working_dir_that_is_not_there(home: Path) -> None:
+def test_missing_working_dir(home: Path) -> None:
     """An invalid field is an error when the block is created."""
     with pytest.raises(ValidationError, match="working_dir"):
         TrainingOperation(commands=["true"], working_dir=home / "missing")
@@ -147,11 +147,13 @@ def test_log_records(home: Path, messages: list[str]) -> None:
     """Each line of the output has a record that names its process and stream."""
     TrainingOperation(commands=["echo hello", "echo oops >&2"]).run()
     (launched,) = (text for text in messages if "triggered with" in text)
-    said = re.match(r"PID (\d+) triggered with 2 commands running inside the '.' dir", launched)
-    assert said is not None
-    assert f"PID {said[1]} stream output:\nhello" in messages
-    assert f"PID {said[1]} stderr:\noops" in messages
-    assert f"PID {said[1]} completed with return code 0." in messages
+    launch_line = re.match(
+        r"PID (\d+) triggered with 2 commands running inside the '.' dir", launched
+    )
+    assert launch_line is not None
+    assert f"PID {launch_line[1]} stream output:\nhello" in messages
+    assert f"PID {launch_line[1]} stderr:\noops" in messages
+    assert f"PID {launch_line[1]} completed with return code 0." in messages
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_flood_is_bounded(home: Path, messages: list[str]) -> None:
 # -- a run that was triggered ----------------------------------------------------------------
 
 
-def test_run_while_it_runs(home: Path) -> None:
+def test_run_in_progress(home: Path) -> None:
     """Process, log, output and state are known during the run and after it."""
     with TrainingOperation(commands=["echo begun", "read -t 30 < pipe", "exit 4"]) as operation:
         os.mkfifo(home / "pipe")
@@ -216,11 +218,12 @@ def test_follow(home: Path) -> None:
 
 
 def test_afollow(home: Path) -> None:
-    """The same in an event loop, which stays free; whoever gives up leaves the training be."""
+    """The same works in an event loop, which stays free; a cancelled wait leaves the training
+    running."""
     commands = ["echo one", "until [ -e go ]; do sleep 0.05; done", "echo two"]
     operation = TrainingOperation(commands=commands, working_dir=home)
-    seen: list[str] = []
-    note = seen.append
+    lines_so_far: list[str] = []
+    note = lines_so_far.append
 
     async def follow(run: TrainingRun) -> None:
         async for line in run.follow():
@@ -231,14 +234,14 @@ def test_afollow(home: Path) -> None:
             run = await operation.trigger()
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(follow(run), 2)
-            assert seen == ["one"]
+            assert lines_so_far == ["one"]
             assert run.return_code is None
             (home / "go").touch()
             await follow(run)
             await run.wait_for_completion()
 
     asyncio.run(awaited())
-    assert seen == ["one", "one", "two"]
+    assert lines_so_far == ["one", "one", "two"]
 
 
 def test_stop(home: Path) -> None:
@@ -343,7 +346,7 @@ def test_two_that_are_closed(home: Path) -> None:
     assert outcomes(home) == [("stopped", True), ("stopped", True)]
 
 
-def test_wait_that_is_given_up(home: Path) -> None:
+def test_wait_that_is_cancelled(home: Path) -> None:
     """In a block a cancelled wait can be repeated; elsewhere it stops the training."""
     commands = ["echo begun", "until [ -e go ]; do sleep 0.05; done"]
     operation = TrainingOperation(commands=commands, working_dir=home, grace=1)
@@ -371,7 +374,7 @@ def test_wait_that_is_given_up(home: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["with", "async with", "close"])
-def test_closing_ends_what_runs(way: str, home: Path) -> None:
+def test_closing_stops_trainings(way: str, home: Path) -> None:
     """The end of the block stops two trainings, also the child of one of them."""
     deaf = "trap '' TERM; (trap '' TERM; sleep 60) & echo $!; wait"
     operation = TrainingOperation(commands=[deaf], grace=1)
@@ -423,7 +426,7 @@ def test_flow_is_interrupted(home: Path) -> None:
     assert record.state == "ended"
 
 
-def test_end_that_nobody_waited_for(home: Path) -> None:
+def test_end_without_a_wait(home: Path) -> None:
     """A training that ends well before its block is closed has succeeded."""
     with TrainingOperation(commands=["true"], notify="mailbox") as operation:
         run = operation.trigger()
@@ -435,7 +438,7 @@ def test_end_that_nobody_waited_for(home: Path) -> None:
     assert not (home / "state" / "mailbox").exists()
 
 
-def test_superseded_attempt_lets_go(home: Path) -> None:
+def test_superseded_attempt(home: Path) -> None:
     """An attempt whose training was adopted neither stops it nor reports its outcome."""
     spec = RunSpec(
         ["bash", "-c", "until [ -e go ]; do sleep 0.05; done"],
@@ -600,7 +603,7 @@ def test_saved_and_loaded(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "reason"),
     [
         ("smtp://me:hunter2@mail.test/?to=you@mail.test", "smtp://...: its password"),
         ("slack://TokenA/TokenB/TokenC", "slack://...: its url"),
@@ -611,15 +614,15 @@ def test_saved_and_loaded(home: Path) -> None:
         ({"password": "hunter2"}, "kind"),
     ],
 )
-def test_secret_is_not_stored(target: Any, said: str, home: Path) -> None:
+def test_secret_is_not_stored(target: Any, reason: str, home: Path) -> None:
     """A block that contains, or may contain, a channel's secret cannot be saved."""
     operation = TrainingOperation(commands=["true"], notify=["mailbox", target])
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(reason)):
         operation.save("leaky")
-    with pytest.raises(ValueError, match=re.escape(said)) as told:
+    with pytest.raises(ValueError, match=re.escape(reason)) as caught:
         asyncio.run(operation.asave("leaky"))
-    assert "hunter2" not in str(told.value)
-    with pytest.raises(ValueError, match=re.escape(said)):
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ValueError, match=re.escape(reason)):
         Holder(operation=operation).save("leaky")
     for kind in (TrainingOperation, Holder):
         with pytest.raises(ValueError, match="leaky"):
@@ -632,7 +635,7 @@ class Holder(Block):
     operation: TrainingOperation
 
 
-def test_block_that_came_later(home: Path) -> None:
+def test_block_that_is_assigned_later(home: Path) -> None:
     """A channel block that is assigned later is stored by its name, too."""
     mail: Any = MailChannel(host="mail.test", to=["you@mail.test"], password=SecretStr("hunter2"))
     operation: Any = TrainingOperation(commands=["true"])
@@ -660,7 +663,7 @@ def test_references_are_stored(home: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("grace", "soon"), ("notify_on", "sometimes"), ("timeout", -1)]
 )
-def test_setting_that_is_wrong(field: str, value: Any, home: Path) -> None:
+def test_invalid_setting(field: str, value: Any, home: Path) -> None:
     """An invalid option is an error, and nothing is launched."""
     operation = TrainingOperation(commands=["touch begun"], **{field: value})
     with pytest.raises(Exception, match=field):

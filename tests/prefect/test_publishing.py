@@ -101,7 +101,7 @@ def test_failed_training(way: str, home: Path) -> None:
     )
 
 
-def test_good_training_is_told_in_a_few_lines(home: Path) -> None:
+def test_page_of_a_success_is_short(home: Path) -> None:
     """The page of a training that went well has no advice."""
     found = server_objects.artifacts(nightly("called", "echo fine").task_run_id)
     page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
@@ -138,7 +138,7 @@ def test_event(home: Path) -> None:
     assert any(claim["excerpt"] for claim in payload["shows"])
 
 
-def test_attempts_are_told_apart(home: Path) -> None:
+def test_attempts_are_separate(home: Path) -> None:
     """Each attempt has its page and event; only the last one is final."""
 
     @flow(name="again")
@@ -148,14 +148,16 @@ def test_attempts_are_told_apart(home: Path) -> None:
     id_ = again().task_run_id
     resource = f"prefect.task-run.{id_}"
 
-    def told() -> list[str]:
+    def finals() -> list[str]:
         found = [one["resource"] for one in server_objects.events()]
         return [one["gpualert.final"] for one in found if one["prefect.resource.id"] == resource]
 
-    until(lambda: len(told()) == 2, "both events")
-    assert sorted(told()) == ["false", "true"]
-    said = str(server_objects.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description)
-    assert "attempt 2" in said
+    until(lambda: len(finals()) == 2, "both events")
+    assert sorted(finals()) == ["false", "true"]
+    description = str(
+        server_objects.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description
+    )
+    assert "attempt 2" in description
 
 
 def test_stopped_training(home: Path) -> None:
@@ -185,8 +187,8 @@ def test_mapped_trainings_share_a_key(home: Path) -> None:
     shown = [
         server_objects.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()
     ]
-    told = [str(one.description).partition(":")[0].partition(" after")[0] for one in shown]
-    assert told == ["seed-exit 3 failed", "seed-true completed"]
+    descriptions = [str(one.description).partition(":")[0].partition(" after")[0] for one in shown]
+    assert descriptions == ["seed-exit 3 failed", "seed-true completed"]
 
 
 def test_secrets_are_masked(home: Path) -> None:
@@ -195,9 +197,9 @@ def test_secrets_are_masked(home: Path) -> None:
     done = nightly("called", command, env={"HF_TOKEN": TOKEN})
     id_ = done.task_run_id
     artifacts = [vars(one) for one in server_objects.artifacts(id_).values()]
-    told = f"{artifacts} {server_objects.event_of(id_)}"
-    assert "[redacted" in told
-    assert TOKEN[:20] not in told
+    published = f"{artifacts} {server_objects.event_of(id_)}"
+    assert "[redacted" in published
+    assert TOKEN[:20] not in published
 
 
 # -- whose it is -----------------------------------------------------------------------------
@@ -227,7 +229,7 @@ def test_in_a_task_without_a_flow(home: Path) -> None:
     assert all(artifact.flow_run_id is None for artifact in found.values())
 
 
-def test_in_a_task_of_ones_own(home: Path) -> None:
+def test_in_a_users_task(home: Path) -> None:
     """A task that calls the function has the artifacts under its own name."""
 
     @task(name="训练")
@@ -307,14 +309,14 @@ def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert shown[-2] <= 80
 
 
-def test_no_progress_where_none_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_progress_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log without progress has no artifact of it."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
     found = server_objects.artifacts(nightly("called", stepping("thing")).task_run_id)
     assert not [key for key in found if "progress" in key]
 
 
-def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_is_interrupted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of the flow interrupts the wait for the API."""
     from prefect_gpualert.api_posts import Poster
 
@@ -339,7 +341,7 @@ def test_waiting_is_given_up_when_asked(home: Path, monkeypatch: pytest.MonkeyPa
     assert outer() < 1.0
 
 
-def test_what_is_missing_is_told_once(
+def test_errors_are_logged_once(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An error in the threads is logged once as a warning, without secrets."""
@@ -352,6 +354,6 @@ def test_what_is_missing_is_told_once(
     monkeypatch.setattr(Poster, "post_end", broken)
     monkeypatch.setattr(Poster, "post_progress", broken)
     assert nightly("called", stepping("step")).name == "Completed"
-    told = [one for one in caplog.records if NOT_ALL in one.getMessage()]
-    assert [one.levelno for one in told] == [logging.WARNING]
-    assert "SystemExit: no more of [redacted huggingface]" in told[0].getMessage()
+    logged = [one for one in caplog.records if NOT_ALL in one.getMessage()]
+    assert [one.levelno for one in logged] == [logging.WARNING]
+    assert "SystemExit: no more of [redacted huggingface]" in logged[0].getMessage()

@@ -53,14 +53,14 @@ def answering(status: Callable[[bytes], int], **headers: str) -> Callable[[], An
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            told = json.dumps({**json.loads(body or b"{}"), "id": str(uuid.uuid4())}).encode()
+            answer = json.dumps({**json.loads(body or b"{}"), "id": str(uuid.uuid4())}).encode()
             code = 422 if "csrf" in self.path else status(body)  # it wants no tokens
             self.send_response(code)
             for name, value in headers.items():
                 self.send_header(name.replace("_", "-"), value)
-            self.send_header("Content-Length", str(len(told)))
+            self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(told)
+            self.wfile.write(answer)
 
         do_GET = do_POST = do_PATCH = answer  # noqa: N815 - so they are called
 
@@ -135,7 +135,7 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("command", ["echo done", FAILS], ids=["good", "bad"])
 @pytest.mark.parametrize("name", FAULTS)
-def test_task_is_what_it_is(
+def test_task_is_unchanged(
     name: str,
     command: str,
     home: Path,
@@ -178,7 +178,7 @@ def test_time_of_the_task_is_not_used_up(
     assert warnings(caplog) == [logging.WARNING]
 
 
-def test_time_out_stays_one(home: Path) -> None:
+def test_time_out_is_unchanged(home: Path) -> None:
     """A task beyond its timeout is TimedOut in spite of a fault of the API."""
     with silent() as port:
         began = time.monotonic()
@@ -188,7 +188,7 @@ def test_time_out_stays_one(home: Path) -> None:
     assert took_s < 2 + DEADLINE_S + MARGIN_S
 
 
-def test_progress_holds_nobody(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_does_not_delay_the_task(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An API that hangs during a training blocks one thread, and does not delay the task."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.1)
     command = "for step in 1 2 3 4 5 6 7 8; do echo step $step/9; sleep 0.2; done"

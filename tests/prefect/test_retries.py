@@ -53,7 +53,7 @@ class TestInFlows:
     """Return whether Prefect retries."""
 
     @FACES
-    def test_hopeless_is_not_tried_again(self, way: str, home: Path, caplog: Any) -> None:
+    def test_deterministic_cause_is_not_retried(self, way: str, home: Path, caplog: Any) -> None:
         """A sure and deterministic failure ends the retries, and the run log says why."""
         options = {"retries": 2, "retry_condition_fn": retry_by_cause}
         with pytest.raises(TrainingFailed, match="command_not_found"):
@@ -61,7 +61,7 @@ class TestInFlows:
         assert len(records(home)) == 1
         assert "No further attempt: command_not_found (confidence 0.95)" in caplog.text
 
-    def test_anything_else_is(self, home: Path, caplog: Any) -> None:
+    def test_other_causes_are_retried(self, home: Path, caplog: Any) -> None:
         """A failure that another attempt may not have leaves the retries to the task."""
         options = {"retries": 1, "retry_condition_fn": retry_by_cause}
         with pytest.raises(TrainingFailed):
@@ -79,15 +79,17 @@ class TestInFlows:
             (UNKNOWN, {"runtime_error": "stop"}, 1),
         ],
     )
-    def test_wishes(self, command: str, causes: dict[str, Any], attempts: int, home: Path) -> None:
+    def test_rules_of_the_author(
+        self, command: str, causes: dict[str, Any], attempts: int, home: Path
+    ) -> None:
         """A rule for a cause is followed; other causes have the default."""
         options = {"retries": 1, "retry_condition_fn": retry_by_cause(**causes)}
         with pytest.raises(TrainingFailed):
             run("called", command, options)
         assert len(records(home)) == attempts
 
-    def test_task_of_ones_own(self, home: Path) -> None:
-        """It works for a task that runs an operation, too."""
+    def test_users_task(self, home: Path) -> None:
+        """The condition works for a task that runs an operation, too."""
 
         @task(retries=1, retry_condition_fn=retry_by_cause)
         def mine() -> Any:
@@ -157,7 +159,7 @@ class TestInFlows:
         (record,) = records(home)
         assert record.spec.owner["adopt_within_s"] == within_s
 
-    def test_out_of_other_processes(self, home: Path) -> None:
+    def test_in_other_processes(self, home: Path) -> None:
         """The condition and the error pass through a process pool of Prefect."""
 
         @flow(task_runner=ProcessPoolTaskRunner(max_workers=1))  # type: ignore[arg-type]
@@ -203,12 +205,12 @@ class TestInFlows:
     ],
 )
 @pytest.mark.parametrize("condition", [retry_by_cause, retry_by_cause(network="stop")])
-def test_doubt_is_no_refusal(state: Any, condition: Any) -> None:
-    """It never raises, and refuses known causes only."""
+def test_unknown_is_not_refused(state: Any, condition: Any) -> None:
+    """The condition never raises, and refuses known causes only."""
     assert condition(None, None, state) is True
 
 
-def test_wrong_wish_is_named() -> None:
+def test_invalid_rule_is_named() -> None:
     """An invalid rule is an error when the condition is created."""
     with pytest.raises(UsageError, match="did you mean cuda_oom"):
         retry_by_cause(cuda_oon="stop")

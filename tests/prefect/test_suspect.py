@@ -28,7 +28,7 @@ echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.00 GiB. G
  capacity of 79.25 GiB of which 70.00 GiB is free.'
 echo done
 """
-SAID = "cuda_oom: CUDA out of memory: 91.0 GiB requested on a 79.2 GiB card"
+HEADLINE = "cuda_oom: CUDA out of memory: 91.0 GiB requested on a 79.2 GiB card"
 
 job: Any = gpualert_run
 stored: Any = gpualert_run.with_options(persist_result=True, cache_policy=INPUTS)
@@ -78,7 +78,7 @@ def test_value_is_plain(way: str, home: Path, caplog: Any) -> None:
         assert SYNC[way]() == "done"
 
     outer()
-    warnings = [one.getMessage() for one in caplog.records if SAID in one.getMessage()]
+    warnings = [one.getMessage() for one in caplog.records if HEADLINE in one.getMessage()]
     assert len([line for line in warnings if "ended with 0, but cuda_oom" in line]) == 1
 
 
@@ -115,14 +115,14 @@ def test_list_is_plain(home: Path) -> None:
     assert outer()[-1] == "done"  # type: ignore[index]
 
 
-def test_state_says_so(home: Path) -> None:
+def test_state_is_suspect(home: Path) -> None:
     """The state has the type Completed and the name Suspect, also at the API."""
 
     @flow
     def outer() -> State[Any]:
         state = job(SUSPECT, return_state=True)
         assert state.is_completed()
-        assert (state.name, state.message) == ("Suspect", SAID)
+        assert (state.name, state.message) == ("Suspect", HEADLINE)
         assert job("echo fine", return_state=True).name == "Completed"
         return state  # type: ignore[no-any-return]
 
@@ -130,15 +130,18 @@ def test_state_says_so(home: Path) -> None:
     assert (state.type.value, state.name) == ("COMPLETED", "Completed")
     id_ = FlowRunFilter.model_validate({"id": {"any_": [state.state_details.flow_run_id]}})
 
-    def names() -> set[tuple[str | None, str]] | None:
+    def final_states() -> set[tuple[str | None, str]] | None:
         with get_client(sync_client=True) as client:
             runs = client.read_task_runs(flow_run_filter=id_)
-        told = {(run.state.name, run.state.message or "") for run in runs if run.state}
+        found = {(run.state.name, run.state.message or "") for run in runs if run.state}
         return (
-            told
+            found
             if len(runs) == 2 and all(run.state.is_final() for run in runs if run.state)
             else None
         )
 
-    assert until(names, "the API to know of both") == {("Suspect", SAID), ("Completed", "")}
+    assert until(final_states, "the API to know of both") == {
+        ("Suspect", HEADLINE),
+        ("Completed", ""),
+    }
     assert len(records(home)) == 2

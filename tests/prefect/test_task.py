@@ -47,7 +47,7 @@ def test_return_all(command: str, lines: list[str], home: Path) -> None:
     assert run("called", command, return_all=True) == lines
 
 
-def test_nothing_written_returns_nothing(home: Path) -> None:
+def test_no_output(home: Path) -> None:
     """A command without output returns an empty text."""
     assert run("called", "true") == ""
 
@@ -64,10 +64,10 @@ def test_arguments_of_shell_run_command(home: Path) -> None:
     """env is added to the environment, helper_command runs before in the same shell, cwd holds."""
     (home / "inner").mkdir()
     command = "echo $(pwd) $GIVEN ${HOME:+home} $HELP"
-    said = run(
+    result = run(
         "called", command, env={"GIVEN": "given"}, helper_command="HELP=help", cwd=home / "inner"
     )
-    assert said == f"{home / 'inner'} given home help"
+    assert result == f"{home / 'inner'} given home help"
 
 
 @pytest.mark.parametrize("extension", [None, ".py"])
@@ -90,11 +90,11 @@ def test_stdin_is_empty(home: Path) -> None:
 def test_output_is_logged_at_stream_level(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Lines of both streams reach the run logger, one record a line, at the level asked for."""
     run("called", "echo out; echo err >&2", stream_level=logging.WARNING)
-    told = {record.getMessage(): record.levelno for record in caplog.records}
-    assert told["out"] == told["err"] == logging.WARNING
+    levels = {record.getMessage(): record.levelno for record in caplog.records}
+    assert levels["out"] == levels["err"] == logging.WARNING
 
 
-def test_equal_tasks_are_runs_of_their_own(home: Path) -> None:
+def test_equal_tasks_have_separate_runs(home: Path) -> None:
     """Mapped equal commands all run, at the same time."""
 
     @flow
@@ -105,7 +105,7 @@ def test_equal_tasks_are_runs_of_their_own(home: Path) -> None:
     assert len(records(home)) == 3
 
 
-def test_in_a_task_of_ones_own_and_outside(home: Path) -> None:
+def test_in_a_users_task_and_outside(home: Path) -> None:
     """Its function can be called in any task, and outside of tasks."""
 
     @task
@@ -121,7 +121,7 @@ def test_in_a_task_of_ones_own_and_outside(home: Path) -> None:
     assert len(records(home)) == 3
 
 
-def test_removed_log_ends_nothing(home: Path) -> None:
+def test_removed_log(home: Path) -> None:
     """A training whose log is removed continues, and its output is returned."""
     remove = "rm $GPUALERT_STATE_DIR/runs/$GPUALERT_RUN_ID/*.log"
     assert run("called", f"echo before; {remove}; sleep 1; echo after") == "after"

@@ -224,7 +224,7 @@ def test_modes_under_an_open_umask(lab: Lab) -> None:
 def test_requests_are_private_too(lab: Lab) -> None:
     """The directory for requests has the modes of the record, whatever the umask."""
     child = lab.launch(*shell("echo ready; sleep 1000"))
-    child.says(b"ready")
+    child.wait_for_output(b"ready")
     lab.call(("sh", "-c", 'umask 0; exec "$@"', "sh", *PROGRAM, "stop"))
     child.wait()
     assert stat.S_IMODE((lab.records()[0] / "control").stat().st_mode) == 0o700

@@ -257,7 +257,7 @@ def test_nothing_was_kept_to_write_over(record: Record) -> None:
 def test_kept_space_is_given_back(lab: Lab) -> None:
     """Space for the last files is kept while the run goes on, and no longer."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     here = Path(run.record.path)
     kept = {here / spare_of(name): size for name, size in SPARE_BYTES.items()}
     assert {path: path.stat().st_blocks * 512 for path in kept} == kept
@@ -269,7 +269,7 @@ def test_kept_space_is_given_back(lab: Lab) -> None:
 def test_record_is_readable_while_the_run_goes_on(lab: Lab) -> None:
     """Another process reads launch record, events and log of a run that is going on."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     shown = lab.json("show")
     assert (shown["state"], shown["exit"], shown["verdict"]) == ("running", None, None)
     assert shown["pid"] == run.leader

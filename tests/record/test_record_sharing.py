@@ -183,7 +183,7 @@ def test_only_files_are_requests(record: Record) -> None:
 def test_odd_stop_request(lab: Lab, fields: dict[str, object]) -> None:
     """A stop request with odd fields neither kills the supervisor nor is it lost."""
     run = lab.launch(*shell("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.record.request("stop", **fields)
     assert run.wait() == 4
 
@@ -192,9 +192,9 @@ def test_odd_stop_request(lab: Lab, fields: dict[str, object]) -> None:
 def test_unknown_request_changes_nothing(lab: Lab, content: bytes) -> None:
     """A request that is not understood is refused in the record, and the run goes on."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     (Path(run.record.path) / "control").mkdir(0o700)
     (Path(run.record.path) / "control" / "1.x").write_bytes(content)
-    run.told("request_refused")
+    run.wait_for_event("request_refused")
     (lab.home / "go").touch()
     assert run.wait() == 3

@@ -1,7 +1,7 @@
-"""Whole messages as they are sent, kept in ``golden/`` to be looked at.
+"""Whole messages as they are sent, kept in ``golden/`` for review.
 
 After a change that is meant: ``WRITE_GOLDEN=1 python -m pytest tests/report/test_golden.py``, and
-look at what became of the files before they are committed.
+review the changed files before they are committed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.mark.parametrize("kind", ["text", "brief", "page"])
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
-def test_message_is_as_it_was(sample: Callable[[], RunView], kind: str) -> None:
-    """The built-in templates make of a sample exactly what lies in its file."""
+def test_message_equals_its_golden_file(sample: Callable[[], RunView], kind: str) -> None:
+    """The built-in templates render a sample exactly as in its file."""
     made = render_alert(sample(), text_bytes=1 << 20, html_bytes=1 << 20, brief=kind == "brief")
-    name, said = {
+    name, content = {
         "text": (f"{sample.__name__}.txt", f"{made.subject}\n\n{made.text}"),
         "brief": (f"{sample.__name__}.brief.txt", made.text),
         "page": (f"{sample.__name__}.html", made.html or ""),
     }[kind]
     file = GOLDEN / name
     if os.environ.get("WRITE_GOLDEN"):
-        file.write_text(said)
-    assert said == file.read_text()
+        file.write_text(content)
+    assert content == file.read_text()

@@ -1,4 +1,4 @@
-"""Subject, text and page of an alert, whatever is in it and however little room there is."""
+"""Subject, text and page of an alert with any content and any limit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ alerts = st.builds(
 
 
 class Page(HTMLParser):
-    """A page as a browser reads it; fails on a tag that is not closed where it should be."""
+    """A page as a browser parses it; fails on a tag that is not closed in its place."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -77,23 +77,23 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the tag and what it asks for."""
+        """Record the tag and the resources that it loads."""
         self.tags.append(tag)
         self.attributes += attrs
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close what was opened last."""
+        """Close the tag that was opened last."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Collect what is read."""
+        """Collect the text."""
         self.text += data
 
 
 def long_alert(**fields: Any) -> RunView:
-    """Return an alert with more in it than most messages hold."""
+    """Return an alert with more content than most messages can hold."""
     return replace(
         failed(),
         shows=tuple(
@@ -110,7 +110,7 @@ def long_alert(**fields: Any) -> RunView:
 
 
 def controls(text: str) -> set[str]:
-    """Return what a mail program or a terminal would obey rather than show."""
+    """Return the control characters that a mail program or a terminal would interpret."""
     return {
         char
         for char in text
@@ -121,7 +121,7 @@ def controls(text: str) -> set[str]:
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(alerts, st.integers(200, 60_000), st.integers(200, 200_000), st.booleans())
 def test_limits_hold(alert: RunView, text_bytes: int, html_bytes: int, brief: bool) -> None:
-    """Whatever an alert holds, subject, text and page stay within their limits and are safe."""
+    """For any alert, subject, text and page are within their limits and safe."""
     made = render_alert(alert, text_bytes=text_bytes, html_bytes=html_bytes, brief=brief)
     assert len(made.text.encode()) <= text_bytes
     assert made.html is None or len(made.html.encode()) <= min(html_bytes, MOST_HTML_BYTES)
@@ -133,7 +133,7 @@ def test_limits_hold(alert: RunView, text_bytes: int, html_bytes: int, brief: bo
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(alerts, st.integers(2000, 200_000))
 def test_page_is_well_formed(alert: RunView, html_bytes: int) -> None:
-    """Nothing that an alert holds becomes markup, and a page that is cut is a whole one still."""
+    """No content of an alert becomes markup, and a shortened page is still well-formed."""
     made = render_alert(alert, text_bytes=ROOMY, html_bytes=html_bytes).html
     assert made is not None
     page = Page(made)
@@ -142,29 +142,29 @@ def test_page_is_well_formed(alert: RunView, html_bytes: int) -> None:
 
 @pytest.mark.parametrize("most", [0, 1, 5, 20, 100, 150])
 def test_hard_minimum(most: int) -> None:
-    """Below what any message needs, what there is room for is cut and marked as cut."""
+    """Below the size that any message needs, the text is cut and marked as cut."""
     text = render_alert(failed(), text_bytes=most).text
     assert len(text.encode()) <= most
     assert text.endswith("[cut]"[:most])
 
 
-def test_detail_gives_way_in_order() -> None:
-    """The shorter the message, the less of the log, then of the manifest, then of the evidence."""
-    seen = []
+def test_detail_is_dropped_in_order() -> None:
+    """A shorter message has less of the log, then of the manifest, then of the evidence."""
+    counts_so_far = []
     for most in (60_000, 8_000, 5_500, 3_500, 2_300):
         text = render_alert(long_alert(), text_bytes=most).text
         counts = (text.count("  step "), text.count("out/file_"), text.count("    > excerpt"))
-        seen.append((*counts, text.count("  * claim")))
-    assert seen == sorted(seen, reverse=True)
-    assert seen[0] == (300, 60, 8, 8)
-    assert len(set(seen)) == len(seen)
+        counts_so_far.append((*counts, text.count("  * claim")))
+    assert counts_so_far == sorted(counts_so_far, reverse=True)
+    assert counts_so_far[0] == (300, 60, 8, 8)
+    assert len(set(counts_so_far)) == len(counts_so_far)
     assert all(
         "gpualert show" in render_alert(long_alert(), text_bytes=n).text for n in (8_000, 2_300)
     )
 
 
-def test_what_is_left_out_is_counted() -> None:
-    """The numbers of log lines, files and claims that a message leaves out stand in it."""
+def test_omissions_are_counted() -> None:
+    """The message has the numbers of omitted log lines, files and claims."""
     text = render_alert(long_alert(), text_bytes=2_800).text
     lines, files = text.count("  step "), text.count("out/file_")
     assert f"without the first {300 - lines} of them" in text
@@ -172,8 +172,8 @@ def test_what_is_left_out_is_counted() -> None:
     assert f"and {8 - text.count('  * claim')} more, in verdict.json" in text
 
 
-def test_manifest_has_an_end() -> None:
-    """A run that wrote ten thousand files is told with some of them, and the number of the rest."""
+def test_manifest_is_bounded() -> None:
+    """For a run that wrote ten thousand files, some are listed and the rest is counted."""
     files = long_alert().artifacts[:1] * 10_000
     text = render_alert(replace(failed(), artifacts=files), text_bytes=ROOMY).text
     assert text.count("out/file_0.json") == 200
@@ -181,7 +181,7 @@ def test_manifest_has_an_end() -> None:
     assert f"and {9_800 + failed().beyond_cap} more; the record has all" in text
 
 
-def test_mark_says_how_much_is_missing() -> None:
+def test_mark_has_the_missing_amount() -> None:
     """Text that cannot be shortened otherwise ends in a mark with a number and a command."""
     alert = replace(failed(), implies="on and on " * 500)
     text = render_alert(alert, text_bytes=1500).text
@@ -191,7 +191,7 @@ def test_mark_says_how_much_is_missing() -> None:
 
 
 def test_page_always_fits_gmail() -> None:
-    """However large a page may be for the channel, it stays below what Gmail clips."""
+    """A page of any limit stays below the size that Gmail clips."""
     alert = long_alert(do=("do this " * 200,) * 50)
     made = render_alert(alert, text_bytes=ROOMY, html_bytes=10_000_000)
     assert made.html is not None
@@ -199,7 +199,7 @@ def test_page_always_fits_gmail() -> None:
 
 
 def test_page_falls_back_to_the_text() -> None:
-    """Where the page has no room even without detail, the text stands in a bare one."""
+    """If the page does not fit even without detail, it is a bare page with the text."""
     made = render_alert(failed(), text_bytes=ROOMY, html_bytes=3000)
     assert made.html is not None
     page = Page(made.html)
@@ -208,7 +208,7 @@ def test_page_falls_back_to_the_text() -> None:
 
 
 def test_no_page_fits() -> None:
-    """Where not even that has room there is no page, and the notes say so."""
+    """If not even the bare page fits there is none, and a note has the reason."""
     made = render_alert(failed(), text_bytes=ROOMY, html_bytes=100)
     assert made.html is None
     assert made.notes == ("no page fits into 100 bytes",)
@@ -238,7 +238,7 @@ def test_page_reads_well_without_its_style_sheet() -> None:
 
 
 def test_text_is_not_escaped() -> None:
-    """What a text says stands there as it is; in a page the same is escaped."""
+    """Content is unchanged in a text, and escaped in a page."""
     made = render_alert(
         replace(failed(), headline="a < b && c"), text_bytes=ROOMY, html_bytes=ROOMY
     )
@@ -296,14 +296,14 @@ SUBJECTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_subject(subject: str) -> None:
-    """A subject says job, outcome, cause, duration, and whether another attempt follows."""
+    """A subject has the job, the outcome, the cause, the duration, and the next attempt if any."""
     plain: dict[str, Any] = {"attempt": 1, "final": True, "state": None}
     alert = replace(failed(), **{**plain, **SUBJECTS[subject]})
     assert render_alert(alert, text_bytes=ROOMY).subject == subject
 
 
-def test_subject_of_a_long_job_says_the_rest() -> None:
-    """A job whose name is a whole script leaves room for what became of it."""
+def test_subject_of_a_long_job_has_its_outcome() -> None:
+    """The subject of a job named by a whole script still has its outcome."""
     subject = render_alert(replace(failed(), job="sh -c 'echo " * 30), text_bytes=ROOMY).subject
     assert subject.endswith("… failed: cuda_oom after 3 h 05 min, attempt 2 (will be retried)")
 
@@ -317,7 +317,8 @@ def test_subject_cannot_add_a_header() -> None:
 
 
 def test_brief_is_brief() -> None:
-    """A chat gets headline, cause, the first advice, ten lines of the log and the next command."""
+    """A chat message has the headline, the cause, the first advice, ten log lines and the
+    command."""
     text = render_alert(long_alert(), text_bytes=ROOMY, brief=True).text
     assert text.count("step ") == 10
     assert text.splitlines()[:3] == [
@@ -329,8 +330,8 @@ def test_brief_is_brief() -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
-def test_everything_known_is_said(sample: Any) -> None:
-    """Whatever an alert holds stands in its text and its page, which are complete on their own."""
+def test_all_content_is_rendered(sample: Any) -> None:
+    """All content of an alert is in its text and in its page, each complete on its own."""
     alert = sample()
     made = render_alert(alert, text_bytes=ROOMY, html_bytes=ROOMY)
     known = [alert.headline, alert.host, alert.exit_status, alert.next_command, alert.record_path]
@@ -343,8 +344,8 @@ def test_everything_known_is_said(sample: Any) -> None:
     assert [one for one in known if " ".join(one.split()) not in page] == []
 
 
-def test_success_asks_for_nothing() -> None:
-    """A run that ended well has no advice, no cause and no doubts in its message."""
+def test_message_of_a_success() -> None:
+    """The message of a successful run has no advice, no cause and no doubts."""
     text = render_alert(completed(), text_bytes=ROOMY).text
     assert "What to do" not in text
     assert "Cause" not in text
@@ -352,7 +353,7 @@ def test_success_asks_for_nothing() -> None:
 
 
 def test_nothing_known_leaves_no_gaps() -> None:
-    """What is not known is left out or called so, never shown as None or as an empty row."""
+    """Unknown values are left out or named as unknown, never None or an empty row."""
     made = render_alert(unexplained(), text_bytes=ROOMY, html_bytes=ROOMY)
     assert "None" not in made.text + (made.html or "")
     assert "confidence" not in made.text

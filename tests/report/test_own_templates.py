@@ -1,4 +1,4 @@
-"""Templates of a user's own: what they can do, and what none of them can."""
+"""Users' own templates: their features and their limits."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ BOMBS = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty directory for templates, with a secret beside it."""
+    """An empty directory for templates, next to a secret."""
     (tmp_path / "secret.txt").write_text("hunter2")
     found = tmp_path / "templates"
     found.mkdir()
@@ -78,7 +78,7 @@ def rendered(folder: Path, *, brief: bool = False, text_bytes: int = 1 << 20) ->
 
 
 def test_each_part_can_be_replaced(folder: Path) -> None:
-    """A user's template is used for its part of the message, ours for the others."""
+    """A user's template replaces its part of the message; the other parts are ours."""
     (folder / "subject.txt.j2").write_text("{{ alert.job }}!\n")
     (folder / "body.html.j2").write_text("<p>{{ alert.headline }}</p>")
     made = rendered(folder)
@@ -88,8 +88,8 @@ def test_each_part_can_be_replaced(folder: Path) -> None:
     assert made.notes == ()
 
 
-def test_brief_and_body_are_apart(folder: Path) -> None:
-    """A chat is written by the brief template, a mail by the body."""
+def test_brief_and_body_are_separate(folder: Path) -> None:
+    """A chat message uses the brief template, a mail the body."""
     (folder / "brief.txt.j2").write_text("short")
     (folder / BODY).write_text("long")
     assert rendered(folder, brief=True).text == "short"
@@ -97,7 +97,7 @@ def test_brief_and_body_are_apart(folder: Path) -> None:
 
 
 def test_page_is_escaped_and_text_is_not(folder: Path) -> None:
-    """A page escapes what is put in, whatever a piece of it is called; a text never does."""
+    """A page escapes inserted values in any of its pieces; a text never does."""
     (folder / "piece").write_text("{{ '<b>' }}")
     (folder / "body.html.j2").write_text("{% include 'piece' %}{{ '<i>' }}")
     (folder / BODY).write_text("{{ '<b>' }}")
@@ -115,8 +115,8 @@ def test_filters(folder: Path) -> None:
     assert rendered(folder).text == "3 h 05 min|1.4 MiB|2026-11-21 02:30:10 UTC|aa bb\ncc"
 
 
-def test_own_template_is_given_less_until_it_fits(folder: Path) -> None:
-    """A user's template need not count bytes: it gets fewer lines, and how many are left out."""
+def test_own_template_gets_less_until_it_fits(folder: Path) -> None:
+    """A user's template gets fewer lines until it fits, and the number of those left out."""
     (folder / BODY).write_text(
         "{{ left_out.log_lines }} {% for line in alert.log_tail %}{{ line }}{% endfor %}"
     )
@@ -125,7 +125,8 @@ def test_own_template_is_given_less_until_it_fits(folder: Path) -> None:
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_no_template_harms_a_message(folder: Path, bomb: str) -> None:
-    """Whatever a template does, ours is sent instead, and says which one failed and why."""
+    """If a template fails in any way ours is used, with the name of the failed one and the
+    reason."""
     source, because = BOMBS[bomb]
     memory = resource.getrlimit(resource.RLIMIT_AS)
     (folder / BODY).write_text(source)
@@ -153,7 +154,7 @@ def test_no_template_harms_a_message(folder: Path, bomb: str) -> None:
 def test_template_that_never_ends(
     folder: Path, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A template that takes longer than its time is ended."""
+    """A template that exceeds its time is stopped."""
     monkeypatch.setattr("gpualert_common.report.message.OWN_TEMPLATES_S", 0.2)
     (folder / BODY).write_text(source)
     (note,) = rendered(folder).notes
@@ -164,16 +165,16 @@ def test_template_that_never_ends(
     "content", [b"\xff\xfe", b"x" * (1 << 20) + b"y"], ids=["bad_encoding", "huge"]
 )
 def test_file_that_is_no_template(folder: Path, content: bytes) -> None:
-    """A file that is no UTF-8, or larger than any template, fails as a template does."""
+    """A file that is not UTF-8, or too large, fails as a template does."""
     (folder / BODY).write_bytes(content)
     (note,) = rendered(folder).notes
     assert "it is not UTF-8: byte 0" in note or "it is larger than 1.0 MiB" in note
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "link_out", "dead_link", "loop_of_links"])
-def test_place_that_holds_no_template(folder: Path, kind: str) -> None:
-    """A pipe, a folder, a link that leads out or nowhere in the place of a template fails as one
-    does, and nobody waits for it."""
+def test_path_that_is_no_template_file(folder: Path, kind: str) -> None:
+    """A pipe, a folder or a bad link in place of a template fails as a template does, without a
+    wait."""
     place = folder / BODY
     match kind:
         case "pipe":
@@ -192,7 +193,7 @@ def test_place_that_holds_no_template(folder: Path, kind: str) -> None:
 
 
 def test_link_inside(folder: Path) -> None:
-    """A link within the directory is followed: that is how Kubernetes mounts its files."""
+    """A link within the directory is followed, as Kubernetes mounts its files."""
     (folder / "..data").mkdir()
     (folder / "..data" / BODY).write_text("mounted")
     (folder / BODY).symlink_to(f"..data/{BODY}")
@@ -200,7 +201,7 @@ def test_link_inside(folder: Path) -> None:
 
 
 def test_no_directory(tmp_path: Path) -> None:
-    """Where the directory is absent, our templates are used and the message says so."""
+    """If the directory is missing, our templates are used and the message has a note."""
     made = rendered(tmp_path / "absent")
     assert made.text.startswith(BUILT_IN[:200])
     assert made.notes == (
@@ -208,8 +209,8 @@ def test_no_directory(tmp_path: Path) -> None:
     )
 
 
-def test_failed_subject_is_told_in_an_own_body(folder: Path) -> None:
-    """A user's own text that does not show problems has them added."""
+def test_failed_subject_is_reported_in_an_own_body(folder: Path) -> None:
+    """A user's own text that does not show problems has them appended."""
     (folder / "subject.txt.j2").write_text("{{ 1 / 0 }}")
     (folder / BODY).write_text("mine")
     text = rendered(folder).text
@@ -217,7 +218,7 @@ def test_failed_subject_is_told_in_an_own_body(folder: Path) -> None:
 
 
 def test_own_output_is_made_safe(folder: Path) -> None:
-    """Control characters that a user's template writes itself do not get out."""
+    """Control characters in the output of a user's template are replaced."""
     (folder / "subject.txt.j2").write_text("a\nBcc: b\x1b")
     (folder / BODY).write_text("a\x1b[1mb\n")
     made = rendered(folder)
@@ -225,8 +226,8 @@ def test_own_output_is_made_safe(folder: Path) -> None:
     assert made.text == safe_lines("a\x1b[1mb\n")
 
 
-def test_limits_of_the_caller_come_back(folder: Path) -> None:
-    """The caller's alarm and its handler are in force again after a user's template."""
+def test_alarm_of_the_caller_is_restored(folder: Path) -> None:
+    """The caller's alarm and its handler are restored after a user's template."""
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.setitimer(signal.ITIMER_REAL, 1000)
     try:
@@ -240,7 +241,7 @@ def test_limits_of_the_caller_come_back(folder: Path) -> None:
 
 
 def test_other_threads_render_too(folder: Path) -> None:
-    """In a thread other than the main one, a user's template works, without limits."""
+    """In a thread other than the main one a user's template works without limits."""
     (folder / BODY).write_text("from {{ alert.job }}")
     made: list[RenderedAlert] = []
     thread = threading.Thread(target=lambda: made.append(rendered(folder)))
@@ -250,14 +251,14 @@ def test_other_threads_render_too(folder: Path) -> None:
 
 
 def test_check_of_good_templates(folder: Path) -> None:
-    """Templates that work on every sample, and pieces that they include, are no problem."""
+    """Templates that work on every sample, and the pieces that they include, are no problem."""
     (folder / BODY).write_text("{% include 'head.j2' %}{{ alert.headline }}")
     (folder / "head.j2").write_text("x")
     assert check_templates(str(folder)) == []
 
 
-def test_check_names_what_fails_and_what_is_not_used(folder: Path) -> None:
-    """A template that fails on any sample is named with its fault, a misspelled one by its name."""
+def test_check_names_failing_and_unused_templates(folder: Path) -> None:
+    """A template that fails on a sample is named with its fault, a misspelled one by its name."""
     (folder / BODY).write_text("{{ alert.ended_at + 1 }}")
     (folder / "brief.txt.j2").write_text("{{ oops }}")
     (folder / "boddy.txt.j2").write_text("x")
@@ -268,7 +269,7 @@ def test_check_names_what_fails_and_what_is_not_used(folder: Path) -> None:
 
 
 def test_room_is_light() -> None:
-    """Importing the report at the end of a run brings in neither jinja nor dataclasses."""
+    """Importing the report at the end of a run loads neither jinja nor dataclasses."""
     probe = "import sys, gpualert_common.report; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-S", "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True

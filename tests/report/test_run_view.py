@@ -1,4 +1,4 @@
-"""From a run record to an alert: real runs, and records of which little is left."""
+"""From a run record to an alert: real runs and damaged records."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def alert_from(record: Record, outcome: dict[str, Any] | None = None, **extra: A
 
 
 def write(record: Record, file: str, /, **fields: Any) -> None:
-    """Write a file of a record as its own program would."""
+    """Write a file of a record as the program does."""
     Path(record.log_path(file)).write_text(json.dumps({**fields, "schema": 1}))
 
 
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
-    """A record that has a launch record and nothing else."""
+    """A record with only a launch record."""
     found = Record.create(str(tmp_path / "20261121-023010-412733-9c1e"))
     write(found, SPEC, command=["python", "train.py"], logs=["output.log"])
     yield found
@@ -61,7 +61,7 @@ def record(tmp_path: Path) -> Iterator[Record]:
 
 
 def test_real_failure(lab: Lab) -> None:
-    """The alert about a real failure has its cause, its evidence, its times and its log."""
+    """The alert about a real failure has its cause, evidence, times and log."""
     lab.gpualert(
         *("run", "--name", "train-shapes", "--"),
         *python("raise ValueError('operands could not be broadcast together (2,3) (4,5)')"),
@@ -91,13 +91,13 @@ def test_real_failure(lab: Lab) -> None:
     ids=["killed", "failed", "not_started"],
 )
 def test_real_exit_status(lab: Lab, command: tuple[str, ...], status: str) -> None:
-    """How a run ended is said in words, whatever way it ended."""
+    """The end of a run is described in words, for any kind of end."""
     lab.run(*command)
     assert alert_from(lab.record()).exit_status.startswith(status)
 
 
 def test_streams_apart(lab: Lab) -> None:
-    """Where the streams are apart, the log that is named is that of stderr; both are counted."""
+    """If the streams are apart, the named log is that of stderr; both are counted."""
     lab.gpualert("run", "--streams", "apart", "--", *shell("echo out; echo err >&2; exit 1"))
     alert = alert_from(lab.record())
     assert alert.log_path.endswith("/stderr.log")
@@ -105,13 +105,13 @@ def test_streams_apart(lab: Lab) -> None:
 
 
 def test_nothing_on_stderr(lab: Lab) -> None:
-    """Where nothing stands in stderr's log, the other one is named: people open it."""
+    """If the log of stderr is empty, the other one is named."""
     lab.gpualert("run", "--streams", "apart", "--", *shell("echo out; exit 1"))
     assert alert_from(lab.record()).log_path.endswith("/stdout.log")
 
 
 def test_secrets_are_masked_everywhere(record: Record) -> None:
-    """A secret that stands in any part of the record stands in no part of the alert."""
+    """A secret in any part of the record is in no part of the alert."""
     write(
         *(record, SPEC),
         command=["train", SECRET, f"--token={SECRET}"],
@@ -139,7 +139,7 @@ def test_secrets_are_masked_everywhere(record: Record) -> None:
 
 
 def test_texts_are_safe_and_short(record: Record) -> None:
-    """Texts of a record that hold control characters or have no end are made fit to show."""
+    """Texts with control characters, or of any length, are made safe and short."""
     command = ["\x1b[31mred\n\u202e", "\udce4", "x" * 1_000_000]
     write(record, SPEC, command=command, logs=[])
     verdict = verdict_with(headline="y\x07" * 100_000, do=("z",) * 10_000)
@@ -165,7 +165,7 @@ def test_texts_are_safe_and_short(record: Record) -> None:
     ids=["failed", "killed", "unknown", "no_end"],
 )
 def test_no_verdict(record: Record, fields: dict[str, Any] | None, headline: str) -> None:
-    """Where the classifier failed, the alert says how the run ended and that nobody knows why."""
+    """If the classifier failed, the alert has the end of the run and an unknown cause."""
     if fields is not None:
         write(record, EXIT, started_at=5.0, ended_at=7.0, **fields)
     alert = alert_from(record)
@@ -176,13 +176,13 @@ def test_no_verdict(record: Record, fields: dict[str, Any] | None, headline: str
 @pytest.mark.parametrize("name", [VERDICT, EXIT])
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"schema": 99}', b"null"])
 def test_damaged_file(record: Record, name: str, content: bytes) -> None:
-    """A file of the record that is damaged is as good as absent."""
+    """A damaged file of the record counts as absent."""
     Path(record.log_path(name)).write_bytes(content)
     assert alert_from(record).run_id == record.run_id
 
 
 def test_without_a_launch_record(record: Record) -> None:
-    """Without its launch record nothing can be said of a run."""
+    """A record without its launch record is an error."""
     record.remove(SPEC)
     with pytest.raises(RecordError, match="not a run record"):
         alert_from(record)
@@ -199,7 +199,7 @@ TASKS = {
 
 @pytest.mark.parametrize("task", TASKS, ids=str)
 def test_task(record: Record, task: str | None) -> None:
-    """A task is called as the users of its engine call it."""
+    """A task has the name that users of its engine know."""
     custody = {"key": TASKS[task], "number": 3, "is_last": True}
     write(record, SPEC, command=["x"], logs=[], custody=custody)
     alert = alert_from(record)
@@ -207,7 +207,7 @@ def test_task(record: Record, task: str | None) -> None:
 
 
 def test_outcome(record: Record) -> None:
-    """What the task became says whether this was the last attempt."""
+    """The outcome of the task decides whether this was the last attempt."""
     alert = alert_from(record, {"state": "up_for_retry", "final": False})
     assert (alert.state, alert.final) == ("up_for_retry", False)
 
@@ -247,7 +247,7 @@ def test_any_record_gives_an_alert(
     custody: Any,
     shows: Any,
 ) -> None:
-    """Whatever the files of a record say, as long as they are objects, there is a message."""
+    """Any JSON objects in the files of a record give a message."""
     write(record, SPEC, **spec, custody=custody)
     write(record, VERDICT, **{**encode(UNKNOWN), **verdict, "shows": shows})
     write(record, EXIT, **ending)

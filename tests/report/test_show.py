@@ -1,4 +1,4 @@
-"""``gpualert show``, as somebody meets it at three in the morning: every state of a record."""
+"""Tests of ``gpualert show``, for every state of a record."""
 
 from __future__ import annotations
 
@@ -32,43 +32,43 @@ ESCAPE = b"\x1b["
 
 @pytest.fixture(autouse=True)
 def at_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The width that pages are looked at with."""
+    """Pages are 80 columns wide."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 def show(lab: Lab, *arguments: str) -> str:
-    """What ``show`` prints."""
+    """Return the output of ``show``."""
     done = lab.gpualert("show", *arguments)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode()
 
 
 def titles(page: str) -> list[str]:
-    """The titles of a page, in their order, each once."""
+    """Return the titles of a page, in order, each once."""
     return list(dict.fromkeys(re.findall(r"^([A-Z][A-Za-z-]*(?: [a-z]+)*)  ", page, re.MULTILINE)))
 
 
 def on_screen(lab: Lab, *arguments: str, columns: int) -> bytes:
-    """What ``show`` writes to a terminal that is so wide."""
+    """Return the output of ``show`` at a terminal of this width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     process = lab.start((*PROGRAM, "show", *arguments), stdout=slave, env=environment)
     os.close(slave)
-    seen = b""
+    output = b""
     try:
         while data := os.read(master, 1 << 16):
-            seen += data
+            output += data
     except OSError:  # EIO: the program has ended
         pass
     os.close(master)
     assert process.wait(30) == 0
-    return seen
+    return output
 
 
 def test_failed(lab: Lab) -> None:
-    """First what failed, whose fault, and whether a retry helps; the facts of the run last."""
+    """The page begins with failure, fault and retry, and ends with the facts of the run."""
     lab.run(*FAILS)
     page = show(lab)
     assert page.startswith("File not found: /absent/*train*.json\nThe run failed after ")
@@ -85,7 +85,7 @@ def test_failed(lab: Lab) -> None:
 
 
 def test_completed(lab: Lab) -> None:
-    """A run that went well asks for nothing and blames nobody."""
+    """The page of a successful run has no advice and no fault."""
     lab.run("true")
     page = show(lab)
     assert page.startswith("Completed with exit status 0; no failure found\nThe run completed")
@@ -94,7 +94,7 @@ def test_completed(lab: Lab) -> None:
 
 
 def test_never_started(lab: Lab) -> None:
-    """A command that is not there: that it was never started, and nothing of its end."""
+    """A missing command was never started, and has no end."""
     lab.run("absent-program", "--fast")
     page = show(lab)
     assert page.startswith("The command could not be started: cannot execute 'absent-program'")
@@ -103,7 +103,7 @@ def test_never_started(lab: Lab) -> None:
 
 
 def test_stopped(lab: Lab) -> None:
-    """A run that somebody stopped says so."""
+    """The page of a stopped run names the stop."""
     run = lab.launch("sleep", "1000")
     run.signal(signal.SIGTERM)
     run.wait()
@@ -111,16 +111,16 @@ def test_stopped(lab: Lab) -> None:
 
 
 def test_named_and_retried(lab: Lab) -> None:
-    """The name of a run stands beside its id."""
+    """The name of a run is next to its id."""
     lab.gpualert("run", "--name", "mnist", "--", "false")
     assert f"Run            {lab.records()[0].name} (mnist)" in show(lab)
 
 
 def test_live(lab: Lab) -> None:
-    """A live run: its step, loss and pace, how long it has to go, and when it last printed."""
+    """The page of a live run has step, loss, pace, remaining time and time of the last output."""
     run = lab.launch(*python(TRAINS))
-    run.says(b"step 60/")
-    until(lambda: "left" in show(lab), "the index of the log to tell the pace", poll_s=0.3)
+    run.wait_for_output(b"step 60/")
+    until(lambda: "left" in show(lab), "the pace in the index of the log", poll_s=0.3)
     page = show(lab)
     assert page.startswith("Still running\nIt has been running for ")
     assert re.search(
@@ -134,33 +134,33 @@ def test_live(lab: Lab) -> None:
 
 
 def test_live_and_silent(lab: Lab) -> None:
-    """A live run that printed nothing says that, and has no progress."""
+    """A live run without output has a note about it, and no progress."""
     lab.launch("sleep", "1000")
     page = show(lab)
     assert "Last output    no output yet" in page
     assert "Progress" not in titles(page)
 
 
-def test_what_a_live_log_shows_so_far(lab: Lab) -> None:
-    """An error that a live run went on after is told with its line, and is no verdict."""
+def test_error_in_a_live_log(lab: Lab) -> None:
+    """An error that a live run survived is shown with its line, and is no verdict."""
     run = lab.launch(*python(f"print('RuntimeError: something failed')\n{TRAINS}"))
-    run.says(b"step 9/")
+    run.wait_for_output(b"step 9/")
     page = show(lab)
     assert page.startswith("Still running\n")
     assert "Also seen      runtime_error: output.log line 1: training went on after it" in page
 
 
 def test_early_warnings(lab: Lab) -> None:
-    """What a live run was warned of is told, with what of it has recovered."""
+    """Warnings of a live run are shown, also those that were withdrawn."""
     run = lab.launch("sleep", "1000")
-    for event, kind, says in (
+    for event, kind, text in (
         ("warning_raised", "log_silent", "nothing was printed"),
         ("warning_raised", "gpu_idle", "GPU 3 is idle"),
         ("warning_recovered", "gpu_idle", "GPU 3 is idle"),
         ("warning_raised", "xid", "Xid 79 \x1b[2J on GPU 1"),
     ):
         now = time.time()
-        run.record.append_event(event, now, kind=kind, text=says, says=says, since=now)
+        run.record.append_event(event, now, kind=kind, text=text, says=text, since=now)
     page = " ".join(show(lab).split())
     assert "Do nothing was printed: read the end of the log" in page
     assert "Do Xid 79 \ufffd[2J on GPU 1: check whether the training still makes progress" in page
@@ -170,18 +170,19 @@ def test_early_warnings(lab: Lab) -> None:
 
 
 def test_supervisor_died(lab: Lab) -> None:
-    """Without its supervisor: that the run goes on, and once it is over, what finishes it."""
+    """If the supervisor died, the page has the state of the run and, after its end, the next
+    command."""
     run = lab.launch(*python(TRAINS))
-    run.says(b"step 9/")
+    run.wait_for_output(b"step 9/")
     run.process.kill()
     run.process.wait()
-    until(lambda: "its supervisor died, the run continues" in show(lab), "the death to be seen")
+    until(lambda: "its supervisor died, the run continues" in show(lab), "the death on the page")
     page = show(lab)
     assert page.startswith("Still running\n")
     choice = f"wait for its end, then gpualert recover {run.record.run_id}; or stop it now:"
     assert f"{choice} gpualert stop" in " ".join(page.split())
     os.kill(run.leader, signal.SIGKILL)
-    until(lambda: "its exit status is not known" in show(lab), "the end of the run to be seen")
+    until(lambda: "its exit status is not known" in show(lab), "the end of the run on the page")
     page = show(lab)
     assert page.startswith(
         "The outcome of the run is not known\nThe run ended, how is not known.\n"
@@ -196,7 +197,7 @@ def test_supervisor_died(lab: Lab) -> None:
     ids=["empty", "no object", "cut", "no field", "wrong types"],
 )
 def test_damaged_verdict(lab: Lab, damage: str) -> None:
-    """A verdict that nobody can read is said to be damaged, and one is made of the log again."""
+    """A damaged verdict is named as damaged, and a new one is made from the log."""
     lab.run(*FAILS)
     whole = show(lab)
     (lab.records()[0] / "verdict.json").write_text(damage)
@@ -206,33 +207,33 @@ def test_damaged_verdict(lab: Lab, damage: str) -> None:
 
 
 def test_no_verdict_was_written(lab: Lab) -> None:
-    """Where the verdict is lost, one is made of the log again, and is not written."""
+    """A missing verdict is made from the log again, and is not written."""
     lab.run(*FAILS)
     (lab.records()[0] / "verdict.json").unlink()
     assert show(lab).startswith("File not found: ")
     assert not (lab.records()[0] / "verdict.json").exists()
 
 
-def test_json_stays_as_it_was(lab: Lab) -> None:
-    """With --json: the record's files as they are, and nothing but JSON."""
+def test_json_of_an_ended_run(lab: Lab) -> None:
+    """With --json the output is JSON with the record's files unchanged."""
     lab.run(*FAILS)
-    told = lab.json("show")
+    shown = lab.json("show")
     record = lab.record()
-    assert told["verdict"] == record.read_json("verdict.json")
-    assert told["exit"] == record.read_json("exit.json")
-    assert told["spec"] == record.spec_fields()
-    assert (told["schema"], told["state"]) == (1, "ended")
+    assert shown["verdict"] == record.read_json("verdict.json")
+    assert shown["exit"] == record.read_json("exit.json")
+    assert shown["spec"] == record.spec_fields()
+    assert (shown["schema"], shown["state"]) == (1, "ended")
 
 
 def test_json_of_a_live_run(lab: Lab) -> None:
     """A live run has no verdict in JSON."""
     lab.launch("sleep", "1000")
-    told = lab.json("show")
-    assert (told["verdict"], told["exit"], told["state"]) == (None, None, "running")
+    shown = lab.json("show")
+    assert (shown["verdict"], shown["exit"], shown["state"]) == (None, None, "running")
 
 
 def test_markdown(lab: Lab) -> None:
-    """With --markdown: the same parts, escaped, and with secrets masked."""
+    """With --markdown the page has the same parts, escaped, and with secrets masked."""
     lab.run(*python(f"raise KeyError('<b>*x* {TOKEN}')"))
     assert TOKEN in show(lab)
     page = show(lab, "--markdown")
@@ -245,13 +246,13 @@ def test_markdown(lab: Lab) -> None:
 
 
 def test_forms_exclude_each_other(lab: Lab) -> None:
-    """One form at a time."""
+    """Only one output form can be chosen."""
     lab.run("true")
     assert lab.gpualert("show", "--json", "--markdown").returncode == 2
 
 
-def test_full_cuts_nothing(lab: Lab) -> None:
-    """An excerpt that is cut at first is whole with --full."""
+def test_full_shows_whole_excerpts(lab: Lab) -> None:
+    """A shortened excerpt is whole with --full."""
     lab.run(*shell(f"echo 'KeyError: {' '.join(map(str, range(90)))}' >&2; exit 1"))
     excerpt = re.compile(r"\n +> KeyError: 0 1 2[\s\d]* 88 89\n")
     assert not excerpt.search(show(lab))
@@ -260,18 +261,18 @@ def test_full_cuts_nothing(lab: Lab) -> None:
 
 @pytest.mark.parametrize("columns", [40, 50, 80])
 def test_at_a_terminal(lab: Lab, columns: int) -> None:
-    """At a terminal lines are as wide as that, and titles and headline are marked."""
+    """At a terminal lines have its width, and titles and headline are marked."""
     lab.run(*FAILS)
-    seen = on_screen(lab, columns=columns)
-    assert seen.startswith(b"\x1b[1;31mFile not found")
-    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", seen).decode()
+    output = on_screen(lab, columns=columns)
+    assert output.startswith(b"\x1b[1;31mFile not found")
+    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", output).decode()
     for line in plain.splitlines():
         assert len(line) <= columns or len(line.split()) <= 2, line
 
 
 @pytest.mark.parametrize("name", ["NO_COLOR", "TERM"])
 def test_no_colours(lab: Lab, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """NO_COLOR and a dumb terminal are obeyed."""
+    """With NO_COLOR or a dumb terminal there are no colours."""
     monkeypatch.setenv("TERM", "xterm")
     lab.run("false")
     assert ESCAPE in on_screen(lab, columns=80)
@@ -280,25 +281,25 @@ def test_no_colours(lab: Lab, monkeypatch: pytest.MonkeyPatch, name: str) -> Non
 
 
 def test_log_cannot_paint_the_terminal(lab: Lab) -> None:
-    """What a log holds of escape sequences never reaches the terminal."""
+    """Escape sequences of a log never reach the terminal."""
     lab.run(*shell(r"printf 'KeyError: \033]0;owned\007\033[2J gone\n' >&2; exit 1"))
     page = show(lab, "--full")
     assert not {"\x1b", "\x07"} & set(page)
 
 
-def test_classify_has_the_same_page(lab: Lab) -> None:
-    """``classify`` tells an old log in the same form, also as Markdown."""
+def test_classify_shows_the_same_page(lab: Lab) -> None:
+    """``classify`` shows an old log in the same form, also as Markdown."""
     log = lab.home / "old.log"
     log.write_text("MemoryError: Unable to allocate 3.0 GiB\n")
     page = lab.gpualert("classify", str(log), "--exit-code", "1").stdout.decode()
     assert page.splitlines()[0].startswith("Host memory exhausted")
     assert titles(page)[-1] == "Log"
-    told = lab.gpualert("classify", str(log), "--markdown").stdout.decode()
-    assert told.startswith("## Host memory exhausted")
+    shown = lab.gpualert("classify", str(log), "--markdown").stdout.decode()
+    assert shown.startswith("## Host memory exhausted")
 
 
 def test_show_of_a_guardian_that_has_not_launched(lab: Lab) -> None:
-    """A record with nothing but its launch record is told as what it is."""
+    """A record with only its launch record is shown as starting, or with a dead supervisor."""
     from gpualert_common.record import SPEC, Record
     from gpualert_common.record.record import describe
 
@@ -318,16 +319,16 @@ def test_show_of_a_guardian_that_has_not_launched(lab: Lab) -> None:
 
 
 def test_large_log(lab: Lab) -> None:
-    """Of a live run with a long log only its begin and end are read for the progress."""
+    """For the progress of a live run with a long log only its begin and end are read."""
     filler = "print('x' * 200 + '\\n', end='')\n"
     code = f"print('step 1/1000 loss 9')\nfor _ in range(20000):\n    {filler}{TRAINS}"
     run = lab.launch(*python(code))
-    run.says(b"step 9/")
+    run.wait_for_output(b"step 9/")
     assert re.search(r"Progress       step \d+ of 1000", show(lab))
 
 
 def test_paths_are_whole(lab: Lab, tmp_path: Path) -> None:
-    """A path that is longer than the line is never broken: it is there to be copied."""
+    """A path that is longer than the line is never broken, so that it can be copied."""
     deep = tmp_path / ("d" * 90)
     deep.mkdir()
     lab.gpualert("run", "--cwd", str(deep), "--", "false")
@@ -335,8 +336,8 @@ def test_paths_are_whole(lab: Lab, tmp_path: Path) -> None:
     assert json.loads(lab.gpualert("show", "--json").stdout)["spec"]["cwd"] == str(deep)
 
 
-def test_nothing_is_printed_by_a_reader_that_left(lab: Lab) -> None:
-    """Behind ``head`` the page ends quietly."""
+def test_closed_pipe(lab: Lab) -> None:
+    """In a pipe to ``head`` the command ends without an error."""
     lab.run("false")
     done = subprocess.run(
         ["bash", "-c", '"$@" | head -n 1', "bash", *PROGRAM, "show"],

@@ -1,4 +1,4 @@
-"""docs/templates.md names all that a template is given."""
+"""docs/templates.md documents all variables of a template."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_every_field_has_a_row(name: str, kind: Any) -> None:
     ],
 )
 def test_fields_of_entries_are_named(row: str, kind: Any) -> None:
-    """What an entry of a list holds is named in the list's row."""
+    """The fields of a list's entries are named in the row of the list."""
     assert set(re.findall(r"`(\w+)`", ROWS[row])) == set(fields(kind))
 
 
-def test_the_rest_is_named() -> None:
-    """Templates, filters, fates, what was left out and the limits stand on the page."""
+def test_other_names_are_documented() -> None:
+    """Templates, filters, fates, counts of omissions and limits are on the page."""
     ours = {"duration", "size", "time", "wrap"}
     assert ours <= set(built_in().filters)
     for name in (*NAMES, *ours, *Fate, "problems"):
@@ -60,7 +60,7 @@ def test_the_rest_is_named() -> None:
 
 
 def test_example_works(tmp_path: Path) -> None:
-    """The example on the page is a template that says what it is meant to say."""
+    """The example on the page is a template with the described output."""
     found = re.search(r"```jinja\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     (tmp_path / "body.txt.j2").write_text(found.group(1))

@@ -1,4 +1,4 @@
-"""A verdict for people, at a terminal and as Markdown: whole, in order, within its width, safe."""
+"""A verdict at a terminal and as Markdown: complete, in order, within its width, safe."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ LOGS = {
 
 
 def verdict_of(log: str, code: int) -> Verdict:
-    """What is said of this log and this status."""
-    judge = RunClassifier()
-    judge.feed("output.log", log.encode(), 0)
+    """Return the verdict on this log and this status."""
+    classifier = RunClassifier()
+    classifier.feed("output.log", log.encode(), 0)
     ending = Ending(0.0)
     ending.code = code
-    return judge.conclude(ending, {})
+    return classifier.conclude(ending, {})
 
 
 @cache
 def scene(name: str) -> Verdict:
-    """The verdict on a scenario's run."""
+    """Return the verdict on a scenario's run."""
     places = (memory, hardware, hangs, training)
     make = next(getattr(place, name) for place in places if hasattr(place, name))
     with TemporaryDirectory() as home:
@@ -79,19 +79,19 @@ def scene(name: str) -> Verdict:
 
 
 def view(verdict: Verdict) -> VerdictView:
-    """The parts of a verdict, with nothing masked."""
+    """Return the view of a verdict, with nothing masked."""
     return view_verdict(verdict, TextSanitizer(NoMasks()))
 
 
 def shown(verdict: Verdict, **paper: Any) -> list[str]:
-    """The lines at a terminal."""
+    """Return the lines at a terminal."""
     return terminal.render_page(
         view(verdict), terminal.TerminalLayout(**paper), lasted_s=11100.0, facts=FACTS
     )
 
 
 def flat(lines: list[str]) -> str:
-    """Lines joined, as they were before they were wrapped."""
+    """Return the lines joined, as they were before wrapping."""
     return " ".join(" ".join(lines).split())
 
 
@@ -115,33 +115,37 @@ def verdict(request: pytest.FixtureRequest) -> Verdict:
 
 @pytest.mark.parametrize("columns_", [40, 50, 80, 100])
 def test_width_is_respected(verdict: Verdict, columns_: int) -> None:
-    """No line is wider than the terminal, but for one that is a single word."""
+    """No line is wider than the terminal, except a single word."""
     for line in shown(verdict, columns=columns_, whole=True):
         words = line.removeprefix("Run").removeprefix("Command").split()
         assert columns(line) <= columns_ or len(words) == 1, line
 
 
-def test_all_parts_are_there_in_their_order(verdict: Verdict) -> None:
-    """Headline first, then what to do, evidence with its places, and the run's facts at last."""
+def test_order_of_the_parts(verdict: Verdict) -> None:
+    """The order is headline, advice, evidence with its places, facts of the run."""
     lines = shown(verdict, whole=True)
-    said = flat(lines)
-    assert said.startswith(" ".join(verdict.headline.split()))
-    places = [said.index(verdict.headline), said.index(" Shows "), said.index(" Implies ")]
+    text_shown = flat(lines)
+    assert text_shown.startswith(" ".join(verdict.headline.split()))
+    places = [
+        text_shown.index(verdict.headline),
+        text_shown.index(" Shows "),
+        text_shown.index(" Implies "),
+    ]
     if verdict.cause != "none":
-        assert "At fault: " in said
-        assert "A retry " in said
-        places.insert(1, said.index(" Do "))
-    places.append(said.index(" Run "))
+        assert "At fault: " in text_shown
+        assert "A retry " in text_shown
+        places.insert(1, text_shown.index(" Do "))
+    places.append(text_shown.index(" Run "))
     assert places == sorted(places)
     for claim in verdict.shows:
         where = claim.where
-        assert not where or f"{where.file}:{where.line}" in said
-    assert verdict.implies in said
-    assert all(text in said for text in verdict.cannot_decide)
+        assert not where or f"{where.file}:{where.line}" in text_shown
+    assert verdict.implies in text_shown
+    assert all(text in text_shown for text in verdict.cannot_decide)
 
 
 def test_a_page_is_short(verdict: Verdict) -> None:
-    """Uncut it fits on one screen and a half; what was cut is counted."""
+    """A page fits on one and a half screens; the omitted entries are counted."""
     assert len(shown(verdict)) <= 48
     many = replace(verdict, shows=verdict.shows * 9, do=verdict.do * 9)
     assert len(shown(many)) <= 60
@@ -149,8 +153,8 @@ def test_a_page_is_short(verdict: Verdict) -> None:
     assert "--full" not in flat(shown(many, whole=True))
 
 
-def test_nothing_is_said_twice(verdict: Verdict) -> None:
-    """No warning, and no other cause, repeats what the evidence already says."""
+def test_nothing_is_repeated(verdict: Verdict) -> None:
+    """No warning and no other cause repeats the evidence."""
     parts = view(verdict)
     sections = dict(parts.sections())
     claims = [claim.claim for claim in parts.shows]
@@ -163,7 +167,7 @@ def test_nothing_is_said_twice(verdict: Verdict) -> None:
 
 
 def test_markdown_has_the_same_parts(verdict: Verdict) -> None:
-    """The page in Markdown has every part, and each claim with its place."""
+    """The Markdown page has every part, and each claim with its place."""
     page = markdown.render_page(view(verdict), lasted_s=3.0, facts=FACTS, more="gpualert show x")
     assert page.startswith(f"## {markdown.plain(verdict.headline)}\n\nThe run ")
     for claim in verdict.shows:
@@ -201,7 +205,7 @@ damaged = st.fixed_dictionaries(
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged, st.integers(24, 100), st.booleans())
 def test_damaged_verdict(fields: dict[str, Any], width: int, whole: bool) -> None:
-    """A damaged verdict is refused; any other has a page with nothing that a terminal obeys."""
+    """A damaged verdict is refused; any other has a page without control characters."""
     try:
         verdict = decode(Verdict, {**encode(UNKNOWN), **fields}, "verdict.json")
     except DamagedFileError:
@@ -219,8 +223,8 @@ def bare(excerpt: str) -> VerdictView:
     return view(verdict_with(headline=excerpt, cause="traceback", shows=(claim,), do=(excerpt,)))
 
 
-def test_what_a_terminal_obeys_is_not_shown() -> None:
-    """Escape sequences, returns and marks that turn the order of reading are shown as marks."""
+def test_control_characters_are_replaced() -> None:
+    """Escape sequences, carriage returns and bidirectional marks are shown as marks."""
     lines = terminal.render_page(
         bare("\x1b]0;owned\x07\x1b[2Ja\rb\u202ec\x9bd"), terminal.TerminalLayout()
     )
@@ -239,21 +243,21 @@ def test_what_a_terminal_obeys_is_not_shown() -> None:
         (r"C:\*", r"C:\\\*"),
     ],
 )
-def test_text_is_shown_as_it_is(text: str, escaped: str) -> None:
-    """Nothing in a log's text is taken for Markdown or HTML."""
+def test_text_is_escaped(text: str, escaped: str) -> None:
+    """No text of a log becomes Markdown or HTML."""
     assert markdown.plain(text) == escaped
 
 
 @pytest.mark.parametrize(
     ("text", "span"), [("a_b*", "`a_b*`"), ("a`b", "``a`b``"), ("`a``", "``` `a`` ```"), (" ", "")]
 )
-def test_code_is_shown_as_it_is(text: str, span: str) -> None:
-    """A span of code ends where it shall, whatever stands in it."""
+def test_code_is_escaped(text: str, span: str) -> None:
+    """A code span ends at its end, with any content."""
     assert markdown.code(text) == span
 
 
-def test_excerpt_stays_where_it_is() -> None:
-    """An excerpt with marks of its own does not end the span that it is shown in."""
+def test_excerpt_stays_in_its_span() -> None:
+    """An excerpt with backticks does not end its code span."""
     page = markdown.render_page(bare("``` <img src=x> ````"))
     assert "\n\n  ````` ``` <img src=x> ```` `````\n" in page
     assert "<img" not in page.replace("````` ``` <img", "")
@@ -261,7 +265,7 @@ def test_excerpt_stays_where_it_is() -> None:
 
 @pytest.mark.parametrize("many", [1, 50])
 def test_markdown_is_bounded(many: int) -> None:
-    """A page never takes more than its share, and says how all of it is told."""
+    """A page is bounded, and a shortened one has the command for the whole."""
     page = markdown.render_page(
         view(verdict_with(headline="x", do=("ü" * 2000,) * many)), more="gpualert show y"
     )
@@ -270,7 +274,7 @@ def test_markdown_is_bounded(many: int) -> None:
 
 
 def test_masks_reach_every_part() -> None:
-    """With a redactor no part of a verdict tells a secret."""
+    """With a redactor no part of a verdict contains a secret."""
     text = f"token={TOKEN}"
     verdict = verdict_with(
         headline=text,
@@ -289,14 +293,14 @@ def test_masks_reach_every_part() -> None:
 
 
 def test_cause_is_not_ruled_out() -> None:
-    """What speaks against other forms of the cause's own family is not told as ruling it out."""
+    """Evidence against other forms of the cause does not rule out its own family."""
     parts = view(scene("worker_killed"))
     assert parts.cause == "oom_killer"
     assert not any("killed for memory" in text for text in parts.ruled_out)
 
 
-def test_cost_is_view() -> None:
-    """The GPU-hours of a run, and how many of them were wasted, where they are known."""
+def test_cost_of_a_run() -> None:
+    """Known GPU-hours of a run are shown, with the number of wasted ones."""
     assert view(verdict_with()).gpu_hours == ""
     assert view(verdict_with(measured={"gpu_seconds": 1800.0})).gpu_hours == "0.50"
     measured = {"gpu_seconds": 72_000.0, "wasted_gpu_seconds": 5400.0}
@@ -304,7 +308,7 @@ def test_cost_is_view() -> None:
 
 
 def test_same_claim_again() -> None:
-    """A claim that is made of several lines is written once, and each line is cited."""
+    """A claim of several lines is written once, and each line is cited."""
     claims = tuple(Claim("it says so", "log", LogLocation("a", n, n)) for n in (3, 4))
     assert dict(view(verdict_with(shows=claims)).sections())["Shows"] == (
         EvidenceItem("it says so", "a:3"),
@@ -313,7 +317,7 @@ def test_same_claim_again() -> None:
 
 
 def golden() -> Iterator[Any]:
-    """Pages that are kept: name, and text."""
+    """Yield the golden pages: name and text."""
     for name in ("cuda_oom", "exit_0_with_nan"):
         verdict = verdict_of(*LOGS[name])
         for width in (80, 40):
@@ -328,8 +332,8 @@ GOLDEN_PAGES = [*golden()]
 
 
 @pytest.mark.parametrize(("name", "page"), GOLDEN_PAGES, ids=[name for name, _ in GOLDEN_PAGES])
-def test_page_is_as_it_was(name: str, page: str) -> None:
-    """Pages look as those in ``golden/``; WRITE_GOLDEN=1 writes them anew, to be looked at."""
+def test_page_equals_its_golden_file(name: str, page: str) -> None:
+    """Pages equal those in ``golden/``; WRITE_GOLDEN=1 writes them again for review."""
     if os.environ.get("WRITE_GOLDEN"):
         (GOLDEN / name).write_text(page)
     assert page == (GOLDEN / name).read_text()

@@ -145,7 +145,7 @@ def test_stopped_by_somebody(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """F2: a person stops the supervisor, and so the run."""
     monkeypatch.setenv("GPUALERT_OBSERVE", "true")
     supervised = lab.launch(*program(lab, "while True: step(1, 1.0); time.sleep(0.1)\n"))
-    supervised.says(b"step 1")
+    supervised.wait_for_output(b"step 1")
     supervised.signal(signal.SIGINT)
     supervised.wait()
     verdict = until(lambda: supervised.record.read_json("verdict.json"), "the verdict")

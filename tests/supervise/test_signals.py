@@ -26,10 +26,10 @@ def test_signal_that_stops(lab: Lab, name: str) -> None:
     """TERM, INT and HUP reach the child as what they are, and their sender is recorded."""
     number = getattr(signal, name)
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(number)
     assert run.wait() == 0
-    assert run.log() == f"ready\nheard {name}\n".encode()
+    assert run.log() == f"ready\nreceived {name}\n".encode()
     ending = exit_of(run.record)
     assert ending["signal"] == number
     assert ending["sender"]["pid"] == os.getpid()
@@ -41,9 +41,9 @@ def test_signal_that_stops(lab: Lab, name: str) -> None:
 def test_signal_that_is_passed_on(lab: Lab, name: str) -> None:
     """USR1, USR2 and QUIT reach the leader, mean what it makes of them, and stop nothing."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(getattr(signal, name))
-    run.says(f"heard {name}".encode())
+    run.wait_for_output(f"received {name}".encode())
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     told = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
@@ -57,17 +57,17 @@ def test_user_signal_reaches_the_leader_only(lab: Lab, name: str) -> None:
     code = f"""
 import signal, subprocess, sys, time
 worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL_SIGNALS!r}, ""])
-signal.signal(signal.{name}, lambda number, frame: print("leader heard", flush=True))
+signal.signal(signal.{name}, lambda number, frame: print("leader received", flush=True))
 while worker.poll() is None:
     time.sleep(0.02)
 """
     run = lab.launch(*python(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(getattr(signal, name))
-    run.says(b"leader heard")
+    run.wait_for_output(b"leader received")
     run.signal(signal.SIGTERM)
     run.wait()
-    assert b"heard SIGUSR" not in run.log()
+    assert b"received SIGUSR" not in run.log()
 
 
 def test_user_signal_without_a_handler_ends_the_leader(lab: Lab) -> None:
@@ -80,12 +80,12 @@ def test_user_signal_without_a_handler_ends_the_leader(lab: Lab) -> None:
 def test_many_signals_at_once(lab: Lab) -> None:
     """A storm of signals loses none of their kinds and still ends in one stop."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     for _round in range(50):
         run.signal(signal.SIGUSR1)
         run.signal(signal.SIGUSR2)
-    run.says(b"heard SIGUSR1")
-    run.says(b"heard SIGUSR2")
+    run.wait_for_output(b"received SIGUSR1")
+    run.wait_for_output(b"received SIGUSR2")
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     assert [event["event"] for event in run.record.events()].count("stopping") == 1
@@ -111,9 +111,9 @@ while True:
     signal.pause()
 """
     run = lab.launch(*python(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
-    run.says(b"one")
+    run.wait_for_output(b"one")
     run.signal(signal.SIGINT)
     assert run.wait() == 7
     assert run.log() == b"ready\none\ntwo\n"
@@ -123,22 +123,22 @@ while True:
 def test_stopped_child_is_noticed_and_can_be_ended(lab: Lab) -> None:
     """A child in SIGSTOP is told in the record, and TERM ends it all the same."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     os.kill(run.leader, signal.SIGSTOP)
-    assert run.told("child_stopped")["signal"] == signal.SIGSTOP
+    assert run.wait_for_event("child_stopped")["signal"] == signal.SIGSTOP
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
-    assert run.log().endswith(b"heard SIGTERM\n")
+    assert run.log().endswith(b"received SIGTERM\n")
 
 
 def test_stopped_child_goes_on(lab: Lab) -> None:
     """A child that is continued is told too, and runs to its own end."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     os.kill(run.leader, signal.SIGSTOP)
-    run.told("child_stopped")
+    run.wait_for_event("child_stopped")
     os.kill(run.leader, signal.SIGCONT)
-    run.told("child_continued")
+    run.wait_for_event("child_continued")
     (lab.home / "go").touch()
     assert run.wait() == 3
 
@@ -146,7 +146,7 @@ def test_stopped_child_goes_on(lab: Lab) -> None:
 def test_supervisor_that_is_suspended(lab: Lab) -> None:
     """While the supervisor is suspended (Ctrl-Z) the child goes on; its status is not lost."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; touch done; exit 3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGSTOP)
     (lab.home / "go").touch()
     until((lab.home / "done").exists, "the child to be done all the same")

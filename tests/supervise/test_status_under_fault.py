@@ -221,7 +221,7 @@ def test_record_removed_under_a_long_run(lab: Lab) -> None:
     """A record removed in mid-run is made anew at the end: launch record, whole log, ending."""
     child = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; exit 3")
     run = lab.launch(*child)
-    run.says(b"before\n")
+    run.wait_for_output(b"before\n")
     shutil.rmtree(run.record.path)
     (lab.home / "go").touch()
     assert run.wait() == 3

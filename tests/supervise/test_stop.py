@@ -92,7 +92,7 @@ def test_checkpoint_is_saved(lab: Lab, leader: Leader) -> None:
     trainer = lab.script("train.py", TRAINER)
     target = lab.home / "checkpoint"
     run = lab.launch(*leader(lab, f"{PYTHON} {trainer} {target} {lab.mark}"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     until(lambda: any("while :" in command for command in lab.living().values()), "the daemon")
     run.signal(signal.SIGTERM)
     run.wait()
@@ -106,7 +106,7 @@ def test_status_after_a_saved_checkpoint(lab: Lab) -> None:
     """A child that exits 0 after our TERM gives 0; that it was stopped is told apart."""
     trainer = lab.script("train.py", TRAINER)
     run = lab.launch(PYTHON, trainer, "checkpoint", lab.mark)
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     ending = exit_of(run.record)
@@ -116,7 +116,7 @@ def test_status_after_a_saved_checkpoint(lab: Lab) -> None:
 def test_child_that_ignores_term(lab: Lab) -> None:
     """A child that does not heed TERM is killed when the grace is over."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "0.3"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
     assert run.wait() == 137
     ending = exit_of(run.record)
@@ -126,7 +126,7 @@ def test_child_that_ignores_term(lab: Lab) -> None:
 def test_no_grace_at_all(lab: Lab) -> None:
     """With a grace of 0 a child that ignores TERM still ends."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "0"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
     assert run.wait() == 137
 
@@ -135,7 +135,7 @@ def test_tree_that_ignores_term(lab: Lab) -> None:
     """Workers and daemons that ignore TERM are killed too."""
     code = "trap '' TERM; (while :; do sleep 1; done) & setsid sh -c 'while :; do sleep 1; done' & "
     run = lab.launch(*shell(code + "echo ready; wait"), options=("--grace", "0.2"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
     run.wait()
     until(lab.is_empty, "every marked process to be gone")
@@ -155,7 +155,7 @@ signal.signal(signal.SIGTERM, save)
 signal.pause()
 """
     run = lab.launch(*python(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     assert run.log() == b"ready\nworker None\n"
@@ -165,10 +165,10 @@ def test_worker_is_asked_when_the_leader_is_gone(lab: Lab) -> None:
     """Who is left when the leader has ended gets a TERM of its own, and time to act on it."""
     code = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])"
     run = lab.launch(*python(code), "-c", LISTENER, ALL_SIGNALS, "")
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
     run.wait()
-    assert run.log().endswith(b"heard SIGTERM\n")
+    assert run.log().endswith(b"received SIGTERM\n")
 
 
 def test_processes_of_others_are_left_alone(lab: Lab) -> None:
@@ -176,7 +176,7 @@ def test_processes_of_others_are_left_alone(lab: Lab) -> None:
     other = 'sleep 1000 & echo $! > other; exec "$@"'
     command = ("sh", "-c", other, "sh", *PROGRAM, "run", "--", *listener())
     process = lab.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: lab.said(b"ready\n"), "the child")
+    until(lambda: lab.has_output(b"ready\n"), "the child")
     process.terminate()
     assert process.wait(30) == 0
     other_pid = int((lab.home / "other").read_text())
@@ -187,7 +187,7 @@ def test_processes_of_others_are_left_alone(lab: Lab) -> None:
 def test_stop_command(lab: Lab) -> None:
     """``gpualert stop`` ends a run like a TERM, waits for its end, and says who asked."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     done = lab.gpualert("stop", "last")
     assert done.returncode == 0
     assert done.stdout == f"{run.record.run_id}  ended\n".encode()
@@ -198,7 +198,7 @@ def test_stop_command(lab: Lab) -> None:
 def test_stop_command_with_a_grace_of_its_own(lab: Lab) -> None:
     """``gpualert stop --grace`` overrides the run's own grace."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "1h"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     assert lab.gpualert("stop", "--grace", "0.2").returncode == 0
     assert run.wait() == 137
 
@@ -206,9 +206,9 @@ def test_stop_command_with_a_grace_of_its_own(lab: Lab) -> None:
 def test_a_later_request_shortens_the_grace(lab: Lab) -> None:
     """A second ``gpualert stop`` with a shorter grace ends what a first one left time to."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "1h"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
-    run.told("stopping")
+    run.wait_for_event("stopping")
     assert lab.gpualert("stop", "--grace", "0").returncode == 0
     assert run.wait() == 137
 
@@ -216,7 +216,7 @@ def test_a_later_request_shortens_the_grace(lab: Lab) -> None:
 def test_patience_is_lost(lab: Lab) -> None:
     """The fourth signal of a stop ends the grace: nobody waits an hour for a deaf child."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM,SIGINT"), options=("--grace", "1h"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     for _signal in range(3):
         run.signal(signal.SIGTERM)
         time.sleep(0.05)  # two of a kind that are pending together are one
@@ -237,7 +237,7 @@ def test_stop_of_a_run_that_has_ended(lab: Lab) -> None:
 def test_tree_is_found_from_the_record_alone(lab: Lab) -> None:
     """Any process can tell from the record whether the run's processes live."""
     run = lab.launch(*listener())
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     assert recover.has_processes(run.record)
     run.signal(signal.SIGTERM)
     run.wait()

@@ -39,7 +39,7 @@ def ours(lab: Lab) -> list[int]:
 def orphaned(lab: Lab) -> Supervised:
     """A run whose child waits for the file ``go`` and whose supervisor is dead."""
     run = lab.launch(*WAITS)
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     kill(run)
     until(lambda: not ours(lab), "the recorder to end with its supervisor")
     return run
@@ -160,7 +160,7 @@ def test_recover_takes_a_run_once(lab: Lab, orphaned: Supervised) -> None:
 def test_recover_of_a_supervised_run(lab: Lab) -> None:
     """``recover`` leaves a run alone whose supervisor lives."""
     run = lab.launch(*WAITS)
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     (row,) = lab.json("recover")["records"]
     assert row["outcome"] == "supervised"
     (lab.home / "go").touch()
@@ -171,7 +171,7 @@ def test_recover_finds_the_cause_in_the_log(lab: Lab) -> None:
     """The verdict of a lost run comes from its log."""
     code = "import time; print('step 1'); time.sleep(0.6); 1 / 0"
     run = lab.launch(*python(code))
-    run.says(b"step 1")
+    run.wait_for_output(b"step 1")
     kill(run)
     until(lab.is_empty, "the child to end")
     lab.gpualert("recover")
@@ -182,9 +182,9 @@ def test_recover_of_a_run_killed_in_mid_stop(lab: Lab) -> None:
     """What the supervisor wrote down before it died, such as the stop, is not forgotten."""
     code = "trap '' TERM; echo ready; until [ -e go ]; do sleep 0.01; done"
     run = lab.launch(*shell(code))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
-    run.told("stopping")
+    run.wait_for_event("stopping")
     kill(run)
     let_it_end(lab)
     lab.gpualert("recover")
@@ -204,7 +204,7 @@ def test_stop_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
 def test_stop_of_an_orphaned_tree(lab: Lab) -> None:
     """Its daemons end with it, as far as they carry the run's mark."""
     run = lab.launch(*shell("(setsid sleep 1000 &); sleep 1000 & echo ready; sleep 1000; true"))
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     kill(run)
     assert lab.gpualert("stop").returncode == 0
     until(lab.is_empty, "the tree to end")
@@ -243,7 +243,7 @@ def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
 def test_killed_with_its_recorder(lab: Lab) -> None:
     """The same when everything of ours is killed at once."""
     run = lab.launch(*WAITS)
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     assert len(ours(lab)) == 2
     for pid in ours(lab):
         os.kill(pid, signal.SIGKILL)
@@ -256,7 +256,7 @@ def test_killed_with_its_recorder(lab: Lab) -> None:
 def test_recorder_killed_alone(lab: Lab) -> None:
     """A recorder that is killed is replaced at the end: status, record and verdict are whole."""
     run = lab.launch(*WAITS)
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     (recorder,) = set(ours(lab)) - {run.process.pid}
     os.kill(recorder, signal.SIGKILL)
     (lab.home / "go").touch()
@@ -268,7 +268,7 @@ def test_recorder_killed_alone(lab: Lab) -> None:
 def test_recorder_stopped(lab: Lab) -> None:
     """A recorder that is stopped (as by a stalled disk) delays the status by less than a second."""
     run = lab.launch(*WAITS)
-    run.says(b"ready")
+    run.wait_for_output(b"ready")
     (recorder,) = set(ours(lab)) - {run.process.pid}
     os.kill(recorder, signal.SIGSTOP)
     (lab.home / "go").touch()

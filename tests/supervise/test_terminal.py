@@ -101,9 +101,9 @@ def test_interrupt_key(lab: Lab, terminal: Terminal) -> None:
     process = run_at(terminal, lab, *listener())
     terminal.shows(b"ready")
     os.write(terminal.master, b"\x03")
-    terminal.shows(b"heard SIGINT")
+    terminal.shows(b"received SIGINT")
     assert process.wait(30) == 0
-    assert lab.log("output.log") == b"ready\nheard SIGINT\n"
+    assert lab.log("output.log") == b"ready\nreceived SIGINT\n"
     assert exit_of(lab.record())["signal"] == signal.SIGINT
     assert exit_of(lab.record())["sender"]["pid"] == 0
 
@@ -123,7 +123,7 @@ def test_terminal_closed_half_way(lab: Lab, terminal: Terminal) -> None:
     terminal.shows(b"ready")
     terminal.close()
     until(lab.is_empty, "the run to end")
-    assert lab.log("output.log") == b"ready\nheard SIGHUP\n"
+    assert lab.log("output.log") == b"ready\nreceived SIGHUP\n"
     ending = exit_of(lab.record())
     assert (ending["code"], ending["signal"]) == (0, signal.SIGHUP)
 
@@ -132,7 +132,7 @@ def test_terminal_closed_under_nohup(lab: Lab, terminal: Terminal) -> None:
     """Under nohup the run goes on when its terminal closes, to its own end."""
     code = "echo ready; until [ -e go ]; do sleep 0.01; done; echo whole; exit 3"
     terminal.start(lab, "nohup", *PROGRAM, "run", "--streams", "merged", "--", *shell(code))
-    until(lambda: lab.said(b"ready\n"), "the child")
+    until(lambda: lab.has_output(b"ready\n"), "the child")
     terminal.close()
     (lab.home / "go").touch()
     until(lab.is_empty, "the run to end by itself")

@@ -18,7 +18,7 @@ from tests.supervised import until
 
 STARTS_WITHIN_S = 90.0
 ENDS_WITHIN_S = 360.0
-LOOKS_FOR_S = 20.0
+SEARCH_S = 20.0
 """Time after a task's end in which its processes are searched; over twice the grace period."""
 
 
@@ -40,7 +40,7 @@ class Case:
     returned: Any = None
     trainings: int = 0
     most_at_once: int = 0
-    said: int = 0
+    printed: int = 0
     lost: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     gone_after_s: float | None = None
@@ -62,7 +62,7 @@ class Case:
         """Name of the task; a mapped one is in a group."""
         return "train" if self.index < 0 else "group.train"
 
-    # -- what is done ----------------------------------------------------------------------
+    # -- actions ---------------------------------------------------------------------------
 
     def start(self) -> None:
         """Trigger the DAG and return when its training has run for a second and a half."""
@@ -103,35 +103,35 @@ class Case:
 
         until(there, f"{self.mark} to be {states} in try {tries}", ENDS_WITHIN_S, poll_s=1.0)
 
-    # -- what came of it -------------------------------------------------------------------
+    # -- result ----------------------------------------------------------------------------
 
-    def look(self) -> None:
+    def record_result(self) -> None:
         """Record the result, now and for some time after the end of the task."""
         task = self.task()
         self.state, self.tries = task["state"], task["try_number"]
         self.returned = self.lab.returned(self.dag, self.run, self.task_id, self.index)
         began = time.monotonic()
-        while (self.left or self.gone_after_s is None) and time.monotonic() < began + LOOKS_FOR_S:
+        while (self.left or self.gone_after_s is None) and time.monotonic() < began + SEARCH_S:
             waited_s = round(time.monotonic() - began, 1)
             self.left = list(left_of(self.mark).values())
             self.gone_after_s = None if self.left else waited_s
             time.sleep(0.2)
-        self.trainings = len(self.observer.seen.get(self.mark, ()))
+        self.trainings = len(self.observer.found.get(self.mark, ()))
         self.most_at_once = self.observer.most.get(self.mark, 0)
         kept: set[str] = set()
         runs: dict[str, dict[str, Any]] = {}
         for record in self._records():
-            runs[record.run_id] = told_by(record)
+            runs[record.run_id] = read_facts(record)
             kept.update(_lines(Path(record.log_path(record.logs[-1]))))
-        self.runs = [runs[run_id] for run_id in sorted(runs)]  # which is by their start
+        self.runs = [runs[run_id] for run_id in sorted(runs)]  # in the order of their start
         if self.operator == "BashOperator":
             kept.update(self._logged())
-        said = [path for path in self.lab.said.iterdir() if path.stem == self.mark]
-        lines = [line for path in said for line in _lines(path)]
-        self.said = len(lines)
+        outputs = [path for path in self.lab.outputs.iterdir() if path.stem == self.mark]
+        lines = [line for path in outputs for line in _lines(path)]
+        self.printed = len(lines)
         self.lost = [line for line in lines if line not in kept]
         for sibling in self.siblings:
-            sibling.look()
+            sibling.record_result()
 
     def _records(self) -> Iterator[Record]:
         key = ("airflow", self.dag, self.run, self.task_id, str(self.index))
@@ -161,12 +161,12 @@ class Case:
         fields["most_at_once"] = self.most_at_once
         fields["left_alive"] = len(self.left)
         fields["gone_after_s"] = self.gone_after_s
-        fields["lines_said"], fields["lines_lost"] = self.said, len(self.lost)
+        fields["lines_printed"], fields["lines_lost"] = self.printed, len(self.lost)
         fields["runs"] = self.runs
         return fields
 
 
-def told_by(record: Record) -> dict[str, Any]:
+def read_facts(record: Record) -> dict[str, Any]:
     """Return the facts about a run in its record."""
     ending = record.ending
     verdict = record.read_json("verdict.json") or {}

@@ -41,12 +41,12 @@ class Deployment(ABC):
     def __init__(self, home: Path, dags: Path, variables: Mapping[str, str]) -> None:
         self.home = home
         self.state = home / "gpualert"
-        self.said = home / "said"
+        self.outputs = home / "outputs"
         self.mark = f"AIRFLOW_LAB_{uuid.uuid4().hex}"
         self.port = free_port()
         url = f"http://127.0.0.1:{self.port}"
         (home / "tmp").mkdir()
-        self.said.mkdir()
+        self.outputs.mkdir()
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
         self.environment = {
             **kept,
@@ -57,7 +57,7 @@ class Deployment(ABC):
             "HOME": str(home),
             "TMPDIR": str(home / "tmp"),
             "GPUALERT_STATE_DIR": str(self.state),
-            "MATRIX_SAID": str(self.said),
+            "MATRIX_OUTPUTS": str(self.outputs),
             "AIRFLOW_HOME": str(home),
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
             "AIRFLOW__CORE__DAGS_FOLDER": str(dags),

@@ -238,7 +238,7 @@ def play(case: Case) -> None:
     """Run the case to its end and record its result, errors included."""
     try:
         ROWS.get(case.row, ends_by_itself)(case)
-        case.look()
+        case.record_result()
     except (AssertionError, OSError, BrokenBarrierError) as error:
         case.problem = f"{type(error).__name__}: {error}"
 
@@ -253,7 +253,7 @@ def table(cases: list[dict[str, Any]]) -> str:
             left += f" after {case['gone_after_s']} s"
         row = case["row"] if case["index"] < 0 else f"{case['row']}[{case['index']}]"
         values = (case["state"], case["tries"], case["returned"] or "-", case["trainings"])
-        log = f"{case['lines_lost']} of {case['lines_said']} lost"
+        log = f"{case['lines_lost']} of {case['lines_printed']} lost"
         cells = (row, case["operator"], *values, case["most_at_once"], left, log)
         rows.append(tuple(map(str, cells)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]

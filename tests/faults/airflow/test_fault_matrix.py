@@ -147,12 +147,12 @@ def _all_started(cases: list[Case]) -> bool:
 def _report(made: list[Case], observer: Observer, *, keep: bool) -> None:
     """Print the table, and keep it for docs/faults.md if it has all operators."""
     found = [one.to_json() for case in made for one in (case, *case.siblings)]
-    looks = {"looks": observer.looks, "longest_gap_s": round(observer.longest_gap_s, 3)}
+    checks = {"checks": observer.checks, "longest_gap_s": round(observer.longest_gap_s, 3)}
     executor = made[0].lab.executor
-    print(f"\n{executor}\n{table(found)}\n{looks}")
+    print(f"\n{executor}\n{table(found)}\n{checks}")
     if keep:
         FIGURES.mkdir(exist_ok=True)
-        content = {"schema": 1, "executor": executor, **looks, "cases": found}
+        content = {"schema": 1, "executor": executor, **checks, "cases": found}
         path = FIGURES / f"airflow-faults.{executor}.json"
         path.write_text(json.dumps(content, indent=1) + "\n")
 
@@ -165,7 +165,7 @@ def ours(cases: Cases, row: str) -> Case:
         assert not one.left
         assert one.most_at_once == 1
         assert all(run["state"] == "ended" for run in one.runs)
-        assert one.said
+        assert one.printed
         assert not one.lost
     return case
 

@@ -4,7 +4,7 @@
 process that prints into a pipe dies with the pipe's reader.  ``save`` saves for a second on SIGTERM
 and exits with 0.  ``deaf`` ignores SIGTERM and prints nothing, like a job that hangs.
 
-It also writes its lines to a file below ``MATRIX_SAID``, so that a test notices a lost line.
+It also writes its lines to a file below ``MATRIX_OUTPUTS``, so that a test notices a lost line.
 """
 
 import os
@@ -17,21 +17,21 @@ from types import FrameType
 attempt = os.environ["AIRFLOW_CTX_TRY_NUMBER"]
 
 
-def say(text: str) -> None:
+def write_line(text: str) -> None:
     """Print a line, and record it in a file."""
     try:
         print(text, flush=True)
     finally:
-        if "MATRIX_SAID" in os.environ:
+        if "MATRIX_OUTPUTS" in os.environ:
             name = f"{os.environ['MATRIX_TASK']}.{os.getpid()}"
-            with (Path(os.environ["MATRIX_SAID"]) / name).open("a") as file:
+            with (Path(os.environ["MATRIX_OUTPUTS"]) / name).open("a") as file:
                 print(text, file=file)
 
 
 def save(_number: int, _frame: FrameType | None) -> None:
     """Save on SIGTERM, then exit with 0."""
     time.sleep(1.0)
-    say("checkpoint saved")
+    write_line("checkpoint saved")
     sys.exit(0)
 
 
@@ -40,12 +40,12 @@ if how == "save":
     signal.signal(signal.SIGTERM, save)
 if how == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-say(f"training of try {attempt} begins")
+write_line(f"training of try {attempt} begins")
 end = time.monotonic() + seconds
 step = 0
 while time.monotonic() < end:
     time.sleep(0.25)
     step += 1
     if how not in ("deaf", "quiet"):
-        say(f"try {attempt} step {step} loss {1 / step:.4f}")
-say(f"trained by try {attempt}")
+        write_line(f"try {attempt} step {step} loss {1 / step:.4f}")
+write_line(f"trained by try {attempt}")

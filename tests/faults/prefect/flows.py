@@ -97,7 +97,7 @@ def training(
             arguments = {"commands": command(how, seconds).splitlines(), "env": env}
         value = last_of(job.submit(**arguments).result() if name != face else job(**arguments))
     except BaseException as error:
-        journal(directory, raised=type(error).__name__, said=str(error).splitlines()[:1])
+        journal(directory, raised=type(error).__name__, message=str(error).splitlines()[:1])
         raise
     journal(directory, returned=value)
     return value
@@ -126,16 +126,16 @@ async def atraining(
         else:
             value = last_of(await shell_run_command.with_options(**options)(**arguments))
     except BaseException as error:
-        journal(directory, raised=type(error).__name__, said=str(error).splitlines()[:1])
+        journal(directory, raised=type(error).__name__, message=str(error).splitlines()[:1])
         raise
     journal(directory, returned=value)
     return value
 
 
-tell: Any = [gpualert_hook("mailbox")]
+hooks: Any = [gpualert_hook("mailbox")]
 
 
-@flow(on_failure=tell, on_crashed=tell, on_cancellation=tell)
+@flow(on_failure=hooks, on_crashed=hooks, on_cancellation=hooks)
 def hooked(mark: str, directory: str, seconds: float = 60.0) -> None:
     """Run a training in a flow whose hooks send alerts."""
     journal(directory, engine=os.getpid())

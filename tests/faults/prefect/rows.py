@@ -33,7 +33,7 @@ class Fault:
 
     ``do`` gets the live scenes and the process of the worker or the server that the row has for
     itself.  ``disposition`` is what the verdict of ours must be, "" where it can only guess.
-    ``bound_s`` is how long after the fault we look.
+    ``bound_s`` is the time after the fault until the result is read.
     """
 
     name: str
@@ -186,9 +186,9 @@ def _watch(
         outcome.left = len(left.get(scene.mark, {}))
         outcome.most = scene.place.observer.most[scene.mark]
         outcome.state = "" if fault.own_server else scene.state()
-        told = scene.ended() or {}
-        outcome.task = "returned" if "returned" in told else str(told.get("raised", ""))
-        outcome.record = scene.told()
+        last = scene.ended() or {}
+        outcome.task = "returned" if "returned" in last else str(last.get("raised", ""))
+        outcome.record = scene.read_facts()
     return outcomes
 
 

@@ -89,8 +89,8 @@ class Scene:
 
     def begins(self) -> None:
         """Return when its training runs."""
-        seen = self.place.observer.seen
-        until(lambda: seen.get(self.mark), f"the training of {self.face} to start", START_S)
+        found = self.place.observer.found
+        until(lambda: found.get(self.mark), f"the training of {self.face} to start", START_S)
 
     def signal_engine(self, number: int) -> None:
         """Send a signal to the process that runs the flow alone."""
@@ -156,7 +156,7 @@ class Scene:
         runs = sorted((self.directory / "state" / "runs").glob("*"))
         return [Record.open(str(path)) for path in runs]
 
-    def told(self) -> dict[str, Any]:
+    def read_facts(self) -> dict[str, Any]:
         """Return the main facts of the last record."""
         records = self.records()
         if not records:

@@ -15,7 +15,7 @@ from tests.supervised import until
 pytestmark = pytest.mark.e2e
 
 WHILE_S = 600.0
-"""Longer than any of it takes: the tests say when a training ends."""
+"""Longer than any test takes: the tests end the trainings."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,21 +80,21 @@ def result_of(scene: Scene) -> str:
 
 
 def test_next_run_adopts_a_live_training(scenes: list[Scene], place: Place) -> None:
-    """It follows the training of the first engine to its end and returns its result."""
+    """The next engine follows the first engine's training to its end and returns its result."""
     begin(scenes, seconds=WHILE_S, ours={"grace": 3.0, "adopt_within": WHILE_S})
     kill_engines(scenes)
     run_again(scenes, lambda scene: scene.records()[0].event("adopted"))
     for scene in scenes:
-        (pid,) = place.observer.seen[scene.mark]
+        (pid,) = place.observer.found[scene.mark]
         assert result_of(scene) == f"trained by {pid}"
         (record,) = scene.records()
         assert record.event("orphaned") is not None
         assert record.event("adopted") is not None
-        assert scene.told()["disposition"] == "completed"
+        assert scene.read_facts()["disposition"] == "completed"
 
 
-def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> None:
-    """The first run after the end takes the result; one more run of the flow trains anew."""
+def test_unclaimed_result_is_claimed_once(scenes: list[Scene], place: Place) -> None:
+    """The first run after the end takes the result; one more run of the flow trains again."""
     begin(scenes, seconds=WHILE_S, ours={"grace": 3.0, "adopt_within": WHILE_S})
     kill_engines(scenes)
     for scene in scenes:
@@ -105,28 +105,28 @@ def test_unseen_result_is_claimed_once(scenes: list[Scene], place: Place) -> Non
     )
     run_again(scenes)
     for scene in scenes:
-        (pid,) = place.observer.seen[scene.mark]
+        (pid,) = place.observer.found[scene.mark]
         assert result_of(scene) == f"trained by {pid}"
     claimed = {scene.mark: result_of(scene) for scene in scenes}
     run_again(scenes)
     for scene in scenes:
-        # The second training ends at once: the observer may not have seen it.
+        # The second training ends at once: the observer may have missed it.
         assert result_of(scene).startswith("trained by ")
         assert result_of(scene) != claimed[scene.mark]
         assert len(scene.records()) == 2
         assert place.observer.most[scene.mark] == 1
 
 
-def test_without_leave_it_waits_and_trains_anew(scenes: list[Scene], place: Place) -> None:
+def test_without_adoption_it_waits_and_trains_again(scenes: list[Scene], place: Place) -> None:
     """A training without adoption is stopped; the next run waits for its end, then trains."""
     begin(scenes, how="deaf", seconds=WHILE_S, ours={"grace": 10.0})
     kill_engines(scenes)
-    run_again(scenes, lambda scene: len(place.observer.seen[scene.mark]) == 2)
+    run_again(scenes, lambda scene: len(place.observer.found[scene.mark]) == 2)
     for scene in scenes:
-        _, second = place.observer.seen[scene.mark]
+        _, second = place.observer.found[scene.mark]
         assert result_of(scene) == f"trained by {second}"
         assert place.observer.most[scene.mark] == 1
         first = scene.records()[0].ending
         assert first is not None
         assert first.signal == signal.SIGTERM
-        assert scene.told()["disposition"] == "completed"
+        assert scene.read_facts()["disposition"] == "completed"

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.e2e
 
 
 def terminate(scene: Scene) -> None:
-    """Have the flow end, and return when it has.
+    """End the flow, and return when it has ended.
 
-    Sent until it is heard: now and then a main thread that waits for a task's thread sleeps on
-    through the first one.
+    The signal is repeated until it has an effect: now and then a main thread that waits for the
+    thread of a task sleeps through the first one.
     """
     flow = scene.process
     assert flow is not None

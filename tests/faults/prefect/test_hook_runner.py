@@ -53,7 +53,7 @@ def test_flow_that_was_ended(do: Callable[[Scene], None], state: str, place: Pla
         until(lambda: scene.state() == state, f"the flow to be {state}", START_S)
         (path,) = set(runs.glob("*")) - before
         record = Record.open(str(path))
-        until(lambda: [e.state for e in Outbox(record).entries()] == ["sent"], "the hook to tell")
+        until(lambda: [e.state for e in Outbox(record).entries()] == ["sent"], "the hook to send")
     finally:
         scene.clear()
     folder = runs.parent / "mailbox" / "new"

@@ -2,7 +2,7 @@
 
 ``plain`` dies of a TERM, ``save`` takes a second to save on TERM and leaves with 0, ``deaf``
 ignores TERM and prints nothing before its end, as a job that hangs does.  Each has a process of its
-own beside it, as a data loader would be.  It ends sooner once there is a file at the path that
+own next to it, as a data loader would be.  It ends sooner once there is a file at the path that
 ``TRAINED_ENOUGH`` gives.
 """
 
