@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpualert_common.spec import Sender
 
 SCHEMA = 1
 """Version of every JSON object that gpualert writes."""
@@ -94,9 +97,8 @@ class ExitFacts:
     ``code`` is the child's own status: 0..255, -n when signal n ended it, None when unknown.
     ``started`` is False when the program could not be executed; ``start_error`` then holds the
     errno and the text.  ``limit`` is "time" when our own time limit ended the run.  ``signal``
-    is the first signal that was passed on to the run and ``sender`` who sent it, as far as the
-    kernel tells: {"pid": int, "uid": int, "command": str}.  ``log_disk_full`` is True when the
-    disk of the log had no space left while the child ran.
+    is the first signal that was passed on to the run and ``sender`` who sent it.
+    ``log_disk_full`` is True when the disk of the log had no space left while the child ran.
     """
 
     code: int | None
@@ -104,7 +106,7 @@ class ExitFacts:
     start_error: tuple[int, str] | None = None
     limit: str | None = None
     signal: int | None = None
-    sender: dict[str, Any] | None = None
+    sender: Sender | None = None
     duration_s: float | None = None
     survivors: int = 0
     log_disk_full: bool = False

@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _refuse_skip(report: Report, config: pytest.Config) -> Report:
-    """Return the report, failed if it was a skip that nobody allowed."""
+    """Return the report, as failed if it was a skip without permission."""
     expected = hasattr(report, "wasxfail") or config.getoption("allow_skips")
     if report.outcome == "skipped" and not expected:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr

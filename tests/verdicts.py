@@ -1,4 +1,4 @@
-"""Verdicts for tests that need one and do not care how it came about."""
+"""Verdicts for tests that need one of any origin."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ UNKNOWN = Verdict(
 
 
 def verdict_with(**fields: Any) -> Verdict:
-    """Return a verdict with these fields; the others say that nothing is known."""
+    """Return a verdict with these fields; the others are unknown."""
     return replace(UNKNOWN, **fields)

@@ -17,7 +17,7 @@ from gpualert_common.notify.alert_facts import has_ended
 from gpualert_common.notify.channel_config import channel_class, check_settings
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.compose import compose, compose_warning
-from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, OutboxEntry
+from gpualert_common.notify.entry import EntryState, OutboxEntry
 from gpualert_common.notify.isolation import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
@@ -87,23 +87,23 @@ def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bo
     """Attempt it once and record that in the entry; True when another attempt may succeed."""
     now = time.time()
     if entry.about != ENDED and has_ended(record):
-        entry.save(state=SUPERSEDED, because=TOO_LATE)
+        entry.save(state=EntryState.SUPERSEDED, because=TOO_LATE)
         return False
     try:
         accepted = send_once(record, entry, given)
     except DeliveryError as error:
         entry.reload()  # the attempt's process marked what has arrived
         young = now - entry.fields["queued_at"] < GIVE_UP_S
-        state = PENDING if error.transient and young else FAILED
+        state = EntryState.PENDING if error.transient and young else EntryState.FAILED
         last = {"at": now, "problem": str(error)[:_MOST_PROBLEM], "transient": error.transient}
         attempts = entry.fields["attempts"] + 1
         due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempts, 30))
         entry.save(state=state, attempts=attempts, last=last, due=due)
         _note(record, entry, problem=last["problem"])
-        return state == PENDING and not isinstance(error, MissingSecretError)
+        return state is EntryState.PENDING and not isinstance(error, MissingSecretError)
     entry.reload()
     last = {"at": now, "accepted": accepted}
-    entry.save(state=SENT, attempts=entry.fields["attempts"] + 1, last=last, due=0.0)
+    entry.save(state=EntryState.SENT, attempts=entry.fields["attempts"] + 1, last=last, due=0.0)
     _note(record, entry, accepted=accepted)
     return False
 

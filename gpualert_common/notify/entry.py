@@ -1,20 +1,11 @@
-"""One alert for one channel, and the states it goes through.
-
-=============  ==========================================================================
-pending        to be sent; earlier attempts failed with transient faults, if at all
-held           not sent while another attempt at the task may follow
-sent           accepted by the channel
-failed         given up: a permanent fault, or transient ones for too long
-dropped        a person does not want it
-superseded     replaced by the alert of a later attempt, or a warning by that of the end
-=============  ==========================================================================
-"""
+"""One alert for one channel, and the states it goes through."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Any, Protocol
 
 from gpualert_common.notify.channel_config import WITHHELD, is_channel
@@ -37,12 +28,26 @@ class EntryStorage(Protocol):
         """True while a process has locked that entry."""
 
 
-PENDING, HELD, SENT = "pending", "held", "sent"
-FAILED, DROPPED, SUPERSEDED = "failed", "dropped", "superseded"
-STATES = (PENDING, HELD, SENT, FAILED, DROPPED, SUPERSEDED)
-OPEN = (PENDING, HELD)
+class EntryState(StrEnum):
+    """The state of an alert for one channel."""
+
+    PENDING = "pending"
+    """To be sent; earlier attempts failed with transient faults, if at all."""
+    HELD = "held"
+    """Not sent while another attempt at the task may follow."""
+    SENT = "sent"
+    """Accepted by the channel."""
+    FAILED = "failed"
+    """Given up: a permanent fault, or transient ones for too long."""
+    DROPPED = "dropped"
+    """A person does not want it."""
+    SUPERSEDED = "superseded"
+    """Replaced by the alert of a later attempt, or a warning by that of the end."""
+
+
+OPEN = (EntryState.PENDING, EntryState.HELD)
 """States that the sender still changes by itself."""
-UNSENT = (PENDING, HELD, FAILED)
+UNSENT = (EntryState.PENDING, EntryState.HELD, EntryState.FAILED)
 """States that a person may change."""
 
 _LOCK_POLL_S = 0.05
@@ -75,9 +80,9 @@ class OutboxEntry:
         return str(self.fields.get("event", ENDED))
 
     @property
-    def state(self) -> str:
-        """One of the states above."""
-        return str(self.fields["state"])
+    def state(self) -> EntryState:
+        """State of the alert."""
+        return EntryState(self.fields["state"])
 
     @property
     def due(self) -> float:
@@ -129,7 +134,7 @@ class OutboxEntry:
         self.stored = self._storage.write(self.name, self.fields)
         return self.stored
 
-    def change(self, states: Collection[str], **changes: Any) -> bool:
+    def change(self, states: Collection[EntryState], **changes: Any) -> bool:
         """Change it if it is in one of these states and no process is sending it."""
         if not self.lock(0.0):
             return False
@@ -144,7 +149,7 @@ def is_entry(fields: Mapping[str, Any]) -> bool:
     channel = fields.get("channel")
     return (
         is_channel(channel)
-        and fields.get("state") in STATES
+        and fields.get("state") in tuple(EntryState)
         and isinstance(fields.get("message_id"), str)
         and isinstance(fields.get("arrived"), list)
         and all(_is_number(fields.get(name)) for name in ("queued_at", "attempts"))

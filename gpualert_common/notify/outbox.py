@@ -16,7 +16,7 @@ from typing import Any
 
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.entry import OPEN, SENT, OutboxEntry, is_entry
+from gpualert_common.notify.entry import OPEN, EntryState, OutboxEntry, is_entry
 from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import OUTBOX, Record
 from gpualert_common.record.directory import Directory
@@ -85,7 +85,7 @@ class Outbox:
     def draft(
         self,
         channel: ChannelConfig,
-        state: str,
+        state: EntryState,
         due: float = 0.0,
         *,
         about: str = ENDED,
@@ -114,7 +114,7 @@ class Outbox:
         sent = self._sent_to(about).get(str(channel["name"]))
         if sent is not None:  # where the outbox took no file
             last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
-            fields |= {"state": SENT, "attempts": 1, "last": last}
+            fields |= {"state": EntryState.SENT, "attempts": 1, "last": last}
         return OutboxEntry(self, name, fields, stored=False)
 
     def add(self, entry: OutboxEntry) -> OutboxEntry:
@@ -162,7 +162,9 @@ class Outbox:
             events = list(self.record.events())
         except (OSError, RecordError):
             return {}
-        sent = (e for e in events if e.get("event") == SENT_EVENT and e.get("state") == SENT)
+        sent = (
+            e for e in events if e.get("event") == SENT_EVENT and e.get("state") == EntryState.SENT
+        )
         meant = (event for event in sent if event.get("about", ENDED) == about)
         return {str(event.get("channel")): event for event in meant}
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
-from gpualert_common.notify.entry import PENDING, UNSENT, OutboxEntry
+from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, queue_warnings, reconcile
 from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import Record
@@ -48,12 +48,13 @@ def deliver(
         names = {channel["name"] for channel in extra_channels}
         for entry in entries:
             if not names or entry.channel in names:
-                entry.change(UNSENT, state=PENDING, due=0.0, queued_at=time.time())
+                entry.change(UNSENT, state=EntryState.PENDING, due=0.0, queued_at=time.time())
     has_guardian = record.is_locked(ALERTS_LOCK)  # which has the secrets given in person
     pending = [
         entry
         for entry in entries
-        if entry.state == PENDING and (entry.can_be_sent_with(secrets) or not has_guardian)
+        if entry.state is EntryState.PENDING
+        and (entry.can_be_sent_with(secrets) or not has_guardian)
     ]
     for _wait in _send_all(record, pending, secrets, patience_s):
         for entry in entries:
@@ -68,7 +69,7 @@ def deliver_warnings(record: Record, *, secrets: Secrets, patience_s: float) -> 
     Arguments as for :func:`deliver`.
     """
     entries = queue_warnings(record)
-    pending = [entry for entry in entries if entry.state == PENDING]
+    pending = [entry for entry in entries if entry.state is EntryState.PENDING]
     for _wait in _send_all(record, pending, secrets, patience_s):
         pass
 
@@ -111,7 +112,7 @@ def _deliver_due(path: str, patience_s: float) -> None:
     record = Record.open(path)
     try:
         _decision, entries = reconcile(record)
-        if any(entry.state == PENDING and entry.due <= time.time() for entry in entries):
+        if any(entry.state is EntryState.PENDING and entry.due <= time.time() for entry in entries):
             deliver(record, patience_s=patience_s)
     finally:
         record.close()
@@ -124,7 +125,7 @@ def _fork_sender(
     if pid == 0:
         try:
             signal.setitimer(signal.ITIMER_REAL, patience_s + MARGIN_S)
-            if entry.lock(patience_s) and entry.state == PENDING:
+            if entry.lock(patience_s) and entry.state is EntryState.PENDING:
                 deliver_entry(record, entry, given, patience_s=patience_s)
         finally:
             os._exit(0)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from gpualert_common.launch_record import ChannelConfig, Owner
-from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED
+from gpualert_common.notify.entry import EntryState
 from gpualert_common.spec import is_seconds
 
 JsonObject = Mapping[str, object]
@@ -96,17 +96,17 @@ class Schedule:
         self.channels = channels
 
     @property
-    def state(self) -> str:
+    def state(self) -> EntryState:
         """State of a new entry."""
-        return PENDING if self.decision.action is AlertAction.SEND else HELD
+        return EntryState.PENDING if self.decision.action is AlertAction.SEND else EntryState.HELD
 
     def change_of_held(self, due: float) -> dict[str, object]:
         """Return the changes of a held entry that is ``due`` then; empty for none."""
         match self.decision.action:
             case AlertAction.SEND:
-                return {"state": PENDING, "due": 0.0}
+                return {"state": EntryState.PENDING, "due": 0.0}
             case AlertAction.SKIP:
-                return {"state": SUPERSEDED, "because": self.decision.because}
+                return {"state": EntryState.SUPERSEDED, "because": self.decision.because}
             case AlertAction.HOLD if due != self.decision.until:
                 return {"due": self.decision.until}
             case _:

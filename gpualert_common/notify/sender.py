@@ -118,9 +118,11 @@ def _record_crash(record: Record, error: BaseException) -> None:
     """Record the crash in every pending alert; an installation may be broken in any way."""
     import time
 
-    from gpualert_common.notify.entry import PENDING
+    from gpualert_common.notify.entry import EntryState
     from gpualert_common.notify.outbox import Outbox
 
     problem = f"the sender crashed: {type(error).__name__}: {error}"
     for entry in Outbox(record).entries():
-        entry.change((PENDING,), last={"at": time.time(), "problem": problem, "transient": True})
+        entry.change(
+            (EntryState.PENDING,), last={"at": time.time(), "problem": problem, "transient": True}
+        )

@@ -48,7 +48,7 @@ VARIABLES = {"AIRFLOW__WORKERS__SOCKET_CLEANUP_TIMEOUT": "600"}
 """Airflow calls back for a killed task only if it misses the heartbeat before its supervisor gives
 up on the sockets that the training still holds; both take 60 s by default."""
 KILLED = {"killed": "600", "ours_killed": "601"}
-"""DAGs whose task is killed once its training, a ``sleep`` of so many seconds, runs."""
+"""DAGs whose task is killed during its training, a ``sleep`` of that many seconds."""
 
 Sent = dict[str, list[EmailMessage]]
 
@@ -70,7 +70,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
 
 @pytest.fixture(scope="module")
 def sent(lab: Standalone) -> Sent:
-    """Every DAG played to its end; the mails about each."""
+    """Run every DAG to its end; return the mails about each."""
     runs = {dag: lab.trigger(dag) for dag in NAMES}
     for dag in KILLED:
         os.kill(_runner(lab, dag, runs[dag]), signal.SIGKILL)

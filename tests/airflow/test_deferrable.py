@@ -332,7 +332,7 @@ with RunHandle.launch(spec, attempt) as handle:
 """
 
 
-def test_next_attempt_trains_anew(trials: Trials, lab: Lab) -> None:
+def test_next_attempt_trains_again(trials: Trials, lab: Lab) -> None:
     """An attempt that follows a cleared, deferred one stops that one's training."""
     date = datetime(2026, 1, 1, tzinfo=UTC)
     dag = trials.dag("command=['sleep', '1'], deferrable=True")

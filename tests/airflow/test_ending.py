@@ -137,7 +137,7 @@ def test_kill(trials: Trials, lab: Lab, when: When, how: str, code: int) -> None
     assert done.state == "failed"
     assert isinstance(done.error, TrainingTaskFailed)
     assert done.error.exit_code == code
-    assert recorded_end(lab)[:2] == (code, "preempted")  # nobody touched the task
+    assert recorded_end(lab)[:2] == (code, "preempted")  # no user touched the task
     until(lab.is_empty, "the guardian to be gone")
 
 
@@ -241,7 +241,7 @@ def is_waiting(lab: Lab) -> bool:
     return False
 
 
-def test_agreed_time_alone(trials: Trials, lab: Lab) -> None:
+def test_only_the_agreed_time(trials: Trials, lab: Lab) -> None:
     """A training may go on alone until the next attempt begins at the latest."""
     trials.train("bash_command='true', retries=2, retry_delay=datetime.timedelta(seconds=60)")
     trials.train("bash_command='true', retries=2, adopt_within=5")

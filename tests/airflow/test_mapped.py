@@ -176,7 +176,7 @@ def test_as_bash_operator(maps: Maps, body: str, train: list[Any]) -> None:
     assert [result if state == "success" else state for state, result in ends] == train
 
 
-# -- what is ours --------------------------------------------------------------------------
+# -- our additions -------------------------------------------------------------------------
 
 _SWEEP = """
 GPUAlertOperator.partial(task_id="train").expand(

@@ -1,4 +1,4 @@
-"""Each file is attached within the budget and masked, or its row says why not."""
+"""Each file is attached within the budget and masked, or its row has the reason."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_image_goes_whole_or_not_at_all(place: Workplace) -> None:
     assert "larger than the 5,000 bytes" in only(left).why
 
 
-def test_image_with_a_secret_stays(place: Workplace) -> None:
+def test_image_with_a_secret_is_not_sent(place: Workplace) -> None:
     """A binary file that holds a secret is not sent: it cannot be masked."""
     file = place.write("plot.png", b"\x89PNG\0 token=" + TOKEN.encode() + b" \0")
     row = only(place.packed(file))
@@ -156,13 +156,13 @@ def test_archive_that_was_asked_for(place: Workplace) -> None:
 
 
 def test_text_by_its_name_that_is_none(place: Workplace) -> None:
-    """A file with NUL bytes is not a text, whatever its name, and is not cut."""
+    """A file with NUL bytes is not a text, with any name, and is not cut."""
     file = place.write("data.txt", b"a hole\n\0\0\0" * 500)
     assert only(place.packed(file, file_bytes=4000)).fate is Fate.LEFT_IN_PLACE
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_wide_text_stays(place: Workplace, encoding: str) -> None:
+def test_utf16_text_is_not_sent(place: Workplace, encoding: str) -> None:
     """A text in UTF-16 is not sent: secrets in it cannot be found."""
     row = only(place.packed(place.write("report.txt", f"token: {TOKEN}\n".encode(encoding))))
     assert (row.fate, row.why[:6]) == (Fate.LEFT_IN_PLACE, "UTF-16")
@@ -202,7 +202,7 @@ def test_vanished(place: Workplace) -> None:
 
 
 @pytest.mark.parametrize("swap", ["link", "folder", "pipe", "folder of it"])
-def test_swapped_under_our_hands(place: Workplace, swap: str) -> None:
+def test_path_replaced_after_the_search(place: Workplace, swap: str) -> None:
     """A path that is replaced after the search is not read."""
     file = place.write("a/results.json")
     (place.home / "secret").mkdir()

@@ -106,7 +106,7 @@ def test_links_are_not_followed(place: Workplace) -> None:
 
 
 @pytest.mark.e2e
-def test_other_users_files_are_passed_by(place: Workplace) -> None:
+def test_files_of_other_users_are_skipped(place: Workplace) -> None:
     """A result of another user is counted, not listed."""
     foreign_file(place.cwd)
     assert place.names() == set()
@@ -183,7 +183,7 @@ def test_deep_nesting(place: Workplace) -> None:
 
 
 def test_no_descriptor_is_left_open(place: Workplace) -> None:
-    """A search closes its descriptors, however it ends."""
+    """A search closes its descriptors, also after an error."""
     for number in range(30):
         place.write(f"{number % 5}/{number}.json")
     before = set(os.listdir("/proc/self/fd"))
@@ -248,7 +248,7 @@ def test_absolute_and_home_globs(place: Workplace, monkeypatch: pytest.MonkeyPat
 
 
 def test_glob_before_the_usual(place: Workplace) -> None:
-    """Requested files are listed first, however many usual results there are."""
+    """Requested files are listed first, with any number of usual results."""
     for number in range(20):
         place.write(f"{number}.json")
     place.write("z/wanted.dat")
@@ -465,7 +465,7 @@ def test_process_without_a_record(tmp_path: Path) -> None:
 
 
 def test_process_dies_by_itself(place: Workplace, tmp_path: Path) -> None:
-    """The kernel kills a snapshot program that hangs, whatever signals it inherited as blocked."""
+    """The kernel kills a hanging snapshot program, with any inherited signal mask."""
     hang = tmp_path / "hang.py"
     hang.write_text(
         "import signal, sys, time\n"

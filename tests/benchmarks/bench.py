@@ -43,7 +43,7 @@ class Install:
 def install_ours() -> Install:
     """This tree as a compiled wheel in .bench/ours, built again each time."""
     install = _environment("ours")
-    # Built anew from whatever the tree holds now: the version number says nothing about that.
+    # Always built from the current tree, since the version number does not change with it.
     _install(install, "--reinstall-package", "gpualert-common", str(ROOT))
     return install
 

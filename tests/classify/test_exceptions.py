@@ -1,4 +1,4 @@
-"""Exceptions in the dress in which libraries, launchers and cut-off logs show them."""
+"""Exceptions in the forms of libraries, launchers and cut-off logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FORMS = {
         "JSON parse error: x",
         Context.BARE,
     ),
-    "its repr, said by a logger": (
+    "its repr, logged": (
         "12:00:00 ERROR run failed: FileNotFoundError(2, 'No such file or directory')\n",
         "FileNotFoundError",
         "2, 'No such file or directory'",
@@ -103,7 +103,7 @@ _FORMS = {
 
 
 def read(text: str) -> tuple[Traceback, ...]:
-    """What the scanner finds in *text*."""
+    """Return the observations of the scanner in *text*."""
     scanner = Scanner(RULES, "a.log")
     scanner.feed(text.encode(), 0)
     return scanner.finish().tracebacks
@@ -111,7 +111,7 @@ def read(text: str) -> tuple[Traceback, ...]:
 
 @pytest.mark.parametrize("form", _FORMS)
 def test_form(form: str) -> None:
-    """The exception is found, whatever it is dressed in."""
+    """The exception is found in any form."""
     text, name, message, context = _FORMS[form]
     found = read("step 1 loss 0.3\n" + text)[-1]
     assert (found.type, found.message, found.context) == (name, message, context)
@@ -129,12 +129,12 @@ def test_form(form: str) -> None:
     ],
 )
 def test_no_exception(line: str) -> None:
-    """Warnings, words and reports of launchers are none."""
+    """Warnings, prose and reports of launchers are no exceptions."""
     assert read(line + "\n") == ()
 
 
 def test_message_over_several_lines() -> None:
-    """The lines of a message are one text, and only what another logger says is not of it."""
+    """The lines of a message are one text, without lines of another logger."""
     text = (
         "RuntimeError: Error(s) in loading\n\tsize mismatch for w\n2026-11-20 10:00:00 INFO bye\n"
     )
@@ -142,7 +142,7 @@ def test_message_over_several_lines() -> None:
     assert found.text == "RuntimeError: Error(s) in loading size mismatch for w"
 
 
-def test_what_a_wrapper_wraps() -> None:
+def test_wrapped_exception() -> None:
     """An exception that a wrapper names in its message follows it in the chain."""
     (found,) = read(
         HEAD + "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
@@ -152,8 +152,8 @@ def test_what_a_wrapper_wraps() -> None:
     assert [one.name for one in found.chain()] == ["BackendCompilerFailed", "ImportError"]
 
 
-def test_where_a_graph_was_defined() -> None:
-    """TensorFlow's message goes on behind the frames that it quotes."""
+def test_place_of_a_graph_definition() -> None:
+    """TensorFlow's message continues after the frames that it quotes."""
     (found,) = read(
         HEAD + "tensorflow.errors.NotFoundError: Graph execution error:\n\n"
         "Detected at node x defined at (most recent call last):\n"
@@ -164,12 +164,12 @@ def test_where_a_graph_was_defined() -> None:
 
 
 def test_source_and_frames() -> None:
-    """The line of source that is quoted last, and the frames as patterns are given them."""
+    """The last quoted line of source and the frames are available to patterns."""
     (found,) = read(HEAD.replace("train.py", r"C:\job\train.py") + "KeyError: 'model'\n")
     assert found.source == "loss = f(x)"
     assert found.places == ["C:/job/train.py:step"]
 
 
 def test_a_logger_ends_a_traceback_that_was_cut() -> None:
-    """A record of a logger is no source, however deep its text stands."""
+    """A logger's record is no line of source, with any indentation."""
     assert read(HEAD + "2026-11-20 10:00:00   INFO step 20\n") == ()

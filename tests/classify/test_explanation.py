@@ -68,7 +68,7 @@ def test_root_is_marked() -> None:
 
 
 def test_status_decides() -> None:
-    """Where the exit status decides the explanation says so, and no candidate is the root."""
+    """If the exit status decides the explanation has that reason, and no candidate is the root."""
     found = resolved(KEY_ERROR, -15, signal=15).explanation
     assert found.decided_by == "exit status"
     assert not any(one.is_root for one in found.candidates)
@@ -76,7 +76,7 @@ def test_status_decides() -> None:
 
 
 def test_reasons_are_those_of_the_verdict() -> None:
-    """The reason for another cause in the verdict is the one of the explanation."""
+    """The reason for a secondary cause is the same in verdict and explanation."""
     found = resolved(STEPS.replace("step 9 ", RAISE + OOM + "step 9 ") + KEY_ERROR)
     reasons = {one.cause: one.because for one in found.explanation.candidates}
     for cause, because in found.secondary:
@@ -84,7 +84,7 @@ def test_reasons_are_those_of_the_verdict() -> None:
 
 
 def test_rule_names_are_unique() -> None:
-    """Each rule can be told from the others by its name."""
+    """Each rule has its own name."""
     names = [rule.name for rule in (*POSSIBLE, *ROOTS)]
     names += [rule.name for rule in (MOST_IMPORTANT, *PREFERENCES, LAST_RESORT)]
     assert len(set(names)) == len(names)

@@ -1,4 +1,4 @@
-"""Lines: what is stripped from them, and where they are said to stand."""
+"""Lines: their stripped prefixes, and their positions in the file."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_prefix(line: str, rank: int | None, text: str) -> None:
 @pytest.mark.parametrize(
     "line", ["step 3: loss 0.1", "12:30 was the time", "[info] ready", "ERROR:root:x"]
 )
-def test_text_that_looks_like_a_prefix_stays(line: str) -> None:
-    """Ordinary text is left alone."""
+def test_text_that_resembles_a_prefix(line: str) -> None:
+    """Ordinary text is unchanged."""
     assert strip_prefixes(line.encode()).text == line
 
 
 def test_streams_differ_by_process() -> None:
-    """Lines of different processes belong to different streams, times do not matter."""
+    """Lines of different processes are different streams; times do not matter."""
     streams = {
         strip_prefixes(line).stream
         for line in (b"[rank0]: a", b"[rank1]: a", b"2026-11-20 10:00:00 [rank0]: b", b"a")
@@ -51,7 +51,7 @@ def test_streams_differ_by_process() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_line(piece: bytes) -> None:
-    """No bytes make normalising fail."""
+    """Any bytes can be normalised."""
     strip_prefixes(canonicalize(piece))
 
 
@@ -63,7 +63,7 @@ def test_escape_sequences_are_gone() -> None:
 
 @given(st.text(alphabet="ab\x1b[m3;\r\n", max_size=200))
 def test_canonical_keeps_the_number_of_lines(text: str) -> None:
-    """As many lines come out as went in, whatever the escape sequences."""
+    """The number of lines is unchanged, with any escape sequences."""
     raw = text.encode()
     assert canonicalize(raw).count(b"\n") == raw.count(b"\n") + raw.count(b"\r")
 

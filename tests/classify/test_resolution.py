@@ -1,4 +1,4 @@
-"""From logs and exit statuses to causes: root over cascade, fatal over handled, status honoured."""
+"""From logs and exit statuses to causes: root before cascade, fatal before handled."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import pytest
 
@@ -40,19 +41,19 @@ LAUNCHER = (
 
 
 def reading(log: str | bytes, file: str = "output.log") -> LogReading:
-    """The reading of *log*."""
+    """Return the scan of *log*."""
     scanner = Scanner(RULES, file)
     scanner.feed(log.encode() if isinstance(log, str) else log, 0)
     return scanner.finish()
 
 
-def judged(log: str, code: int | None) -> Resolution:
-    """The resolution of one log with an exit status."""
+def resolve_log(log: str, code: int | None) -> Resolution:
+    """Return the resolution of one log with an exit status."""
     return resolve([reading(log)], ExitFacts(code), RULES)
 
 
 def ranked(rank: int, text: str) -> str:
-    """*text* as torch prints it for *rank*."""
+    """Return *text* as torch prints it for *rank*."""
     return "".join(f"[rank{rank}]: {line}\n" for line in text.splitlines())
 
 
@@ -60,7 +61,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
     "oom": (STEPS + RAISE + OOM, 1, "cuda_oom"),
     "oom handled, then done": (RAISE + OOM + "retrying\n" + STEPS, 0, "none"),
     "oom handled, then a bug": (RAISE + OOM + STEPS + RAISE + "KeyError: 'x'\n", 1, "traceback"),
-    "oom caught and told, then a bug": (
+    "oom caught and logged, then a bug": (
         "skipped: " + OOM + STEPS + RAISE + "KeyError: 'x'\n",
         1,
         "traceback",
@@ -166,7 +167,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         0,
         "none",
     ),
-    "a limit that the log tells as a signal": (
+    "a limit that the log reports as a signal": (
         STEPS + RAISE + "torch.distributed.elastic.multiprocessing.api.SignalException: "
         "Process 4212 got signal: 15\n",
         124,
@@ -182,7 +183,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         None,
         "traceback",
     ),
-    "a cut-off traceback beside what a launcher says": (
+    "a cut-off traceback next to a launcher's report": (
         RAISE
         + RAISE
         + "RuntimeError: One or more background workers are no longer alive. Exiting.\n",
@@ -390,9 +391,9 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
 
 @pytest.mark.parametrize("name", LOGS)
 def test_cause(name: str) -> None:
-    """The log and the status lead to the cause an engineer would name."""
+    """The log and the status lead to the cause that an engineer would name."""
     log, code, cause = LOGS[name]
-    assert judged(log, code).cause == cause
+    assert resolve_log(log, code).cause == cause
 
 
 PROGRAMS = {
@@ -412,7 +413,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("cause", PROGRAMS)
 def test_real_program(cause: str) -> None:
-    """A real program that fails for real is told by its own output and status."""
+    """A really failing program gets its cause from its own output and status."""
     command = [sys.executable, "-c", textwrap.dedent(PROGRAMS[cause])]
     done = subprocess.run(command, capture_output=True, timeout=60)
     readings = [reading(done.stdout, "stdout.log"), reading(done.stderr, "stderr.log")]
@@ -420,8 +421,8 @@ def test_real_program(cause: str) -> None:
 
 
 def test_oversize_request() -> None:
-    """An allocation larger than the card is told apart from a full card, with its numbers."""
-    found = judged(RAISE + OOM, 1).details
+    """An allocation larger than the card is distinguished from a full card, with its numbers."""
+    found = resolve_log(RAISE + OOM, 1).details
     assert found["kind"] == "oversize"
     sizes = [found["requested_bytes"], found["device_total_bytes"]]
     assert [size >> 30 for size in sizes if isinstance(size, int)] == [91, 79]
@@ -444,10 +445,10 @@ def test_oversize_request() -> None:
     ],
 )
 def test_kind_of_oom(rest: str, kind: str) -> None:
-    """The message alone tells who holds the memory."""
+    """The owner of the memory is found in the message alone."""
     message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. "
     log = f"{RAISE}{message}GPU 0 has a total capacity of 79.20 GiB {rest}\n"
-    assert judged(log, 1).details["kind"] == kind
+    assert resolve_log(log, 1).details["kind"] == kind
 
 
 @pytest.mark.parametrize(
@@ -460,7 +461,7 @@ def test_kind_of_oom(rest: str, kind: str) -> None:
     ],
 )
 def test_not_started(error: tuple[int, str], cause: str) -> None:
-    """What could not be started is told by why, whatever an old log says."""
+    """A command that could not be started has the cause of the error, with any old log."""
     facts = ExitFacts(127, started=False, start_error=error)
     found = resolve([reading(RAISE + OOM)], facts, RULES)
     assert (found.cause, found.disposition) == (cause, Disposition.NOT_STARTED)
@@ -477,15 +478,15 @@ def test_not_started(error: tuple[int, str], cause: str) -> None:
         ({"pid": 9, "uid": 0, "command": "/usr/bin/kubelet"}, Disposition.PREEMPTED),
     ],
 )
-def test_signal_passed_on(code: int, sender: dict[str, object], disposition: Disposition) -> None:
-    """After a signal that was passed on no status means success: cancelled, or preempted."""
+def test_signal_passed_on(code: int, sender: Any, disposition: Disposition) -> None:
+    """After a passed-on signal no status is a success: the run is cancelled or preempted."""
     facts = ExitFacts(code, signal=signal.SIGTERM, sender=sender)
     found = resolve([reading(STEPS)], facts, RULES)
     assert (found.cause, found.disposition) == (disposition.value, disposition)
 
 
 def test_signal_passed_on_for_a_reason_the_log_gives() -> None:
-    """The scheduler's own words say better what a signal was about."""
+    """The scheduler's own message takes precedence over the signal."""
     log = "slurmstepd: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-20T1 DUE TO TIME LIMIT ***\n"
     facts = ExitFacts(0, signal=signal.SIGTERM, sender={"pid": 9, "command": "slurmstepd"})
     found = resolve([reading(STEPS + log)], facts, RULES)
@@ -493,58 +494,58 @@ def test_signal_passed_on_for_a_reason_the_log_gives() -> None:
 
 
 def test_our_time_limit() -> None:
-    """A run that our limit ended is a timeout whatever it printed while it was stopped."""
+    """A run that our limit ended is a timeout, with any output during the stop."""
     log = STEPS + RAISE + "KeyboardInterrupt\n"
     found = resolve([reading(log)], ExitFacts(1, limit="time", signal=15), RULES)
     assert (found.cause, found.disposition) == ("time_limit", Disposition.TIMEOUT)
 
 
 def test_unknown_status_is_no_success() -> None:
-    """Without a status and without a failure in the log nothing is claimed."""
-    found = judged(STEPS, None)
+    """Without a status and a failure in the log the outcome is unknown."""
+    found = resolve_log(STEPS, None)
     assert (found.disposition, found.confidence) == (Disposition.UNKNOWN, 0.0)
 
 
-def test_logs_apart() -> None:
-    """A traceback that ends one log is no failure when another log may have gone on after it."""
+def test_separate_logs() -> None:
+    """A traceback at the end of one log is no failure if another log may have continued."""
     logs = [reading(STEPS, "stdout.log"), reading(RAISE + OOM, "stderr.log")]
     assert resolve(logs, ExitFacts(0), RULES).cause == "none"
     assert resolve(logs, ExitFacts(1), RULES).cause == "cuda_oom"
 
 
 def test_running() -> None:
-    """While a run lasts nothing in its log is its cause."""
+    """A run in progress has no cause."""
     found = resolve([reading(RAISE + OOM)], ExitFacts(None), RULES, running=True)
     assert (found.cause, found.disposition) == ("none", Disposition.RUNNING)
 
 
 def test_full_disk_of_the_log() -> None:
-    """A failure without a word is put down to the log's full disk, one with a word is not."""
+    """A failure without a message is attributed to the log's full disk, others are not."""
     facts = ExitFacts(1, log_disk_full=True)
     assert resolve([reading("")], facts, RULES).cause == "disk_full"
     assert resolve([reading(RAISE + OOM)], facts, RULES).cause == "cuda_oom"
 
 
 def test_signal_behind_a_shell_is_only_probable() -> None:
-    """128+n is believed less than the signal itself."""
-    assert judged("", 139).status.is_inferred
-    assert judged("", 139).confidence < judged("", -11).confidence
+    """128+n has a lower confidence than the signal itself."""
+    assert resolve_log("", 139).status.is_inferred
+    assert resolve_log("", 139).confidence < resolve_log("", -11).confidence
 
 
 def test_secondary() -> None:
-    """What else the log shows is named, with why it is not the cause."""
+    """Other observations of the log are listed, with the reason why they are not the cause."""
     log = ranked(1, RAISE + "KeyError: 'x'") + ranked(0, RAISE + GLOO)
-    ((cause, because),) = judged(log, 1).secondary
+    ((cause, because),) = resolve_log(log, 1).secondary
     assert cause == "collective"
     assert "other ranks" in because
 
 
 def test_rank() -> None:
     """The rank that failed is named."""
-    assert judged(ranked(3, RAISE + OOM) + WATCHDOG.format(0), 1).rank == 3
+    assert resolve_log(ranked(3, RAISE + OOM) + WATCHDOG.format(0), 1).rank == 3
 
 
 def test_training_had_begun() -> None:
-    """Progress before the failure is noticed, also far above it."""
-    assert judged(STEPS + "x" * 200_000 + "\n" + RAISE + OOM, 1).trained
-    assert not judged(RAISE + OOM, 1).trained
+    """Progress before the failure is found, also far above it."""
+    assert resolve_log(STEPS + "x" * 200_000 + "\n" + RAISE + OOM, 1).trained
+    assert not resolve_log(RAISE + OOM, 1).trained

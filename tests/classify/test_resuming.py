@@ -1,11 +1,11 @@
-"""A checkpoint that is loaded to go on with is told apart from one to begin with, by its log."""
+"""The log shows whether a checkpoint is loaded to resume or to start from."""
 
 from __future__ import annotations
 
 import pytest
 
 from gpualert_common.classifier import RunClassifier
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 from tests.scenarios.logs import traceback
 
 SHAPE = "RuntimeError: Error(s) in loading state_dict for Net:\n\tsize mismatch for a.weight: x"
@@ -13,7 +13,7 @@ CUT_OFF = "RuntimeError: PytorchStreamReader failed reading zip archive: failed 
 GROUPS = "ValueError: loaded state dict has a different number of parameter groups"
 NOTHING = "ValueError: No valid checkpoint found in output directory (out)"
 
-TO_GO_ON = {
+TO_RESUME = {
     "own_function": (SHAPE, "main", "train.py:maybe_resume:model.load_state_dict(state)"),
     "transformers": (CUT_OFF, "/opt/transformers/trainer.py:_load_from_checkpoint:load(file)"),
     "lightning": (CUT_OFF, "/opt/lightning/checkpoint_connector.py:resume_start:load(file)"),
@@ -22,7 +22,7 @@ TO_GO_ON = {
     "optimizer": (GROUPS, "main", "/opt/torch/optim/optimizer.py:load_state_dict:raise"),
     "words": (NOTHING, "main", "/opt/transformers/trainer.py:train:raise"),
 }
-TO_BEGIN_WITH = {
+TO_START_FROM = {
     "base_model": (CUT_OFF, "main", "/opt/transformers/modeling_utils.py:from_pretrained:x"),
     "lightning_test": (
         CUT_OFF,
@@ -34,24 +34,24 @@ TO_BEGIN_WITH = {
 }
 
 
-def family(said: str, *frames: str) -> str | None:
-    """What is told of a log that ends so."""
-    judge = RunClassifier()
-    judge.feed("output.log", f"starting\n{traceback(said, *frames)}".encode(), 0)
+def family(message: str, *frames: str) -> str | None:
+    """Return the family of the verdict on a log with this end."""
+    classifier = RunClassifier()
+    classifier.feed("output.log", f"starting\n{traceback(message, *frames)}".encode(), 0)
     ending = Ending(1.0, 2.0)
     ending.code = 1
-    verdict = judge.conclude(ending, {})
+    verdict = classifier.conclude(ending, EndFacts())
     assert verdict.cause == "checkpoint"
     return verdict.family
 
 
-@pytest.mark.parametrize("name", TO_GO_ON)
-def test_to_go_on(name: str) -> None:
-    """Functions and words that only occur where a training goes on."""
-    assert family(*TO_GO_ON[name]) == "E2"
+@pytest.mark.parametrize("name", TO_RESUME)
+def test_to_resume(name: str) -> None:
+    """Functions and texts that only occur in resumed trainings."""
+    assert family(*TO_RESUME[name]) == "E2"
 
 
-@pytest.mark.parametrize("name", TO_BEGIN_WITH)
-def test_to_begin_with(name: str) -> None:
-    """Base models, tests, and what leaves it open."""
-    assert family(*TO_BEGIN_WITH[name]) == "A1"
+@pytest.mark.parametrize("name", TO_START_FROM)
+def test_to_start_from(name: str) -> None:
+    """Base models, tests, and ambiguous cases."""
+    assert family(*TO_START_FROM[name]) == "A1"

@@ -1,4 +1,4 @@
-"""The scanner: the same reading however a log arrives, in bounded memory."""
+"""The scanner gives the same result for any pieces of a log, in bounded memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ LOGS = st.lists(st.tuples(PREFIXES, FRAGMENTS, ENDS), max_size=40).map(
 
 
 def read(data: bytes, cuts: list[int]) -> LogReading:
-    """The reading of *data* fed in pieces that end at *cuts*."""
+    """Return the scan of *data* fed in pieces that end at *cuts*."""
     scanner = Scanner(RULES, "a.log")
     borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     for begin, end in pairwise(borders):
@@ -84,15 +84,15 @@ def test_byte_by_byte(log: bytes) -> None:
 @settings(deadline=None)
 @given(st.binary(max_size=2000), st.lists(st.integers(0, 2000), max_size=4))
 @example(b"\xff\x00Traceback (most recent call last):\n\xfeKilled\n", [3])
-def test_no_bytes_make_it_fail(log: bytes, cuts: list[int]) -> None:
-    """Whatever a program writes is read, to its last byte."""
+def test_any_bytes_can_be_scanned(log: bytes, cuts: list[int]) -> None:
+    """Any output of a program is read, to its last byte."""
     assert read(log, cuts).size == len(log)
 
 
 @settings(deadline=None)
 @given(LOGS)
 def test_automaton_agrees_with_each_pattern(log: bytes) -> None:
-    """What the automaton lets through is what each pattern finds line by line."""
+    """The automaton selects exactly the lines that each pattern matches."""
     expected: dict[str, int] = {}
     reading = read(log, [])
     assume(not reading.tracebacks and b"Traceback" not in log)  # their lines are read as a whole
@@ -109,7 +109,7 @@ def test_automaton_agrees_with_each_pattern(log: bytes) -> None:
 
 
 def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the automaton gives no answer the patterns are searched one by one."""
+    """If the automaton gives no answer the patterns are searched one by one."""
     program = CompiledRules(RULES)
 
     class Exhausted:
@@ -121,13 +121,13 @@ def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) 
             monkeypatch.setattr(part._filter, "_filter", Exhausted())
     text = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
-    def seen(by: CompiledRules) -> set[str]:
+    def select_patterns(by: CompiledRules) -> set[str]:
         probes = [*by.line_probes.select(text), *by.exception_probes.select(text)]
         patterns = [entry for probe in probes for entry in probe.patterns]
         return {one.id for one in patterns if compile_text(one.re).search(text.decode())}
 
-    assert "cuda_oom/torch" in seen(program)
-    assert seen(program) == seen(compile_rules(RULES))
+    assert "cuda_oom/torch" in select_patterns(program)
+    assert select_patterns(program) == select_patterns(compile_rules(RULES))
 
 
 def test_more_patterns_than_one_filter_takes() -> None:
@@ -151,8 +151,8 @@ def test_places(tmp_path: Path) -> None:
     assert log.read_bytes()[found.place.offset :].startswith(b"ModuleNotFound")
 
 
-def test_a_gap_is_told() -> None:
-    """Bytes that were never fed are named, and what stands around them is read."""
+def test_a_gap_is_counted() -> None:
+    """Missing bytes are counted, and the text around them is read."""
     scanner = Scanner(RULES, "a.log")
     scanner.feed(b"ZeroDivisionError: division by zero\nhalf a li", 0)
     scanner.feed(b"ne\nOSError: [Errno 28] No space left on device: '/s/x'\n", 1000)
@@ -162,7 +162,7 @@ def test_a_gap_is_told() -> None:
 
 
 def test_bytes_fed_twice_count_once() -> None:
-    """A caller that repeats bytes changes nothing."""
+    """Repeated bytes change nothing."""
     line = b"ZeroDivisionError: division by zero\n"
     scanner = Scanner(RULES, "a.log")
     scanner.feed(line, 0)
@@ -171,7 +171,7 @@ def test_bytes_fed_twice_count_once() -> None:
 
 
 def test_first_and_last_of_many() -> None:
-    """Of a pattern seen very often the first and the very last are kept, and that it was often."""
+    """Of many matches of a pattern the first, the last and the number are kept."""
     lines = [b"train_loss: nan, number %d\n" % number for number in range(COUNT_LIMIT * 3)]
     log = b"".join(lines)
     reading = read(log, [5000, 70000])
@@ -182,7 +182,7 @@ def test_first_and_last_of_many() -> None:
 
 
 def test_tracebacks_beyond_counting() -> None:
-    """The last traceback is found behind however many others."""
+    """The last traceback is found after any number of others."""
     one = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: %d\n'
     reading = read(b"".join(one % number for number in range(COUNT_LIMIT + 500)), [777, 99999])
     assert reading.traceback_count == COUNT_LIMIT
@@ -190,7 +190,7 @@ def test_tracebacks_beyond_counting() -> None:
 
 
 def test_memory_stays_flat_without_line_ends() -> None:
-    """64 MiB without a newline, hits included, need little more memory than a piece of it."""
+    """64 MiB without a newline, with matches, need little more memory than a piece of it."""
     piece = (b"y" * 1000 + b"Fatal Python error: Aborted " + b"z" * 1000) * 512
     scanner = Scanner(RULES, "a.log")
     scanner.feed(piece, 0)
@@ -212,13 +212,13 @@ def test_excerpts_are_bounded() -> None:
 
 
 def test_the_last_line_needs_no_end() -> None:
-    """A failure in an unfinished last line is seen."""
+    """A failure in an unfinished last line is found."""
     assert read(b"ok\nFatal Python error: Aborted", []).lines == 2
     assert read(b"ok\nFatal Python error: Aborted", []).counts == {"segfault/faulthandler": 1}
 
 
 def test_the_tail_is_the_end_of_the_log() -> None:
-    """However it arrives, the last part of the log is kept for judging what came last."""
+    """The end of the log is kept for the classification, for any pieces."""
     log = bytes(range(65, 91)) * 10_000
     reading = read(log, [100, 200_000, 259_990])
     assert reading.tail == log[-TAIL_BYTES:]

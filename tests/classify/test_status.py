@@ -29,7 +29,7 @@ signals = pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.S
 
 
 def dies_of(number: int) -> tuple[str, ...]:
-    """A command that a signal ends."""
+    """Return a command that a signal ends."""
     return shell(f"ulimit -c 0; kill -{int(number)} $$")
 
 
@@ -60,13 +60,13 @@ def test_api_returns_minus_the_signal(lab: Lab, number: int) -> None:
     assert run(dies_of(number), cwd=lab.home).exit_code == -number
 
 
-def test_code_above_128_is_told_from_a_signal(lab: Lab) -> None:
-    """A child that exits with 137 by itself was not killed, and the record knows."""
+def test_code_above_128_is_no_signal(lab: Lab) -> None:
+    """A child that exits with 137 by itself was not killed, and is recorded so."""
     assert lab.run(*shell("exit 137")).returncode == 137
     assert exit_of(lab.record())["code"] == 137
 
 
-def test_status_is_the_leaders_when_others_live_on(lab: Lab) -> None:
+def test_status_is_the_leaders(lab: Lab) -> None:
     """A background process neither delays the status nor changes it."""
     done = lab.run(*shell("sleep 1000 & exit 3"), timeout=10)
     assert done.returncode == 3
@@ -135,7 +135,7 @@ not_started = pytest.mark.parametrize(
 
 @not_started
 def test_program_that_cannot_be_started(lab: Lab, make: Callable[[Lab], str], status: int) -> None:
-    """126 or 127, as a shell would, with the reason in the log and in the record."""
+    """The status is 126 or 127, as in a shell, with the reason in the log and in the record."""
     program = make(lab)
     done = lab.run(program)
     assert done.returncode == status
@@ -147,13 +147,13 @@ def test_program_that_cannot_be_started(lab: Lab, make: Callable[[Lab], str], st
 def test_api_with_a_program_that_cannot_be_started(
     lab: Lab, make: Callable[[Lab], str], status: int
 ) -> None:
-    """126 or 127 from the API too, and no exception."""
+    """The API returns 126 or 127, without an exception."""
     assert run([make(lab)]).exit_code == status
 
 
 @pytest.mark.parametrize("what", ["argument", "variable"])
 def test_too_much_for_execve(lab: Lab, what: str) -> None:
-    """An argument or a variable that no program can be given is 126, with the reason."""
+    """An argument or a variable that is too large gives 126, with the reason."""
     big = "x" * (1 << 20)
     if what == "argument":
         result = run(["true", big])
@@ -175,7 +175,7 @@ def test_program_that_is_being_written(lab: Lab) -> None:
 
 @pytest.mark.parametrize("command", [("--",), ("--cwd", "{home}/nowhere", "--", "true")])
 def test_program_that_cannot_be_prepared(lab: Lab, command: tuple[str, ...]) -> None:
-    """No command, or no such working directory: 125, one line, and no record is left."""
+    """Without a command or a working directory the status is 125, with one line and no record."""
     done = lab.gpualert("run", *(argument.format(home=lab.home) for argument in command))
     assert done.returncode == 125
     assert done.stderr.startswith(b"gpualert: error: ")
@@ -196,7 +196,7 @@ def test_program_that_cannot_be_prepared(lab: Lab, command: tuple[str, ...]) -> 
 def test_api_refuses_what_cannot_be_run(
     lab: Lab, command: list[str], cwd: str | None, words: str
 ) -> None:
-    """A wrong call is a UsageError that says what is wrong, and no record is left."""
+    """An invalid call is a UsageError with the reason, and no record is left."""
     lab.script("file", "")
     with pytest.raises(UsageError, match=words):
         run(command, cwd=None if cwd is None else lab.home / cwd)
@@ -204,7 +204,7 @@ def test_api_refuses_what_cannot_be_run(
 
 
 def test_working_directory_that_may_not_be_entered(lab: Lab) -> None:
-    """A cwd that vanishes between the check and the launch launches nothing and leaves nothing."""
+    """If the cwd is removed just before the launch, nothing is launched and nothing is left."""
     code = (
         "import os, gpualert_common.supervise as supervise\n"
         "def late(spec, real=supervise.prepare):\n"
@@ -222,7 +222,7 @@ def test_working_directory_that_may_not_be_entered(lab: Lab) -> None:
 
 
 def test_no_place_for_the_log(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no place can be had nothing is launched, and everything that was tried is listed."""
+    """Without any place nothing is launched, and all places that were tried are listed."""
     file = lab.script("file", "")
     places = {
         "GPUALERT_STATE_DIR": f"{file}/state",
@@ -247,7 +247,7 @@ def test_no_place_for_the_log(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_time_limit_gives_124(lab: Lab) -> None:
-    """Our time limit is 124, whatever the child made of its TERM, which the record keeps apart."""
+    """Our time limit gives 124; the child's own status is recorded separately."""
     done = lab.gpualert("run", "--timeout", "0.2", "--", "sleep", "1000")
     assert done.returncode == 124
     assert exit_of(lab.record())["limit"] == "time"
@@ -255,7 +255,7 @@ def test_time_limit_gives_124(lab: Lab) -> None:
 
 
 def test_time_limit_of_a_child_that_ends_well(lab: Lab) -> None:
-    """124 also when the child saved and exited 0 on our TERM."""
+    """Our time limit gives 124 even if the child saved and exited with 0."""
     child = shell("trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done")
     done = lab.gpualert("run", "--timeout", "0.3", "--", *child)
     assert done.returncode == 124
@@ -275,7 +275,7 @@ def test_child_within_the_time_limit(lab: Lab) -> None:
 
 
 def test_time_limit_names_no_sender(lab: Lab) -> None:
-    """A stop by our own limit is not put down to anybody's signal."""
+    """A stop by our own limit has no sender."""
     result = run(["sleep", "1000"], timeout=0.1)
     ending = exit_of(result.record)
     assert ending["signal"] is None

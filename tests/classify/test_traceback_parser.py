@@ -1,4 +1,4 @@
-"""The parser of tracebacks: bounded memory, and a log is read the same in any chunks."""
+"""The parser of tracebacks: bounded memory, and the same result for any chunks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpualert_common.classify.tracebacks import TracebackParser
 
 RULES = load_rules()
 MAX_HELD_CHARS = 3 << 20
-"""More than the finished exceptions need; one whole line of each stream would need more."""
+"""More than finished exceptions need; less than a whole line of each stream."""
 
 LONG = "x" * (LINE_CAP - 100)
 LINES = [
@@ -67,14 +67,14 @@ PREFIXES = ["", "[rank0]: ", "[rank1]: ", "(Worker pid=71, ip=10.0.0.2) ", "2026
 SHORT_LINES = [line for line in LINES if len(line) < 1000]
 
 
-def held_chars(thing: object, seen: set[int]) -> int:
+def held_chars(thing: object, visited: set[int]) -> int:
     """Return the number of characters of all strings that *thing* keeps alive."""
-    if id(thing) in seen:
+    if id(thing) in visited:
         return 0
-    seen.add(id(thing))
+    visited.add(id(thing))
     if isinstance(thing, str | bytes):
         return len(thing)
-    return sum(held_chars(part, seen) for part in parts_of(thing))
+    return sum(held_chars(part, visited) for part in parts_of(thing))
 
 
 def parts_of(thing: object) -> Iterator[object]:
@@ -97,7 +97,7 @@ def parts_of(thing: object) -> Iterator[object]:
 @example([LINES[0], LINES[1], f"    {LONG}"], 2 * MAX_STREAMS, 3)
 @example([LINES[0], LINES[1], f"ValueError: {LONG}"], 2 * MAX_STREAMS, 3)
 def test_memory_is_bounded(cycle: list[str], ranks: int, stride: int) -> None:
-    """However many ranks write whatever lines again and again, the parser holds little of them."""
+    """For any number of ranks and repeated lines, the parser keeps little."""
     parser = TracebackParser("a.log", lambda text, traceback: (), COUNT_LIMIT)
     pieces = [line.encode() for line in cycle]
     for number in range(600):
@@ -140,7 +140,7 @@ def test_chunks_do_not_matter(lines: list[tuple[str, str]], cuts: list[int]) -> 
 
 
 def test_a_message_that_repeats_itself_is_not_kept() -> None:
-    """A line of a message that comes again and again, with a match in it, fills no memory."""
+    """A repeated line of a message, with a match in it, uses no memory."""
     scanner = Scanner(RULES, "a.log")
     scanner.feed(b"RuntimeError: worker failed\n", 0)
     offset = len(b"RuntimeError: worker failed\n")

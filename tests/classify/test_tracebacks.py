@@ -16,14 +16,14 @@ RULES = load_rules()
 
 
 def tracebacks_of(text: str) -> tuple[Traceback, ...]:
-    """What the scanner finds in *text*."""
+    """Return the exceptions in *text*."""
     scanner = Scanner(RULES, "a.log")
     scanner.feed(text.encode(), 0)
     return scanner.finish().tracebacks
 
 
 def stderr_of(program: str) -> str:
-    """What the interpreter that runs these tests writes when *program* fails."""
+    """Return the output of this interpreter when *program* fails."""
     command = [sys.executable, "-c", textwrap.dedent(program)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60).stderr
 
@@ -37,7 +37,7 @@ def test_plain() -> None:
 
 
 def test_places() -> None:
-    """It starts at its header and ends at the line that names the exception."""
+    """A traceback starts at its header and ends at the line that names the exception."""
     text = "hello\n" + stderr_of("1/0") + "bye\n"
     (found,) = tracebacks_of(text)
     assert found.start.line == 2
@@ -75,7 +75,7 @@ def test_recursion() -> None:
 
 
 def test_custom_exception_without_message() -> None:
-    """A type nobody knows, without a message, still ends its traceback."""
+    """An unknown type without a message still ends its traceback."""
     (found,) = tracebacks_of(stderr_of("class Stop(Exception): pass\nraise Stop"))
     assert (found.name, found.message) == ("Stop", "")
 
@@ -89,14 +89,14 @@ def test_group() -> None:
 
 
 def test_thread() -> None:
-    """An exception of a thread says so."""
+    """An exception of a thread is marked as such."""
     program = "import threading\nt = threading.Thread(target=lambda: 1/0)\nt.start()\nt.join()"
     (found,) = tracebacks_of(stderr_of(program))
     assert found.context is Context.THREAD
 
 
 def test_process() -> None:
-    """An exception of a worker process says so."""
+    """An exception of a worker process is marked as such."""
     program = """
         import multiprocessing
         process = multiprocessing.get_context("fork").Process(target=lambda: 1 / 0)
@@ -108,7 +108,7 @@ def test_process() -> None:
 
 
 def test_ignored() -> None:
-    """An exception that the interpreter ignored says so."""
+    """An exception that the interpreter ignored is marked as such."""
     program = "class A:\n    def __del__(self):\n        1/0\na = A()\ndel a"
     (found,) = tracebacks_of(stderr_of(program))
     assert found.context is Context.IGNORED
@@ -128,7 +128,7 @@ def test_pool() -> None:
 
 
 def test_worker_of_a_loader() -> None:
-    """The worker's own traceback stands for what the parent raised again."""
+    """The worker's own traceback replaces the one that the parent raised again."""
     (found,) = tracebacks_of(
         'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n'
         "    for x in loader:\n"
@@ -141,7 +141,7 @@ def test_worker_of_a_loader() -> None:
 
 
 def test_interleaved_ranks() -> None:
-    """Ranks that write at the same time are told apart."""
+    """Output of ranks that write at the same time is separated."""
     first, second = stderr_of("1/0").splitlines(), stderr_of("{}['a']").splitlines()
     mixed = []
     for one, two in zip(first, second, strict=True):
@@ -151,7 +151,7 @@ def test_interleaved_ranks() -> None:
 
 
 def test_foreign_lines_in_between() -> None:
-    """Lines of others inside a traceback do not end it."""
+    """Lines of other processes inside a traceback do not end it."""
     lines = stderr_of("1/0").splitlines()
     lines[1:1] = ["Epoch: 3", "INFO: saving", "loss: 0.4", ""]
     (found,) = tracebacks_of("\n".join(lines))
@@ -160,13 +160,13 @@ def test_foreign_lines_in_between() -> None:
 
 @pytest.mark.parametrize("broken", ["Traceback (most recent call last):\n", "", "\n" * 5])
 def test_unfinished(broken: str) -> None:
-    """A traceback that never ends is none, and the next one is found."""
+    """An unfinished traceback is none, and the next one is found."""
     text = broken + "plain text follows here\n" * 80 + stderr_of("1/0")
     assert [one.name for one in tracebacks_of(text)] == ["ZeroDivisionError"]
 
 
 def test_one_string() -> None:
-    """A traceback in one line, its line ends quoted, is read as what it is."""
+    """A traceback in one line, with quoted line ends, is parsed."""
     (found,) = tracebacks_of(
         "Run x errored: RuntimeError('Caught RuntimeError in DataLoader worker process 0."
         "\\nOriginal Traceback (most recent call last):"
@@ -184,7 +184,7 @@ def test_one_string() -> None:
     ("raised", "message"), [("AssertionError", ""), ("AssertionError: bad 'x'", "bad 'x'")]
 )
 def test_one_string_of_a_record(raised: str, message: str) -> None:
-    """What stands behind the string in its record is none of its message."""
+    """Text after the string in its record is not part of its message."""
     frame = 'Traceback (most recent call last):\n  File "a.py", line 2, in f\n'
     record = json.dumps({"exc": frame + raised, "lineno": 3, "ts": "2026"})
     (found,) = tracebacks_of(f"{record}\nnext\n")
@@ -192,7 +192,7 @@ def test_one_string_of_a_record(raised: str, message: str) -> None:
 
 
 def test_source_that_quotes() -> None:
-    """A line of source that holds such a string loses no traceback."""
+    """A line of source with such a string loses no traceback."""
     (found,) = tracebacks_of(
         'Traceback (most recent call last):\n  File "a.py", line 2, in f\n'
         '    raise RuntimeError("died: Traceback (most recent call last):\\n" + text)\n'
@@ -202,7 +202,7 @@ def test_source_that_quotes() -> None:
 
 
 def test_quoted_source_is_no_evidence() -> None:
-    """A line of source shown in a traceback is not taken for the error it speaks of."""
+    """A line of source in a traceback is not evidence of the error that it mentions."""
     scanner = Scanner(RULES, "a.log")
     scanner.feed(
         b'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'

@@ -1,4 +1,4 @@
-"""``gpualert doctor``: what it says of each source, whatever the source does."""
+"""Tests of ``gpualert doctor``, also with sources that fail or hang."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ sys.exit(doctor(argparse.Namespace(json="--json" in sys.argv)))
 """
 
 
-def told(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str, Any]]:
-    """What it says as JSON of each source, in a process that was prepared by this code."""
+def diagnose(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str, Any]]:
+    """Return its JSON for each source, in a process that was prepared by this code."""
     command = (*python(DOCTOR.format(break_it=break_it)), "--json")
     done = lab.call(command, cwd=ROOT, **options)
     assert done.returncode == 0, done.stderr
@@ -33,9 +33,9 @@ def told(lab: Lab, break_it: str = "", **options: Any) -> dict[str, dict[str, An
     return {one["name"]: one for one in value["sources"]}
 
 
-def test_every_source_is_told(lab: Lab) -> None:
-    """Each source is told: what it decides, and where it does not work, why."""
-    findings = told(lab)
+def test_every_source_is_listed(lab: Lab) -> None:
+    """Each source is listed with its use, and with the reason if it does not work."""
+    findings = diagnose(lab)
     assert list(findings) == list_sources()
     for one in findings.values():
         assert set(one) == {"name", "works", "decides", "why", "remedy"}
@@ -43,14 +43,14 @@ def test_every_source_is_told(lab: Lab) -> None:
         assert one["works"] == (not one["why"])
 
 
-def test_what_works_everywhere(lab: Lab) -> None:
-    """Of the machine's own sources some work for every user of every Linux."""
-    findings = told(lab)
+def test_sources_that_work_everywhere(lab: Lab) -> None:
+    """Some sources work for every user on every Linux."""
+    findings = diagnose(lab)
     assert all(findings[name]["works"] for name in ("processes", "disk", "environment"))
 
 
 def test_the_table(lab: Lab) -> None:
-    """People get a line for each source, and below it what is missing and what would help."""
+    """The text has a line for each source, with the missing parts and the remedy below."""
     source = "from gpualert_common.telemetry.sources import kernel_log"
     broken = f"{source}\nkernel_log.PATH = '/nowhere/kmsg'"
     done = lab.call(python(DOCTOR.format(break_it=broken)), cwd=ROOT)
@@ -63,15 +63,15 @@ def test_the_table(lab: Lab) -> None:
 
 
 def test_a_source_that_hangs(lab: Lab) -> None:
-    """A source that does not open in time is given up and told; all others are told as well."""
-    os.mkfifo(lab.home / "memory")  # whoever opens it to read waits for a writer
+    """A source that does not open in time is reported; all others are listed as well."""
+    os.mkfifo(lab.home / "memory")  # opening it for reading waits for a writer
     broken = (
         "from gpualert_common.cli.commands import doctor as module\n"
         "module.DEADLINE_S = 0.5\n"
         "from gpualert_common.telemetry.sources import pressure\n"
         f"pressure.HOST = {str(lab.home)!r}"
     )
-    findings = told(lab, broken)
+    findings = diagnose(lab, broken)
     assert findings["pressure"]["works"] is False
     assert "0.5 s" in findings["pressure"]["why"]
     assert findings["processes"]["works"] is True
@@ -88,7 +88,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     ],
 )
 def test_a_source_that_fails(lab: Lab, dies: str, why: str) -> None:
-    """A source that raises anything, or takes its process along, is told; the rest is told too."""
+    """A source that raises, or kills its process, is reported; the others are listed, too."""
     broken = (
         "import os\n"
         "from gpualert_common.telemetry.sources import pressure\n"
@@ -96,25 +96,25 @@ def test_a_source_that_fails(lab: Lab, dies: str, why: str) -> None:
         f"    {dies}\n"
         "pressure._read_stalls = opens"
     )
-    findings = told(lab, broken)
+    findings = diagnose(lab, broken)
     assert findings["pressure"]["works"] is False
     assert why in findings["pressure"]["why"]
     assert findings["processes"]["works"] is True
 
 
 def test_a_driver_that_prints(lab: Lab) -> None:
-    """What a library prints while a source opens does not spoil the JSON."""
+    """Output of a library while a source opens does not damage the JSON."""
     broken = (
         "import os\n"
         "from gpualert_common.telemetry.sources import pressure\n"
         "pressure._read_stalls = lambda path: os.write(1, b'driver speaking')"
     )
-    assert told(lab, broken)["pressure"]["works"] is True
+    assert diagnose(lab, broken)["pressure"]["works"] is True
 
 
 @pytest.mark.e2e
 def test_without_the_right_to_read_the_log(lab: Lab) -> None:
-    """Who may not read the kernel's log is told so, and how to be allowed; who may is told that."""
+    """Without the right to read the kernel's log the reason and the remedy are reported."""
     restricted = Path("/proc/sys/kernel/dmesg_restrict").read_text().strip() == "1"
     kmsg = Path("/dev/kmsg")
     there = kmsg.exists() and stat.S_ISCHR(kmsg.stat().st_mode)

@@ -1,4 +1,4 @@
-"""``runs``, ``show``, ``follow`` and the rest of the program, as somebody at a shell meets them."""
+"""Tests of ``runs``, ``show``, ``follow`` and other commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAITS = shell("echo one; until [ -e go ]; do sleep 0.01; done; echo two; exit 3"
 
 
 def test_follow_prints_the_log_to_the_end(lab: Lab) -> None:
-    """``follow`` prints what is there, then what comes, and ends with the run."""
+    """``follow`` prints the existing log, then new output, and ends with the run."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"one")
     follower = lab.start((*PROGRAM, "follow"), stdout=subprocess.PIPE)
@@ -39,8 +39,8 @@ def test_follow_of_a_run_that_has_ended(lab: Lab) -> None:
     assert done.stdout.endswith(b"20000\nerr\n")
 
 
-def test_interrupted_follow_leaves_the_run_alone(lab: Lab) -> None:
-    """Ctrl-C ends the following only."""
+def test_interrupted_follow(lab: Lab) -> None:
+    """Ctrl-C ends ``follow`` and not the run."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"one")
     follower = lab.start((*PROGRAM, "follow"), stdout=subprocess.PIPE)
@@ -60,7 +60,7 @@ def test_interrupted_follow_leaves_the_run_alone(lab: Lab) -> None:
     ids=["launch record", "verdict", "list", "end"],
 )  # fmt: skip
 def test_runs_with_a_damaged_record(file: str, content: object, lab: Lab) -> None:
-    """A record that makes no sense is listed as damaged, and hides no other."""
+    """A damaged record is listed as damaged, and hides no other."""
     lab.run("true")
     (damaged,) = lab.records()
     lab.run("false")
@@ -73,8 +73,8 @@ def test_runs_with_a_damaged_record(file: str, content: object, lab: Lab) -> Non
 
 
 @pytest.mark.parametrize("command", ["runs", "show", "follow"])
-def test_reader_that_goes_away(lab: Lab, command: str) -> None:
-    """A reading command behind ``head`` ends quietly when head does."""
+def test_closed_pipe(lab: Lab, command: str) -> None:
+    """A command in a pipe to ``head`` exits without an error when head does."""
     lab.run(*shell("seq 100000"))
     done = lab.call(("bash", "-c", '"$@" | head -c 1 > taken', "bash", *PROGRAM, command))
     assert done.stderr == b""
@@ -96,7 +96,7 @@ def test_runs_lists_oldest_first(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_no_runs(lab: Lab) -> None:
-    """Without any run ``runs`` says so on stderr, and its JSON is an empty list."""
+    """Without a run ``runs`` reports that on stderr, and its JSON is an empty list."""
     done = lab.gpualert("runs")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"no runs yet\n")
     total = {"runs": 0, "gpu_hours": None, "wasted_gpu_hours": None}
@@ -104,7 +104,7 @@ def test_no_runs(lab: Lab) -> None:
 
 
 def measure(path: Path, **measured: object) -> None:
-    """Have the verdict of a record say that this was measured, and the history not know of it."""
+    """Add measured values to the verdict of a record, and remove the history."""
     verdict = json.loads((path / "verdict.json").read_bytes())
     (path / "verdict.json").write_text(json.dumps({**verdict, "measured": measured}))
     for file in path.parents[1].glob("history.sqlite3"):
@@ -113,27 +113,27 @@ def measure(path: Path, **measured: object) -> None:
         file.unlink()
 
 
-def test_runs_tell_what_they_cost(lab: Lab) -> None:
-    """``runs`` tells the GPU-hours of each run and how many were wasted, and the sums of both."""
-    for name in ("well", "badly", "untold"):
+def test_gpu_hours_of_runs(lab: Lab) -> None:
+    """``runs`` lists the used and the wasted GPU-hours of each run, and their sums."""
+    for name in ("well", "badly", "unmeasured"):
         lab.gpualert("run", "--name", name, "--", "true")
-    well, badly, _untold = lab.records()
+    well, badly, _unmeasured = lab.records()
     measure(well, gpu_seconds=36_000)
     measure(badly, gpu_seconds=5400, wasted_gpu_seconds=3600)
     lines = [line.split() for line in lab.gpualert("runs").stdout.decode().splitlines()]
     assert [line[-3:] for line in lines[1:-1]] == [
         ["10.0", "0.00", "well"],
         ["1.50", "1.00", "badly"],
-        ["-", "-", "untold"],
+        ["-", "-", "unmeasured"],
     ]
     assert " ".join(lines[-1]) == "3 runs, 11.5 GPU-hours, 1.00 of them wasted; not known of 1"
-    told = lab.json("runs")
-    assert [row["gpu_hours"] for row in told["runs"]] == [10.0, 1.5, None]
-    assert told["total"] == {"runs": 3, "gpu_hours": 11.5, "wasted_gpu_hours": 1.0}
+    listed = lab.json("runs")
+    assert [row["gpu_hours"] for row in listed["runs"]] == [10.0, 1.5, None]
+    assert listed["total"] == {"runs": 3, "gpu_hours": 11.5, "wasted_gpu_hours": 1.0}
 
 
 def test_runs_fit_a_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On 80 columns no line is longer, every id still names its run, and the name is begun."""
+    """On 80 columns no line is longer, every id is complete, and the name is shortened."""
     for _run in range(2):
         lab.gpualert("run", "--name", "pretraining of " + "x" * 100, "--", *shell("exit 3"))
     lab.launch("sleep", "1000", options=("--name", "alive"))
@@ -149,7 +149,7 @@ def test_runs_fit_a_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_run_that_ended_is_in_the_history(lab: Lab) -> None:
-    """Once a run that lasted has ended it is in the history, whoever supervised it."""
+    """A run of some length is in the history after its end, with any supervisor."""
     lab.run("sleep", "1.1")
     done = lab.call(python("from gpualert_common import run; run(['sleep', '1.1'])"))
     assert done.returncode == 0
@@ -160,7 +160,7 @@ def test_run_that_ended_is_in_the_history(lab: Lab) -> None:
 
 
 def test_recovered_run_is_in_the_history(lab: Lab) -> None:
-    """A run whose supervisor died is in the history once it was recovered."""
+    """A run whose supervisor died is in the history after its recovery."""
     run = lab.launch("sleep", "1000")
     run.process.kill()
     run.process.wait()
@@ -171,7 +171,7 @@ def test_recovered_run_is_in_the_history(lab: Lab) -> None:
 
 
 def test_damaged_history(lab: Lab) -> None:
-    """A damaged history is told of on stderr, once, and made again from the records."""
+    """A damaged history is reported once on stderr, and rebuilt from the records."""
     lab.run("true")
     measure(lab.records()[0], gpu_seconds=3600)
     (lab.state / "history.sqlite3").write_bytes(b"damaged" * 1000)
@@ -183,15 +183,15 @@ def test_damaged_history(lab: Lab) -> None:
 
 @pytest.mark.parametrize("command", ["show", "follow", "stop"])
 def test_no_run_to_name(lab: Lab, command: str) -> None:
-    """A command that needs a run says, in one line, that there is none, with status 2."""
+    """Without a run a command that needs one fails with one line and status 2."""
     done = lab.gpualert(command)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"gpualert: error: no run yet in ")
     assert done.stderr.count(b"\n") == 1
 
 
-def test_json_is_all_there_is_on_stdout(lab: Lab) -> None:
-    """With --json stdout holds one JSON object with a schema, for every reading command."""
+def test_stdout_is_only_json(lab: Lab) -> None:
+    """With --json stdout is one JSON object with a schema, for every reading command."""
     lab.run("true")
     for command in (["runs"], ["show"], ["recover"], ["config", "show"], ["rules", "list"]):
         done = lab.gpualert(*command, "--json")
@@ -200,14 +200,14 @@ def test_json_is_all_there_is_on_stdout(lab: Lab) -> None:
 
 
 def test_log_path_of_the_listing_is_the_log(lab: Lab) -> None:
-    """``runs --json`` names the files that hold the log."""
+    """``runs --json`` names the log files."""
     lab.run(*shell("echo out; echo err >&2"))
     (row,) = lab.json("runs")["runs"]
     assert [Path(path).read_bytes() for path in row["logs"]] == [b"out\n", b"err\n"]
 
 
 def test_version(lab: Lab) -> None:
-    """``--version`` tells the version."""
+    """``--version`` prints the version."""
     assert lab.gpualert("--version").stdout.decode() == f"gpualert {__version__}\n"
 
 
@@ -224,14 +224,14 @@ def test_wrong_usage(lab: Lab, arguments: list[str]) -> None:
     "arguments",
     [["--", "echo", "-n", "--", "x"], ["echo", "-n", "--", "x"], ["-q", "echo", "-n", "--", "x"]],
 )
-def test_arguments_of_the_command_are_its_own(lab: Lab, arguments: list[str]) -> None:
-    """What follows the command belongs to it, with and without ``--`` before it."""
+def test_arguments_of_the_command(lab: Lab, arguments: list[str]) -> None:
+    """Arguments after the command belong to it, with and without ``--`` before it."""
     done = lab.gpualert("run", *arguments)
     assert done.stdout == b"-- x"
 
 
-def test_closing_words_name_log_and_cause(lab: Lab) -> None:
-    """At the end of a failed run stderr tells the cause, the log and how to learn more."""
+def test_last_message_names_log_and_cause(lab: Lab) -> None:
+    """At the end of a failed run stderr has the cause, the log and the next command."""
     done = lab.run(*shell("echo 'ZeroDivisionError: division by zero' >&2; exit 1"))
     words = done.stderr.decode()
     run_id = lab.records()[0].name
@@ -240,7 +240,7 @@ def test_closing_words_name_log_and_cause(lab: Lab) -> None:
 
 
 def test_stop_with_json(lab: Lab) -> None:
-    """``stop --json`` tells the outcome as JSON."""
+    """``stop --json`` prints the outcome as JSON."""
     run = lab.launch("sleep", "1000")
     done = lab.gpualert("stop", "--json")
     assert json.loads(done.stdout) == {

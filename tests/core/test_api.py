@@ -1,4 +1,4 @@
-"""``run()`` inside somebody else's process: their exceptions, threads, signals and descriptors."""
+"""``run()`` inside a caller's process: its exceptions, threads, signals and descriptors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.supervised import Lab, exit_of, is_alive, listener, python, shell, un
 
 
 class TaskTimeout(BaseException):
-    """What an engine throws into its task from a signal handler."""
+    """Exception that an engine raises in its task from a signal handler."""
 
 
 @pytest.fixture
 def throws() -> Iterator[Callable[[type[BaseException], float, int], None]]:
-    """Have an exception thrown into ``run()``, after seconds, so many times while it runs."""
+    """Return a function that raises an exception in ``run()``, after seconds, several times."""
 
     def arm(
         error: type[BaseException],
@@ -57,7 +57,7 @@ def throws() -> Iterator[Callable[[type[BaseException], float, int], None]]:
 
 
 def _is_below(function: Callable[..., object], frame: FrameType | None) -> bool:
-    """True where the function is being called."""
+    """True while the function is being called."""
     while frame is not None and frame.f_code is not function.__code__:
         frame = frame.f_back
     return frame is not None
@@ -68,7 +68,7 @@ Throws = Callable[..., None]
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TaskTimeout, SystemExit, RuntimeError])
 def test_exception_stops_the_child(lab: Lab, throws: Throws, error: type[BaseException]) -> None:
-    """An exception of the caller's ends the child first, completes the record, and is raised."""
+    """An exception of the caller stops the child, completes the record, and is raised again."""
     throws(error, 0.3, once=lambda: lab.has_output(b"ready"))
     with pytest.raises(error):
         run(listener())
@@ -81,7 +81,7 @@ def test_exception_stops_the_child(lab: Lab, throws: Throws, error: type[BaseExc
 
 
 def test_exception_lets_the_child_save(lab: Lab, throws: Throws) -> None:
-    """The child has its grace also when it is an exception that ends it."""
+    """The child has its grace also after an exception."""
     throws(TaskTimeout, 0.3)
     code = "trap 'sleep 0.5; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
     with pytest.raises(TaskTimeout):
@@ -91,7 +91,7 @@ def test_exception_lets_the_child_save(lab: Lab, throws: Throws) -> None:
 
 @pytest.mark.parametrize("times", [2, 3, 5])
 def test_exception_that_comes_again(lab: Lab, throws: Throws, times: int) -> None:
-    """A second exception while the child has its grace ends the grace, not the care."""
+    """A second exception during the grace kills the child, and the run is still completed."""
     throws(KeyboardInterrupt, 0.3, times)
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -102,9 +102,9 @@ def test_exception_that_comes_again(lab: Lab, throws: Throws, times: int) -> Non
 
 
 def test_exception_at_any_moment(lab: Lab, throws: Throws) -> None:
-    """Whenever the exception comes from launch on, no child is left behind."""
+    """After an exception at any moment from the launch on, no child is left."""
     command = shell("exec sleep 1000")
-    run(["true"])  # whatever is imported late is imported now
+    run(["true"])  # imports the modules that are loaded late
     for step in range(40):
         throws(KeyboardInterrupt, 0.0002 + step * 0.0003)
         with pytest.raises((KeyboardInterrupt, GPUAlertError)):
@@ -112,8 +112,8 @@ def test_exception_at_any_moment(lab: Lab, throws: Throws) -> None:
         assert lab.is_empty(), f"left behind by an exception at step {step}"
 
 
-def test_handlers_of_the_caller_are_left_alone(lab: Lab) -> None:
-    """``run()`` touches no signal handler, mask, working directory or environment."""
+def test_handlers_of_the_caller_are_unchanged(lab: Lab) -> None:
+    """``run()`` changes no signal handler, mask, working directory or environment."""
     assert lab.is_empty()
 
     def state() -> object:
@@ -127,7 +127,7 @@ def test_handlers_of_the_caller_are_left_alone(lab: Lab) -> None:
 
 
 def test_no_descriptor_is_leaked(lab: Lab) -> None:
-    """A run whose result is dropped keeps nothing open."""
+    """A run whose result is dropped keeps no descriptor open."""
     assert lab.is_empty()
 
     def open_descriptors() -> int:
@@ -144,7 +144,7 @@ def test_no_descriptor_is_leaked(lab: Lab) -> None:
 
 
 def test_record_is_free_when_the_run_is_over(lab: Lab) -> None:
-    """When ``run()`` has returned nobody holds the record, although the result still reads it."""
+    """After ``run()`` nothing holds the record, although the result can still read it."""
     result = run(["true"])
     again = type(result.record).open(result.record.path)
     assert not again.is_held
@@ -154,7 +154,8 @@ def test_record_is_free_when_the_run_is_over(lab: Lab) -> None:
 
 
 def test_in_a_thread(lab: Lab) -> None:
-    """``run()`` works in any thread; the child outlives the thread's tricks with signals."""
+    """``run()`` works in any thread, and the signal mask of the thread does not affect the
+    child."""
     assert lab.is_empty()
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(run, shell("sleep 0.1; exit 3")).result(30).exit_code == 3
@@ -192,14 +193,14 @@ os._exit(77)
 
 
 def test_caller_that_ignores_sigchld(lab: Lab) -> None:
-    """Where the kernel reaps children by itself the status is right or unknown, never wrong."""
+    """If the kernel reaps children by itself the status is right or unknown, never wrong."""
     before = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
     done = lab.call(python(CALLER.format(before=before, allowed=None)))
     assert done.returncode == 77, done.stderr.decode()
 
 
 def test_caller_that_reaps_everything(lab: Lab) -> None:
-    """Where another thread reaps our child the status is right or unknown, never wrong."""
+    """If another thread reaps our child the status is right or unknown, never wrong."""
     before = """
 def reap():
     while True:
@@ -214,14 +215,14 @@ threading.Thread(target=reap, daemon=True).start()
 
 
 def test_caller_with_blocked_signals(lab: Lab) -> None:
-    """A caller that blocks every signal gets the right status all the same."""
+    """A caller that blocks every signal still gets the right status."""
     before = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
     done = lab.call(python(CALLER.format(before=before, allowed=0)))
     assert done.returncode == 77, done.stderr.decode()
 
 
 def test_caller_without_descriptors_to_spare(lab: Lab) -> None:
-    """With the limit nearly reached a run raises before launch or ends with the right status."""
+    """Near the limit of descriptors a run raises before the launch or has the right status."""
     code = (
         "import os, resource\n"
         "from gpualert_common import run\n"
@@ -260,7 +261,7 @@ def test_caller_that_was_forked(lab: Lab) -> None:
 
 
 def test_caller_that_is_killed(lab: Lab) -> None:
-    """When the caller is killed the child goes on, and the record says lost."""
+    """If the caller is killed the child continues, and the record is lost."""
     code = "from gpualert_common import run; run(['sh', '-c', 'echo ready; sleep 3; echo end'])"
     caller = lab.start(python(code))
     until(lambda: any(lab.state.glob("runs/*/events.jsonl")), "the launch")
@@ -272,7 +273,7 @@ def test_caller_that_is_killed(lab: Lab) -> None:
 
 
 def test_stop_of_a_run_of_the_api(lab: Lab) -> None:
-    """``gpualert stop`` ends a run of the API too, and tells who asked."""
+    """``gpualert stop`` ends a run of the API too, and records the sender."""
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(run, listener())
         until(lambda: lab.has_output(b"ready\n"), "the child")
@@ -302,16 +303,16 @@ def test_environment_and_directory_of_the_child(lab: Lab) -> None:
     assert Path(result.log_path).read_text() == f"{lab.home}\nthis\n"
 
 
-def test_child_is_a_session_of_its_own(lab: Lab) -> None:
+def test_child_has_its_own_session(lab: Lab) -> None:
     """The child leads its own session, out of reach of signals to the caller's group."""
     assert lab.is_empty()
     result = run(python("import os; print(os.getpid() == os.getsid(0) == os.getpgrp())"))
     assert Path(result.log_path).read_text() == "True\n"
 
 
-@pytest.mark.parametrize("lasts_s", [0.1, 1.5], ids=["nobody beside it", "observed"])
+@pytest.mark.parametrize("lasts_s", [0.1, 1.5], ids=["alone", "observed"])
 def test_no_zombie_is_left(lab: Lab, lasts_s: float) -> None:
-    """When ``run()`` has returned the caller has no child of ours, dead or alive."""
+    """After ``run()`` the caller has no child of ours, dead or alive."""
     assert lab.is_empty()
     run(shell(f"sleep {lasts_s}"))
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
@@ -326,7 +327,7 @@ def test_leader_is_dead_when_the_run_is_over(lab: Lab) -> None:
 
 
 def test_a_slow_classifier_still_concludes(lab: Lab) -> None:
-    """A log that takes too long to read costs its middle, not the verdict, nor the caller's end."""
+    """For a slow log the middle is skipped; the verdict is made, and the caller returns in time."""
     script = lab.script("train.py", "print('loss: nan\\n' * 8_000_000)\n1/0\n")
     program = (
         "from gpualert_common import run\n"

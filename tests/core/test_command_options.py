@@ -19,14 +19,14 @@ from gpualert_common.command_options import is_evaluation, parse_options
     ids=["flag", "equals", "dotted", "bash", "sh"],
 )
 def test_forms(command: tuple[str, ...]) -> None:
-    """The name is the same, and so is the value, also in what a shell is given."""
+    """Name and value are the same in every form, also in a script for a shell."""
     found = dict(parse_options(command))
     assert found["resume_from"] == "out/last.ckpt"
     assert found["v"] in ("", "|")
 
 
 def test_not_a_script() -> None:
-    """What is no option has no name; a quotation that does not end is still read by its words."""
+    """A word that is no option has no name; an unfinished quotation is read word by word."""
     assert list(parse_options(("python", "train.py", "data"))) == list(parse_options(())) == []
     assert dict(parse_options(("bash", "-c", "run --resume 'a")))["resume"] == "'a"
 
@@ -44,6 +44,6 @@ def test_not_a_script() -> None:
         ("python test_env.py && python train.py", False),
     ],
 )
-def test_what_trains_nothing(command: str, is_one: bool) -> None:
-    """An option or the script's name says so, and none that has to do with a training."""
+def test_commands_without_a_training(command: str, is_one: bool) -> None:
+    """A command is no training if an option or the script's name shows that."""
     assert is_evaluation(command.split()) is is_evaluation(["bash", "-c", command]) is is_one

@@ -28,7 +28,7 @@ RUN = ExternalRun(
 
 
 def test_the_record_is_the_same_for_every_caller(tmp_path: Path) -> None:
-    """The first description of an attempt stands; another attempt has another record."""
+    """The first description of an attempt is kept; another attempt has another record."""
     first = RUN.record(None, str(tmp_path))
     again = replace(RUN, state="crashed", log=b"other").record(None, str(tmp_path))
     assert again.path == first.path

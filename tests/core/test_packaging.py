@@ -1,4 +1,4 @@
-"""The distributions: one version, and rules that are found however the core was installed."""
+"""The distributions: one version, and rules that are found after any kind of installation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RULES = {path.stem for path in (ROOT / "rules").glob("*.toml")}
 
 
 def uv(*arguments: str | Path) -> None:
-    """Run uv; what it said is shown when it fails."""
+    """Run uv; its output is shown if it fails."""
     done = subprocess.run([UV, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -113,7 +113,7 @@ def test_rules_are_found_when_installed(kind: str, wheels: dict[str, Path], tmp_
 
 
 def test_rules_are_found_in_a_bare_checkout(tmp_path: Path) -> None:
-    """A copy of the source tree that nobody installed uses the rules that lie beside it."""
+    """A copy of the source tree, not installed, uses the rules next to it."""
     for folder in ("gpualert_common", "rules"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     gone = min(RULES)

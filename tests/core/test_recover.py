@@ -1,4 +1,4 @@
-"""``recover`` overrules nobody: not a supervisor, not another host, not what is written down."""
+"""``recover`` overrides no supervisor, no other host, and no existing record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ WAITS = shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 1")
 
 
 def lost(lab: Lab, *signals: int) -> Record:
-    """The record of a run whose supervisor died after these signals, and whose child then ended."""
+    """Return the record of a run whose supervisor died after these signals and whose child
+    ended."""
     run = lab.launch(*shell("trap '' USR1 TERM; echo ready; until [ -e go ]; do sleep 0.01; done"))
     run.wait_for_output(b"ready")
     for number in signals:
@@ -33,7 +34,7 @@ def lost(lab: Lab, *signals: int) -> Record:
 
 
 def edit_spec(record: Record, **changes: object) -> None:
-    """Change what the launch record says of where it was written."""
+    """Change the place in the launch record."""
     path = Path(record.path) / "spec.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
@@ -47,7 +48,7 @@ def edit_spec(record: Record, **changes: object) -> None:
     ids=["host", "container"],
 )
 def test_of_a_run_elsewhere(lab: Lab, changes: dict[str, object], place: RunPlace) -> None:
-    """A run of another host or container is left alone, unless it is known to be gone."""
+    """A run of another host or container is not touched, unless it is known to be gone."""
     record = lost(lab)
     edit_spec(record, **changes)
     assert recover.recover(record) is RecoveryOutcome.ELSEWHERE
@@ -59,14 +60,14 @@ def test_of_a_run_elsewhere(lab: Lab, changes: dict[str, object], place: RunPlac
 
 
 def test_after_a_reboot(lab: Lab) -> None:
-    """A run of an earlier boot of this host is over, whatever its process numbers mean now."""
+    """A run of an earlier boot of this host is over, even if its process numbers exist again."""
     record = lost(lab)
     edit_spec(record, boot_id="earlier", pid_namespace="pid:[1]")
     assert recover.recover(record) == "recovered"
 
 
 def test_a_signal_that_stops_nothing_is_no_cancellation(lab: Lab) -> None:
-    """SIGUSR1 before the supervisor's death does not make the run a cancelled one."""
+    """SIGUSR1 before the supervisor's death does not make the run cancelled."""
     record = lost(lab, signal.SIGUSR1)
     assert recover.recover(record) == "recovered"
     assert exit_of(record)["signal"] is None
@@ -79,8 +80,8 @@ def test_a_stop_before_the_death_is_remembered(lab: Lab) -> None:
     assert exit_of(record)["signal"] == signal.SIGTERM
 
 
-def test_an_ending_written_meanwhile_stands(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A status that a supervisor recorded just before it let go is not overruled."""
+def test_an_ending_written_meanwhile_is_kept(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A status that a supervisor recorded just before its death is kept."""
     record = lost(lab)
     take = Record.take
 
@@ -96,14 +97,14 @@ def test_an_ending_written_meanwhile_stands(lab: Lab, monkeypatch: pytest.Monkey
 
 
 def test_of_a_record_that_was_only_begun(lab: Lab) -> None:
-    """A directory without a launch record is passed over, without failing the others."""
+    """A directory without a launch record is skipped, and the others are recovered."""
     (lab.state / "runs" / "20260101-000000-000000-0000").mkdir(parents=True, mode=0o700)
     answer = lab.json("recover")
     assert [row["outcome"] for row in answer["records"]] == ["not launched"]
 
 
 def test_more_records_than_descriptors(lab: Lab) -> None:
-    """However many records there are, all are listed, and the last is the last."""
+    """Any number of records can be listed, and ``last`` is the last."""
     runs = lab.state / "runs"
     runs.mkdir(parents=True)
     for number in range(1200):
@@ -116,8 +117,8 @@ def test_more_records_than_descriptors(lab: Lab) -> None:
     )
 
 
-def test_an_unreadable_request_starves_nobody(lab: Lab) -> None:
-    """What does not belong into ``control/`` keeps no request from the supervisor."""
+def test_an_unreadable_request_blocks_no_other(lab: Lab) -> None:
+    """Other files in ``control/`` do not block requests to the supervisor."""
     run = lab.launch("sleep", "60")
     control = Path(run.record.path) / "control"
     (control / "000").mkdir(parents=True)

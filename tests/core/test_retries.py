@@ -1,4 +1,4 @@
-"""Which verdicts take a retry away, and what an author may say about it."""
+"""Verdicts that stop retries, and the rules of an author."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAIN = conclude(
 
 
 def verdict(cause: str, confidence: float = 0.95) -> Verdict:
-    """A verdict that names *cause*."""
+    """Return a verdict with *cause*."""
     return dataclasses.replace(PLAIN, cause=cause, confidence=confidence)
 
 
@@ -36,7 +36,7 @@ def verdict(cause: str, confidence: float = 0.95) -> Verdict:
     ],
 )
 def test_careful_default(cause: str, confidence: float, action: Action) -> None:
-    """Retries stop only for what is sure, and deterministic beyond doubt."""
+    """Retries stop only for sure and deterministic causes."""
     advice = RetryRules.of().advise(verdict(cause, confidence))
     assert (advice.action, advice.delay_s) == (action, None)
     assert advice.reason.startswith(f"{cause} (confidence ")
@@ -44,7 +44,7 @@ def test_careful_default(cause: str, confidence: float, action: Action) -> None:
 
 @pytest.mark.parametrize("code", [2, 126, 127])
 def test_a_bare_status_is_not_sure(code: int) -> None:
-    """What only the exit status says may be that of the last command in a script."""
+    """A cause from the exit status alone may be that of the last command in a script."""
     found = conclude(
         run_id="r",
         attempt=1,
@@ -58,13 +58,13 @@ def test_a_bare_status_is_not_sure(code: int) -> None:
 
 
 def test_others_on_the_card() -> None:
-    """Memory that another process holds may be free by the next attempt."""
+    """Memory of another process may be free at the next attempt."""
     found = dataclasses.replace(verdict("cuda_oom"), details={"kind": "co_tenant"})
     assert RetryRules.of().advise(found).action is Action.DEFAULT
 
 
 def test_no_verdict() -> None:
-    """Without a verdict the task's own retries stand."""
+    """Without a verdict the task's own retries apply."""
     assert RetryRules.of({"cuda_oom": "stop"}).advise(None).action is Action.DEFAULT
 
 
@@ -78,8 +78,8 @@ def test_no_verdict() -> None:
         (90, Action.RETRY, 90.0),
     ],
 )
-def test_wishes(wish: str | float, action: Action, delay_s: float | None) -> None:
-    """What was asked for a cause holds for it, however sure the verdict, and for no other."""
+def test_rules_of_the_author(wish: str | float, action: Action, delay_s: float | None) -> None:
+    """A rule for a cause applies to it with any confidence, and to no other cause."""
     rules = RetryRules.of({"cuda_oom": wish})
     advice = rules.advise(verdict("cuda_oom", 0.5))
     assert (advice.action, advice.delay_s) == (action, delay_s)
@@ -87,7 +87,7 @@ def test_wishes(wish: str | float, action: Action, delay_s: float | None) -> Non
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("wishes", "reason"),
     [
         ({"cuda_omm": "stop"}, "did you mean cuda_oom"),
         ({"what": "stop"}, "'what' is no cause"),
@@ -95,20 +95,20 @@ def test_wishes(wish: str | float, action: Action, delay_s: float | None) -> Non
         ({"network": -1}, "network: -1 is neither stop"),
     ],
 )
-def test_bad_wishes(wishes: dict[str, str | float], said: str) -> None:
+def test_invalid_rules(wishes: dict[str, str | float], reason: str) -> None:
     """The error names the cause, or the value."""
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=reason):
         RetryRules.of(wishes)
 
 
 def test_bad_confidence() -> None:
-    """What is no confidence is refused."""
+    """An invalid confidence is refused."""
     with pytest.raises(UsageError, match=r"1\.5"):
         RetryRules.of(sure=1.5)
 
 
 def test_deterministic_causes_have_rules() -> None:
-    """Each is a cause of the closed list, and its rule, where there is one, says the same."""
+    """Each is a known cause, and agrees with its rule, if there is one."""
     assert set(CAUSES) >= DETERMINISTIC
     retry = {cause: RULES.by_cause[cause].retry for cause in DETERMINISTIC & RULES.by_cause.keys()}
     assert set(retry.values()) == {"after_fix"}

@@ -69,8 +69,8 @@ def test_each_file_has_one_lane(target: str) -> None:
         assert engine is None or engine in Path(file).parts
 
 
-def test_without_a_marker_is_the_rest() -> None:
-    """Where pytest is given no marker it runs what no other target does."""
+def test_default_without_a_marker() -> None:
+    """Without a marker pytest runs the tests that no other target runs."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     (expression,) = [word for word in shlex.split(settings["addopts"]) if word.startswith("not ")]
     assert expression == " and ".join(f"not {marker}" for marker in TARGET_MARKERS)

@@ -20,7 +20,8 @@ def test_each_class_has_keywords() -> None:
 
 
 def test_keywords_count_without_order() -> None:
-    """Two words of one class beat one of another at any place; without a word it is None."""
+    """Two keywords of one class beat one of another at any place; without one the result is
+    None."""
     assert (
         classify_by_keywords(b"x ZeroDivisionError\nIn segfault: division by zero", 1) == "div_zero"
     )

@@ -51,5 +51,5 @@ def test_copies_of_copies_are_one_group() -> None:
 
 
 def test_empty_logs_are_copies() -> None:
-    """Two logs without a word are near-copies."""
+    """Two empty logs are near-copies."""
     assert group_near_copies([b"", b"\n \n"], ["runtime_error"] * 2) == [0, 0]

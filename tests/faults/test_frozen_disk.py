@@ -76,7 +76,7 @@ def test_child_that_writes_waits_for_the_disk(on_real_disk: Lab, real_disk: Path
 def test_stop_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
     """TERM is passed on and the run ends although nothing can be written."""
     lab = on_real_disk
-    # What the shell itself says of its killed sleep would wait for the disk, as without us.
+    # The shell's own message about its killed sleep would wait for the disk, as without us.
     code = "trap 'touch saved; exit 4' TERM; echo ready; exec 2>&-; while :; do sleep 0.01; done"
     run = lab.launch(*shell(code))
     run.wait_for_output(b"ready")

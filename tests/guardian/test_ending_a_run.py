@@ -153,7 +153,7 @@ def test_lost_with_its_helper_frozen(lab: Lab) -> None:
         assert ended_as(handle) == (0, "cancelled")
 
 
-# -- by somebody else ------------------------------------------------------------------------
+# -- by another process ----------------------------------------------------------------------
 
 
 def test_by_a_person(lab: Lab) -> None:
@@ -191,7 +191,7 @@ def test_next_attempt_waits_for_the_end(lab: Lab) -> None:
     assert second.result() == (3, "failed")
 
 
-def test_stop_with_nobody_left(lab: Lab) -> None:
+def test_stop_without_an_attempt(lab: Lab) -> None:
     """The result of a stopped run does not go to the next attempt, which launches a new
     training."""
     face = attempt(lab, SAVES, adopt_within_s=DEADLINE_S)

@@ -267,11 +267,11 @@ def test_frozen_while_attempts_change(lab: Lab) -> None:
     first = attempt(lab, adopt_within_s=NEXT_S)
     first.wait_for_line("started")
     guardian = guardian_of(first.record())
-    recorder_of(first.record())  # without which nobody would write down what is asked
+    recorder_of(first.record())  # without it the request would not be recorded
     freeze(guardian)
     first.kill()
     second = attempt(lab, number=2)
-    # What the recorder saw before it was asked waits for the guardian, too.
+    # Events that the recorder read before the request wait for the guardian, too.
     until(lambda: first.record().event("request"), "the second attempt to ask")
     assert not second.all("origin")
     os.kill(guardian, signal.SIGCONT)

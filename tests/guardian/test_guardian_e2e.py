@@ -78,7 +78,7 @@ def test_clock_jumps(lab: Lab, clock: Clock, jumps: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("jump", [HOURS_S, -HOURS_S])
-def test_clocks_apart(lab: Lab, clock: Clock, jump: int) -> None:
+def test_different_clocks(lab: Lab, clock: Clock, jump: int) -> None:
     """An attempt adopts a run whose attempt and guardian have a clock hours from its own."""
     clock.jump(jump)
     first = attempt(lab, lease_s=1.0, adopt_within_s=NEXT_S, env=clock.environment)

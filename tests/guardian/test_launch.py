@@ -192,7 +192,7 @@ def test_interpreter_with_a_broken_environment(lab: Lab, monkeypatch: pytest.Mon
         assert run.wait().exit_code == 0
 
 
-# -- what the child gets ---------------------------------------------------------------------
+# -- environment of the child ----------------------------------------------------------------
 
 SECRET = "s3cret-of-nobody"
 
@@ -337,7 +337,7 @@ def test_attempt_that_may_not_take_over(lab: Lab) -> None:
     assert len(lab.records()) == 1
 
 
-def test_tasks_apart(lab: Lab) -> None:
+def test_separate_tasks(lab: Lab) -> None:
     """Runs of different tasks are independent."""
     with (
         RunHandle.launch(spec(lab), attempt(key="a")) as one,
@@ -368,7 +368,7 @@ def test_outcome(lab: Lab) -> None:
     assert (outcome["state"], outcome["final"], outcome["number"]) == ("success", True, 1)
 
 
-def test_watched_by_a_stranger(lab: Lab) -> None:
+def test_observer_of_a_run(lab: Lab) -> None:
     """An observer sees the whole log, owns nothing, and can stop the run as a person can."""
     with RunHandle.launch(spec(lab, SAVES), attempt()) as handle:
         with RunHandle.attach(handle.run_id, str(lab.state)) as watcher:

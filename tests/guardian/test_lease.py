@@ -34,7 +34,7 @@ def test_guardian_exits_during_use(lab: Lab, monkeypatch: pytest.MonkeyPatch, us
     write = os.eventfd_write
 
     def late(fd: int, value: int) -> None:
-        time.sleep(LEASE_S)  # by then the lease was due, and there was nobody to renew it for
+        time.sleep(LEASE_S)  # by then the lease is due, and the guardian is gone
         write(fd, value)
 
     monkeypatch.setattr(os, "eventfd_write", late)

@@ -117,7 +117,7 @@ def test_orphan_that_ignores_term(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("round_", range(2))
-def test_orphan_stays_one(lab: Lab, round_: int) -> None:
+def test_late_renewal_of_an_orphan(lab: Lab, round_: int) -> None:
     """A renewal just before the attempt's death does not count as a later sign of life."""
     first = attempt(lab, adopt_within_s=NEXT_S)
     first.wait_for_line("started")
@@ -289,7 +289,7 @@ def test_frozen_attempt_is_killed(lab: Lab) -> None:
     assert second.result() == (3, "failed")
 
 
-# -- nobody's run ----------------------------------------------------------------------------
+# -- runs without an attempt -----------------------------------------------------------------
 
 
 def test_run_without_an_attempt(lab: Lab) -> None:

@@ -240,14 +240,14 @@ def test_fingerprint_of_anything(word: str) -> None:
     assert len(compute_fingerprint(["sh", "-c", word, word], word, word)) == 32
 
 
-# -- what is kept of a run ---------------------------------------------------------------------
+# -- rows of the history -----------------------------------------------------------------------
 
 LAUNCH = LaunchRecord(run_id="20261120-1", command=("python", "t.py"), cwd="/x", host="n1")
 EXITED = {"started_at": 100.0, "ended_at": 400.0}
 WELL = verdict_with(disposition=Disposition.COMPLETED, cause="none", family="G1")
 
 
-def test_what_the_verdict_measured() -> None:
+def test_measured_values_of_the_verdict() -> None:
     """The numbers of a run are those of its verdict, under the same names."""
     measured = {"steps": 90, "step_time_s": 0.5, "throughput": 12, "resumed": True, "gpus": 8}
     run = make_past_run(LAUNCH, EXITED, replace(WELL, measured={**measured, "more": "later"}))
@@ -286,7 +286,7 @@ def test_gpu_seconds(
         replace(LAUNCH, run_id="../x"),
     ],
 )
-def test_what_is_not_kept(launch: LaunchRecord) -> None:
+def test_runs_without_a_row(launch: LaunchRecord) -> None:
     """A run that was not supervised, or whose command or times are unknown, has no row."""
     assert make_past_run(launch, EXITED, WELL) is None
 
@@ -294,15 +294,15 @@ def test_what_is_not_kept(launch: LaunchRecord) -> None:
 @pytest.mark.parametrize(
     "wrong", ["7", True, [7], float("nan"), float("inf"), 1 << 62, 1 << 2000, None]
 )
-def test_number_that_is_none(wrong: object) -> None:
+def test_number_that_is_not_finite(wrong: object) -> None:
     """A number that is not finite counts as unknown."""
     run = make_past_run(LAUNCH, EXITED, verdict_with(measured={"steps": wrong, "last_loss": wrong}))
     assert run is not None
     assert (run.steps, run.last_loss) == (None, None)
 
 
-def test_long_names_are_told_apart() -> None:
-    """The whole directory and the whole name count, whatever their length."""
+def test_long_names_are_distinguished() -> None:
+    """Names and directories of any length are compared as a whole."""
     long = "/x" * 500
     runs = [
         make_past_run(replace(LAUNCH, cwd=long + cwd, name=long + name), EXITED, WELL)
@@ -312,7 +312,7 @@ def test_long_names_are_told_apart() -> None:
     assert len({run.fingerprint for run in runs if run is not None}) == 4
 
 
-# -- what is usual -----------------------------------------------------------------------------
+# -- baselines ---------------------------------------------------------------------------------
 
 
 def test_baseline() -> None:
@@ -330,7 +330,7 @@ def test_baseline() -> None:
 
 @pytest.mark.parametrize("fields", [{"cause": "cuda_oom"}, {"disposition": "killed"}])
 def test_no_baseline_of_few(fields: dict[str, str]) -> None:
-    """Two successful runs give no baseline, however many others there are."""
+    """Two successful runs give no baseline, with any number of others."""
     assert compute_baseline([]) is None
     bad = [ended(n, **fields) for n in range(9)]
     assert compute_baseline([ended(10), ended(11), *bad]) is None
@@ -358,7 +358,7 @@ def test_throughput_of_one_unit() -> None:
 # -- rows --------------------------------------------------------------------------------------
 
 
-def test_what_is_added_is_found(place: str) -> None:
+def test_added_run_is_found(place: str) -> None:
     """A run is read back unchanged."""
     full = ended(
         1,
@@ -396,7 +396,7 @@ def test_newest_first_and_only_older_ones(place: str) -> None:
     assert runs.find_runs("c" * 32) == []
 
 
-def test_newer_knowledge_takes_the_place_of_older(place: str) -> None:
+def test_added_run_replaces_its_row(place: str) -> None:
     """A run that is added again replaces its earlier row."""
     runs = History.open(place)
     runs.add(ended(1, cause="killed_unknown"))
@@ -436,8 +436,8 @@ def test_oldest_of_all_go_first(place: str) -> None:
     assert numbers(list(runs.read_all().values())) == list(range(100, MOST + 100))
 
 
-def test_files_are_the_owners_alone(place: str) -> None:
-    """Only the owner can read the history, whatever the umask."""
+def test_files_are_private(place: str) -> None:
+    """Only the owner can read the history, with any umask."""
     before = os.umask(0)
     try:
         with others_having_it(place):
@@ -449,7 +449,7 @@ def test_files_are_the_owners_alone(place: str) -> None:
     assert modes == {NAME: 0o600, "history.lock": 0o600, FOLDER: 0o700}
 
 
-def test_launch_does_without(place: str) -> None:
+def test_launch_does_not_import_sqlite(place: str) -> None:
     """Only a process that opens the file imports SQLite, not one that queues a run."""
     code = (
         "import sys\n"
@@ -470,12 +470,12 @@ import sys
 from gpualert_common.history import History, PastRun
 place, writer, rows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sys.stdin.read()
-told = set()
+problems = set()
 for row in range(rows):
     number = writer * rows + row
     run = PastRun(f"20261120-101010-{number:06d}-abcd", f"{writer:032d}", 1.0)
-    told.add(History.open(place).add(run))
-print(*sorted(told - {""}), sep="\\n")
+    problems.add(History.open(place).add(run))
+print(*sorted(problems - {""}), sep="\\n")
 """
 
 
@@ -489,9 +489,9 @@ def write_at_once(lab: Lab, place: str, writers: int, rows: int) -> list[str]:
     ]
     os.close(read_fd)
     os.close(write_fd)
-    told = [str(process.communicate(timeout=120)[0]).strip() for process in started]
+    printed = [str(process.communicate(timeout=120)[0]).strip() for process in started]
     assert [process.returncode for process in started] == [0] * writers
-    return [text for text in told if text]
+    return [text for text in printed if text]
 
 
 def test_many_writers_lose_nothing(lab: Lab, place: str) -> None:
@@ -501,11 +501,11 @@ def test_many_writers_lose_nothing(lab: Lab, place: str) -> None:
     assert not any(Path(place).glob(f"{FOLDER}/*"))
 
 
-def test_many_meet_a_damaged_file(lab: Lab, place: str) -> None:
+def test_many_writers_and_a_damaged_file(lab: Lab, place: str) -> None:
     """One process renames a damaged file, once, and no new row is lost."""
     (Path(place) / NAME).write_bytes(b"damaged" * 1000)
-    told = write_at_once(lab, place, writers=10, rows=5)
-    assert len(told) <= 1  # where it happens while a reader takes in what waits, none of them
+    problems = write_at_once(lab, place, writers=10, rows=5)
+    assert len(problems) <= 1  # none if a reader that imports queued runs finds the damage
     aside = [path.name for path in Path(place).iterdir() if ".damaged-" in path.name]
     assert aside == [f"{NAME}.damaged-1"]
     assert len(History.open(place).read_all()) == 50
@@ -524,7 +524,7 @@ def test_writer_that_is_killed(lab: Lab, place: str) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-# -- what else can go wrong --------------------------------------------------------------------
+# -- other faults ------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -544,7 +544,7 @@ def others_having_it(place: str) -> Iterator[None]:
         process.communicate()
 
 
-def test_file_that_others_have(place: str) -> None:
+def test_locked_file(place: str) -> None:
     """If the file is locked, a run is queued, and the next process imports it."""
     History.open(place).add(ended(1))
     with others_having_it(place):
@@ -557,7 +557,7 @@ def test_file_that_others_have(place: str) -> None:
     assert os.listdir(Path(place) / FOLDER) == []
 
 
-def test_file_that_another_program_has(place: str) -> None:
+def test_file_locked_by_sqlite(place: str) -> None:
     """A lock of SQLite itself has the same deadline."""
     runs = History.open(place)
     runs.add(ended(1))
@@ -569,7 +569,7 @@ def test_file_that_another_program_has(place: str) -> None:
     assert numbers(runs.find_runs(TRAINING)) == [2, 1]
 
 
-def test_fork_keeps_nobody_out(place: str) -> None:
+def test_fork_does_not_hold_the_lock(place: str) -> None:
     """A child that the caller forked meanwhile does not hold the lock."""
     database = Database(place, NAME, application=1, schema=1, tables=())
     pid = database.use(lambda _connection: os.fork())
@@ -586,9 +586,9 @@ def test_too_many_wait(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue is bounded, and the next run reports that it is full."""
     monkeypatch.setattr("gpualert_common.history.pending.MOST", 3)
     with others_having_it(place):
-        told = [History.open(place).add(ended(n)) for n in range(5)]
-    assert told[:3] == [""] * 3
-    assert all("not added: 3 runs wait in " in words for words in told[3:])
+        problems = [History.open(place).add(ended(n)) for n in range(5)]
+    assert problems[:3] == [""] * 3
+    assert all("not added: 3 runs wait in " in words for words in problems[3:])
 
 
 def test_waiting_runs_that_are_damaged(place: str) -> None:
@@ -637,13 +637,13 @@ def test_damaged_file(tmp_path: Path, place: str) -> None:
         new.mkdir()
         (new / NAME).write_bytes(content)
         runs = History.open(str(new))
-        told = runs.add(ended(900))
+        problems = runs.add(ended(900))
         found = runs.find_runs(TRAINING)
-        told += runs.problem
+        problems += runs.problem
         kept = [path for path in new.iterdir() if ".damaged-" in path.name]
-        assert bool(kept) == ("created again" in told), what
+        assert bool(kept) == ("created again" in problems), what
         if kept:
-            assert f"kept as {kept[0].name}" in told, what
+            assert f"kept as {kept[0].name}" in problems, what
             assert kept[0].read_bytes()[:20] == content[:20], what
             runs.add(ended(900))
             found = runs.find_runs(TRAINING)
@@ -681,7 +681,7 @@ def test_damaged_files_are_bounded(place: str) -> None:
     assert (Path(place) / kept[-1]).read_text() == "damaged 5"
 
 
-def test_newer_file_is_left_alone(place: str) -> None:
+def test_newer_file_is_not_changed(place: str) -> None:
     """A file of a newer release is neither read nor changed, and the problem says so."""
     path = Path(place) / NAME
     runs = History.open(place)
@@ -695,7 +695,7 @@ def test_newer_file_is_left_alone(place: str) -> None:
     assert path.read_bytes() == before
 
 
-def test_rows_that_nobody_of_ours_wrote(place: str) -> None:
+def test_invalid_rows(place: str) -> None:
     """A value of a wrong type counts as unknown, and an invalid row as absent."""
     runs = History.open(place)
     runs.add(ended(1), ended(2), ended(3))
@@ -747,7 +747,7 @@ def test_python_without_sqlite(place: str) -> None:
     assert done.stdout.count("this Python has no SQLite") == 2
 
 
-def test_place_that_is_not_there(place: str) -> None:
+def test_missing_state_directory(place: str) -> None:
     """Without a state directory nothing is created."""
     gone = f"{place}/gone"
     assert "No such file or directory" in History.open(gone).add(ended(1))
@@ -812,7 +812,7 @@ def test_read_only_disk(small_disk: Path, lock: bool) -> None:
 
 
 @pytest.mark.e2e
-def test_file_of_somebody_else(place: str) -> None:
+def test_file_of_another_user(place: str) -> None:
     """A file of another user is neither read nor changed."""
     runs = History.open(place)
     runs.add(ended(1))

@@ -1,4 +1,4 @@
-"""The log holds the child's bytes, all of them and nothing else, whatever happens to its file."""
+"""The log has exactly the child's bytes, with any changes of its file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BYTES = {
 
 @pytest.mark.parametrize("name", BYTES)
 def test_log_and_stdout_are_the_bytes_of_the_child(lab: Lab, name: str) -> None:
-    """Log and stdout of the program hold exactly what the child wrote."""
+    """Log and stdout of the program are exactly the output of the child."""
     (lab.home / "data").write_bytes(BYTES[name])
     done = lab.run("cat", "data")
     assert done.returncode == 0
@@ -44,7 +44,7 @@ def test_log_and_stdout_are_the_bytes_of_the_child(lab: Lab, name: str) -> None:
 
 @pytest.mark.parametrize("name", BYTES)
 def test_log_of_the_api_is_the_bytes_of_the_child(lab: Lab, name: str) -> None:
-    """The API's log holds exactly what the child wrote, and the run is judged."""
+    """The log of the API is exactly the output of the child, and the run has a verdict."""
     (lab.home / "data").write_bytes(BYTES[name])
     result = run(["cat", str(lab.home / "data")])
     assert Path(result.log_path).read_bytes() == BYTES[name]
@@ -53,14 +53,14 @@ def test_log_of_the_api_is_the_bytes_of_the_child(lab: Lab, name: str) -> None:
 
 
 def ours(run: Supervised) -> list[int]:
-    """The supervisor and its recorder."""
+    """Return the supervisor and its recorder."""
     children = Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text()
     return [run.process.pid, *(int(pid) for pid in children.split() if int(pid) != run.leader)]
 
 
 @pytest.mark.parametrize("size_mib", [50, pytest.param(300, marks=pytest.mark.e2e)])
 def test_endless_line_in_flat_memory(lab: Lab, size_mib: int) -> None:
-    """A line that does not end is in the log, and neither of our processes grew by it."""
+    """An endless line is in the log, and neither of our processes grows with it."""
     code = f"head -c {size_mib << 20} /dev/zero | tr '\\0' x; touch written; " + WAITS[2]
     run = lab.launch(*shell(code))
     until((lab.home / "written").exists, "the line to be written")
@@ -80,7 +80,7 @@ def test_endless_line_in_flat_memory(lab: Lab, size_mib: int) -> None:
 
 
 def test_stdout_and_stderr_keep_their_order_when_merged(lab: Lab) -> None:
-    """In one log what came first stands first."""
+    """A merged log has the true order."""
     code = "import os\nfor n in range(200): os.write(1 + n % 2, b'%d\\n' % n)"
     lab.gpualert("run", "--streams", "merged", "--", *python(code))
     assert lab.log("output.log") == b"".join(b"%d\n" % n for n in range(200))
@@ -115,7 +115,7 @@ def _remove_record(run: Supervised) -> None:
 
 
 def seen_by_recorder(run: Supervised) -> None:
-    """Return when the recorder knows of what is in the log now."""
+    """Return when the recorder has read the current log."""
     index = Path(run.record.path) / "output.idx"
     until(
         lambda: index.exists() and index.read_text().split()[-1:] == [str(len(run.log()))],
@@ -124,7 +124,7 @@ def seen_by_recorder(run: Supervised) -> None:
 
 
 def tampered(lab: Lab, change: Callable[[Supervised], None], event: str | None) -> Supervised:
-    """A run whose log was changed between its two lines, ended with its status."""
+    """Run a command whose log is changed between its two lines; return it after its end."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"before\n")
     seen_by_recorder(run)
@@ -137,7 +137,7 @@ def tampered(lab: Lab, change: Callable[[Supervised], None], event: str | None) 
 
 
 def test_deleted_log(lab: Lab) -> None:
-    """A log that is deleted in mid-run is back at the end, whole."""
+    """A log that is deleted during the run is complete again at the end."""
     run = tampered(lab, _delete, "log_removed")
     assert run.log() == b"before\nafter\n"
     assert run.wait_for_event("log_rescued")["size_bytes"] == len(run.log())
@@ -145,7 +145,7 @@ def test_deleted_log(lab: Lab) -> None:
 
 
 def test_moved_log(lab: Lab) -> None:
-    """A log that is moved goes on where it was moved to, and the record and verdict say where."""
+    """A moved log continues in its new place, which record and verdict name."""
     run = tampered(lab, _move, "log_moved")
     moved = run.record.log_path("moved.log")
     assert Path(moved).read_bytes() == b"before\nafter\n"
@@ -154,7 +154,7 @@ def test_moved_log(lab: Lab) -> None:
 
 
 def test_rotated_log(lab: Lab) -> None:
-    """A log that is renamed and made anew goes on under its new name; the new file is empty."""
+    """A rotated log continues under its new name; the new file is empty."""
     run = tampered(lab, _rotate, "log_replaced")
     moved = run.record.log_path("moved.log")
     assert Path(moved).read_bytes() == b"before\nafter\n"
@@ -163,13 +163,13 @@ def test_rotated_log(lab: Lab) -> None:
 
 
 def test_truncated_log(lab: Lab) -> None:
-    """A log that is truncated goes on at its start, without a hole, and the record says so."""
+    """A truncated log continues at its start, without a hole, and the record has the truncation."""
     run = tampered(lab, _truncate, "log_truncated")
     assert run.log() == b"after\n"
 
 
 def test_log_truncated_and_refilled(lab: Lab) -> None:
-    """The verdict of a log that was truncated is made of what came after, at the right line."""
+    """The verdict of a truncated log is made from the later output, with the right line."""
     code = (
         "import os, sys, time\n"
         "print('x' * 10000)\n"
@@ -192,7 +192,7 @@ def test_log_truncated_and_refilled(lab: Lab) -> None:
 
 
 def test_moved_record(lab: Lab) -> None:
-    """A record that is moved in mid-run is completed where it was moved to."""
+    """A record that is moved during the run is completed in its new place."""
     run = tampered(lab, _move_record, None)
     moved = Path(run.record.path + ".moved")
     assert (moved / "output.log").read_bytes() == b"before\nafter\n"
@@ -201,19 +201,19 @@ def test_moved_record(lab: Lab) -> None:
 
 
 def test_removed_record(lab: Lab) -> None:
-    """A record that is removed in mid-run is made anew, with the whole log."""
+    """A record that is removed during the run is created again, with the whole log."""
     run = tampered(lab, _remove_record, None)
     assert Path(run.record.log_path("output.log")).read_bytes() == b"before\nafter\n"
 
 
 def test_log_made_read_only(lab: Lab) -> None:
-    """A log whose file is made read-only goes on: the child holds it open."""
+    """A log whose file becomes read-only continues: the child has it open."""
     run = tampered(lab, lambda run: os.chmod(run.record.log_path("output.log"), 0o400), None)
     assert run.log() == b"before\nafter\n"
 
 
 def test_child_that_writes_into_its_log_by_name(lab: Lab) -> None:
-    """What somebody else appends to the log by its name is in it, between the child's lines."""
+    """Text that another process appends to the log is in it, between the child's lines."""
     result = run(
         shell("echo one; cd $GPUALERT_STATE_DIR/runs/*; echo two >> output.log; echo three")
     )
@@ -226,7 +226,7 @@ WRITES = shell("seq 300000; echo whole > status; exit 3")
 
 
 def test_log_that_could_be_cut_is_whole(lab: Lab) -> None:
-    """With --log-full drop and room on the disk the log is whole, and nothing is counted."""
+    """With --log-full drop and enough space the log is complete, and nothing is counted."""
     done = lab.gpualert("run", "--log-full", "drop", "--", *WRITES)
     assert done.returncode == 3
     assert done.stdout == b"".join(b"%d\n" % n for n in range(1, 300_001))
@@ -235,7 +235,7 @@ def test_log_that_could_be_cut_is_whole(lab: Lab) -> None:
 
 
 def test_log_that_is_cut(lab: Lab) -> None:
-    """What the log does not take is dropped and counted; the child does not notice."""
+    """Output beyond the space is dropped and counted; the child is unaffected."""
     command = (*PROGRAM, "run", "--log-full", "drop", "--log-reserve", "0", "--", *WRITES)
     done = lab.call(("sh", "-c", 'ulimit -f 1000; exec "$@"', "sh", *command))
     assert done.returncode == 3
@@ -248,7 +248,7 @@ def test_log_that_is_cut(lab: Lab) -> None:
 
 
 def test_survivor_keeps_a_log_that_may_be_cut(lab: Lab) -> None:
-    """A background process goes on writing after the run, and is not killed by our going."""
+    """A background process continues to write after the run, and is not killed."""
     code = "(until [ -e go ]; do sleep 0.01; done; echo late; echo on > status) & echo hi; exit 3"
     assert lab.gpualert("run", "--log-full", "drop", "--", *shell(code)).returncode == 3
     (lab.home / "go").touch()
@@ -257,7 +257,7 @@ def test_survivor_keeps_a_log_that_may_be_cut(lab: Lab) -> None:
 
 
 def test_killed_supervisor_with_a_log_that_may_be_cut(lab: Lab) -> None:
-    """The copying outlives the supervisor: the child ends by itself with its whole log."""
+    """The copying survives the supervisor: the child ends by itself with its whole log."""
     run = lab.launch(*WAITS, options=("--log-full", "drop"))
     run.wait_for_output(b"before\n")
     run.process.kill()
@@ -270,8 +270,8 @@ def test_killed_supervisor_with_a_log_that_may_be_cut(lab: Lab) -> None:
 # -- the index ---------------------------------------------------------------------------------
 
 
-def test_index_tells_when_what_was_written(lab: Lab) -> None:
-    """output.idx gives, for growing times, the bytes that each log had by then."""
+def test_index_has_times_and_sizes(lab: Lab) -> None:
+    """output.idx has the size of each log at growing times."""
     run = tampered(lab, lambda _run: None, None)
     rows = [line.split() for line in (Path(run.record.path) / "output.idx").read_text().split("\n")]
     times = [float(row[0]) for row in rows if row]

@@ -1,4 +1,4 @@
-"""stdin, stdout and stderr: the program stands in a pipeline like the command itself."""
+"""stdin, stdout and stderr: in a pipeline the program behaves as the command itself."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_pipeline_with_both_ends(lab: Lab) -> None:
     assert done.stdout == b"20000\n0 0 0\n"
 
 
-def test_stdin_is_the_childs(lab: Lab) -> None:
-    """What is fed to the program is read by the child."""
+def test_stdin_of_the_child(lab: Lab) -> None:
+    """The child reads the program's stdin."""
     done = lab.run("tr", "a-z", "A-Z", input=b"hello\n")
     assert done.stdout == b"HELLO\n"
 
 
 def test_slow_reader_gets_every_byte(lab: Lab) -> None:
-    """A reader that is slow but reads gets all of a big output, byte by byte."""
+    """A slow reader gets all of a large output."""
     size = 8 << 20
     code = f"import os, random; os.write(1, random.Random(1).randbytes({size})); open('done', 'w')"
     command = (*PROGRAM, "run", "-q", "--", *python(code))
@@ -60,7 +60,7 @@ def test_slow_reader_gets_every_byte(lab: Lab) -> None:
 
 
 def test_child_does_not_wait_for_a_reader(lab: Lab) -> None:
-    """The child is done while its reader has not begun to read."""
+    """The child can end before its reader begins to read."""
     code = shell("seq 300000; touch done")
     process = lab.start((*PROGRAM, "run", "-q", "--", *code), stdout=subprocess.PIPE)
     until((lab.home / "done").exists, "the child to be done")
@@ -81,8 +81,8 @@ def test_reader_that_pauses_after_the_end(lab: Lab) -> None:
     assert process.wait(30) == 0
 
 
-def test_streams_are_apart_in_a_pipeline(lab: Lab) -> None:
-    """With stdout and stderr going two ways, each goes its way and has a log of its own."""
+def test_streams_are_separate_in_a_pipeline(lab: Lab) -> None:
+    """With separate stdout and stderr, each has its own way and its own log."""
     done = lab.gpualert("run", "-q", "--", *shell("echo out; echo err >&2"))
     assert (done.stdout, done.stderr) == (b"out\n", b"err\n")
     assert (lab.log("stdout.log"), lab.log("stderr.log")) == (b"out\n", b"err\n")
@@ -100,27 +100,27 @@ def test_streams_are_merged_where_they_go_to_one_place(lab: Lab, target: str) ->
 
 
 def test_stdout_to_a_file_is_appended_to(lab: Lab) -> None:
-    """``>> file`` appends, as without us."""
+    """``>> file`` appends, as without gpualert."""
     lab.script("all.txt", "first\n")
     piped(lab, '"$@" >> all.txt', *shell("echo second"))
     assert (lab.home / "all.txt").read_text() == "first\nsecond\n"
 
 
-def test_our_words_go_to_stderr_only(lab: Lab) -> None:
-    """stdout is the child's alone; our words are on stderr."""
+def test_our_messages_go_to_stderr_only(lab: Lab) -> None:
+    """stdout has only the child's output; our messages are on stderr."""
     done = lab.run(*shell("echo out; exit 3"))
     assert done.stdout == b"out\n"
     assert b"gpualert: " in done.stderr
 
 
 def test_quiet(lab: Lab) -> None:
-    """With --quiet nothing of ours is said."""
+    """With --quiet there are no messages of ours."""
     done = lab.gpualert("run", "--quiet", "--", *shell("echo out; echo err >&2; exit 3"))
     assert (done.returncode, done.stdout, done.stderr) == (3, b"out\n", b"err\n")
 
 
 def test_output_comes_while_it_runs(lab: Lab) -> None:
-    """A reader sees a line when it is written, not at the end."""
+    """A reader gets a line when it is written, not at the end."""
     code = "echo now; until [ -e go ]; do sleep 0.01; done"
     process = lab.start((*PROGRAM, "run", "-q", "--", *shell(code)), stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -131,7 +131,7 @@ def test_output_comes_while_it_runs(lab: Lab) -> None:
 
 
 def test_interrupted_pipeline(lab: Lab) -> None:
-    """What a training says while it saves on TERM reaches the reader."""
+    """Output of a training that saves on TERM reaches the reader."""
     code = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
     process = lab.start((*PROGRAM, "run", "-q", "--", *shell(code)), stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -141,8 +141,8 @@ def test_interrupted_pipeline(lab: Lab) -> None:
     assert process.wait(30) == 0
 
 
-def test_impatient_user(lab: Lab) -> None:
-    """A signal while the rest waits for a reader that stalls ends the waiting, not the status."""
+def test_signal_during_the_wait_for_a_reader(lab: Lab) -> None:
+    """A signal ends the wait for a stalled reader, without a change of the status."""
     code = shell("seq 300000; touch done; exit 3")
     process = lab.start((*PROGRAM, "run", "-q", "--", *code), stdout=subprocess.PIPE)
     until((lab.home / "done").exists, "the child to be done")
@@ -162,8 +162,8 @@ def test_program_passes_on_inherited_descriptors(lab: Lab) -> None:
     assert done.stdout == b"hello\n"
 
 
-def test_program_leaks_none_of_its_own(lab: Lab) -> None:
-    """The child of the program has 0, 1 and 2 and nothing of ours."""
+def test_program_leaks_no_descriptor(lab: Lab) -> None:
+    """The child of the program has descriptors 0, 1 and 2 and none of ours."""
     done = lab.run("ls", "-l", "/proc/self/fd")
     names = [line.split()[-3] for line in done.stdout.decode().splitlines() if "->" in line]
     assert names == ["0", "1", "2", "3"], "3 is the directory that ls reads"
@@ -173,7 +173,7 @@ SIGNAL_STATE = ("grep", "-E", "SigBlk|SigIgn", "/proc/self/status")
 
 
 def test_child_of_the_program_has_default_signals(lab: Lab) -> None:
-    """The child ignores and blocks what it would without us, and nothing that we do."""
+    """The child has the signal settings that it would have without gpualert."""
     assert lab.run(*SIGNAL_STATE).stdout == lab.call(SIGNAL_STATE).stdout
 
 
@@ -185,7 +185,8 @@ def test_child_of_the_api_has_default_signals(lab: Lab) -> None:
 
 
 def test_api_passes_on_no_descriptors(lab: Lab) -> None:
-    """The child of the API has 0, 1 and 2, whatever the caller has open and inheritable."""
+    """The child of the API has only descriptors 0, 1 and 2, with any inheritable ones in the
+    caller."""
     read_fd, write_fd = os.pipe()
     os.set_inheritable(write_fd, True)
     try:
@@ -215,7 +216,7 @@ def test_api_writes_nothing_to_stdout(lab: Lab) -> None:
 
 
 def test_empty_environment_without_a_terminal(lab: Lab) -> None:
-    """As under cron: no HOME, no PATH to speak of, no terminal, stdin closed."""
+    """A run works as under cron: no HOME, hardly a PATH, no terminal, stdin closed."""
     state = f"GPUALERT_STATE_DIR={lab.state}"
     environment = ("env", "-i", state, f"{lab.mark}=1", "PATH=/usr/bin:/bin", "SHELL=/bin/sh")
     command = (*environment, *PROGRAM, "run", "--", *shell("echo hi; exit 3"))
@@ -226,7 +227,7 @@ def test_empty_environment_without_a_terminal(lab: Lab) -> None:
 
 
 def test_nohup(lab: Lab) -> None:
-    """Under nohup the output goes to nohup.out's place, and the run outlives its shell."""
+    """Under nohup the output goes to nohup.out, and the run survives its shell."""
     script = 'nohup "$@" > nohup.out 2>&1 &'
     piped(lab, script, *shell("sleep 0.3; echo whole; exit 3"))
     until(lambda: any(lab.state.glob("runs/*/verdict.json")), "the run to end")

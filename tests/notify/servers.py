@@ -60,7 +60,7 @@ class MailServer(Server):
     received: list[Received] = field(default_factory=list)
 
 
-# What a scripted server says instead of yes: to the greeting (""), a command, or the message (".").
+# Answers of a scripted server to the greeting (""), a command, or the message (".").
 ANSWERS: dict[str, dict[str, str]] = {
     "421": {"": "421 4.3.2 closing down"},
     "452_mail": {"MAIL": "452 4.3.1 insufficient system storage"},
@@ -92,7 +92,7 @@ def faulty_smtp(kind: str) -> Iterator[Server]:
         case "refused":
             with _listening(0) as listener:
                 port = listener.getsockname()[1]
-            yield Server(port)  # nobody listens there any more
+            yield Server(port)  # no listener any more
         case "black_hole":
             with _full() as port:
                 yield Server(port)

@@ -19,7 +19,7 @@ from tests.notify.messages import Arrived, alarm, attachment, composer
 from tests.notify.servers import UNRESOLVABLE, faulty_smtp
 from tests.notify.webhooks import Request, web_server
 
-# Of apprise and of what it imports, not of ours.
+# Warnings of apprise and its imports.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 TIMEOUT_S = 10.0
@@ -145,7 +145,7 @@ def test_answer_of_the_service(status: int, transient: bool) -> None:
     assert error.startswith("later: ") is transient
 
 
-def test_nobody_listens() -> None:
+def test_refused_connection() -> None:
     """A refused connection is transient."""
     with faulty_smtp("refused") as server:
         error = failure(f"json://127.0.0.1:{server.port}")

@@ -46,7 +46,7 @@ def test_the_whole_mail_is_on_its_stdin(tmp_path: Path) -> None:
     assert arrived.parts == ["mail"]
 
 
-def test_its_environment_names_the_alert(tmp_path: Path) -> None:
+def test_environment_names_the_alert(tmp_path: Path) -> None:
     """Subject, Message-ID and thread are variables, on one line each."""
     shown = '"$GPUALERT_SUBJECT" "$GPUALERT_MESSAGE_ID" "$GPUALERT_THREAD_ID"'
     code = f'printf "%s\\n" {shown} > {tmp_path}/variables'

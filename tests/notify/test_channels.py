@@ -12,7 +12,7 @@ import pytest
 import gpualert_common.notify.channels
 from gpualert_common.notify.channel_config import channel_class, channel_kinds
 
-# Of apprise and of what it imports, not of ours.
+# Warnings of apprise and its imports.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ROOT = Path(__file__).parents[2]

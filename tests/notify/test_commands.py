@@ -122,7 +122,7 @@ def test_retry_by_a_channel_that_was_mended(lab: Lab, flag: Path) -> None:
     assert states(only_run(lab)) == {"gate": "sent"}
 
 
-def test_dropped_stays_dropped(lab: Lab, flag: Path) -> None:
+def test_dropped_alert_is_not_sent_elsewhere(lab: Lab, flag: Path) -> None:
     """Sending an alert by another channel does not bring back a dropped one."""
     lab.run(*FAILS)
     _stop_senders(lab)

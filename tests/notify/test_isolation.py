@@ -63,7 +63,7 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def test_answer_of_one_that_left_a_child(tmp_path: Path) -> None:
+def test_answer_of_a_process_that_left_a_child(tmp_path: Path) -> None:
     """An answer is returned at once, even if a background process is left."""
     ended = tmp_path / "ended"
 

@@ -41,7 +41,7 @@ def keep(name: str, value: Any) -> None:
 
 @FACES
 def test_final_failure_is_sent_once(way: str, home: Path, caplog: Any) -> None:
-    """When the task fails finally, its alert has been sent, and the run log shows it."""
+    """After the final failure of a task its alert has been sent, and the run log shows it."""
     with pytest.raises(TrainingFailed, match="exit code 3"):
         run(way, "exit 3", notify="mailbox")
     (record,) = records(home)
@@ -136,7 +136,7 @@ def test_silent_server_is_not_waited_for(way: str, home: Path) -> None:
 
 @FACES
 def test_alert_does_not_use_the_time_of_the_task(way: str, home: Path) -> None:
-    """A training that ended in time is in time, however long its alert takes."""
+    """A training that ended in time is no timeout, even if its alert takes longer."""
     with mail_process("silent") as port:
         result = run(
             way,

@@ -17,7 +17,7 @@ from tests.faults.prefect import deployment
 
 BLOCKS: list[type[Block]] = [ChatChannel, MailChannel, TrainingOperation]
 MOST_MODULES = 20
-"""Beyond those of a bare interpreter that looks up entry points."""
+"""Modules beyond those of a bare interpreter that reads entry points."""
 
 LOAD = """
 import json, sys

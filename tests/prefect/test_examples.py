@@ -1,4 +1,4 @@
-"""Tests of the examples, run as their first lines say, with a real server and worker."""
+"""Tests of the examples, run by their first lines, with a real server and worker."""
 
 from __future__ import annotations
 

@@ -303,7 +303,7 @@ def test_silent_server(home: Path) -> None:
     assert entry.state == "pending"
 
 
-def test_event_loop_goes_on(home: Path) -> None:
+def test_event_loop_is_not_blocked(home: Path) -> None:
     """In an event loop the hook is awaited, and other tasks continue meanwhile."""
     flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
 

@@ -87,7 +87,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return found
 
 
-# -- what it returns -------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------
 
 
 @WAYS
@@ -140,7 +140,7 @@ def test_arguments_of_a_process(way: str, home: Path) -> None:
     assert not (home / "state" / "runs").exists()
 
 
-# -- what it logs ----------------------------------------------------------------------------
+# -- log lines -------------------------------------------------------------------------------
 
 
 def test_log_records(home: Path, messages: list[str]) -> None:
@@ -208,7 +208,7 @@ def test_run_in_progress(home: Path) -> None:
         assert run.verdict is not None
         assert Path(run.log_path).name == "stderr.log"
     with pytest.raises(TrainingFailed):
-        run.wait_for_completion()  # it has failed, however often that is asked
+        run.wait_for_completion()  # a second wait also returns
 
 
 def test_follow(home: Path) -> None:
@@ -245,7 +245,7 @@ def test_afollow(home: Path) -> None:
 
 
 def test_stop(home: Path) -> None:
-    """A training that is stopped by its flow has failed, whatever its status."""
+    """A training that is stopped by its flow has failed, with any status."""
     command = "trap 'echo saved; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
     with TrainingOperation(commands=[command]) as operation:
         run = operation.trigger()

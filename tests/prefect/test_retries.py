@@ -132,7 +132,7 @@ class TestInFlows:
         (record,) = records(home)
         assert states(record) == {"mailbox": "sent"}
 
-    def test_retry_of_the_flow_stays(self, home: Path) -> None:
+    def test_retry_of_the_flow_is_kept(self, home: Path) -> None:
         """If the flow has retries, the alert waits for them after a refused retry of the task."""
 
         @flow(retries=1)

@@ -23,7 +23,7 @@ from tests.supervised import until
 pytestmark = pytest.mark.usefixtures("harness")
 
 
-# -- what it returns -------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------
 
 
 @FACES
@@ -43,7 +43,7 @@ def test_last_line_of_stdout_is_returned(way: str, home: Path) -> None:
     ids=["blank", "none", "latin-1", "many"],
 )
 def test_return_all(command: str, lines: list[str], home: Path) -> None:
-    """Every line of stdout, whatever its bytes, and however many."""
+    """The result is every line of stdout, with any bytes and in any number."""
     assert run("called", command, return_all=True) == lines
 
 
@@ -162,7 +162,7 @@ def test_exit_code(command: str, code: int, home: Path) -> None:
 
 
 def test_retries_train_again(home: Path) -> None:
-    """A retry runs the command anew, under a record of its own."""
+    """A retry runs the command again, with its own record."""
     command = "test -e tried && echo second || { touch tried; exit 3; }"
     assert run("called", command, {"retries": 1}, cwd=home) == "second"
     assert [record.ending and record.ending.exit_code for record in records(home)] == [3, 0]

@@ -1,4 +1,4 @@
-"""The decision which processes belong to a run."""
+"""Tests of the processes that belong to a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEADER, OTHER = 100, 500
 
 
 def stat(pid: int, parent: int = 1, group: int = 0, session: int = 0) -> ProcessStat:
-    """The status of a process; without a group and a session of the run by default."""
+    """Return the status of a process, by default without a group and a session of the run."""
     fields = ["S", parent, group or pid, session or pid, *["0"] * 15, pid, "0", "0"]
     return ProcessStat(pid, f"{pid} (a) b) {' '.join(map(str, fields))}".encode())
 
@@ -24,7 +24,7 @@ def members(
     known: Collection[int] = (),
     marked: Collection[int] = (),
 ) -> set[int]:
-    """The members among these processes."""
+    """Return the members among these processes."""
     return find_members(
         {one.pid: one for one in stats}, leader, known, lambda one: one.pid in marked
     )
@@ -41,12 +41,12 @@ def members(
     ids=["leader", "child", "group", "session"],
 )
 def test_the_leader_and_its_own(process: ProcessStat) -> None:
-    """The leader, its children, its group and its session belong, also once it is gone itself."""
+    """The leader, its children, its group and its session belong, even after the leader's end."""
     assert members(process, stat(7)) == {process.pid}
 
 
 def test_descendants_of_members() -> None:
-    """A child belongs with its parent, in whatever order the two are listed."""
+    """A child belongs to the run with its parent, in any order of the list."""
     chain = [stat(OTHER + n, parent=OTHER + n + 1) for n in range(5)]
     assert members(*chain, stat(OTHER + 5, parent=LEADER)) == set(range(OTHER, OTHER + 6))
 
@@ -59,20 +59,20 @@ def test_marked_processes_and_their_children() -> None:
 
 
 def test_a_number_that_was_reused() -> None:
-    """Without a leader its number, group and session mean nothing; the marker still does."""
+    """Without a live leader its number, group and session do not count; the marker does."""
     processes = [stat(LEADER), stat(OTHER, parent=LEADER), stat(OTHER + 1, session=LEADER)]
     assert members(*processes, leader=None) == set()
     assert members(*processes, leader=None, marked=[OTHER]) == {OTHER}
 
 
 def test_known_members_stay() -> None:
-    """A process that is known to belong brings its children along."""
+    """The children of a known member are members."""
     processes = [stat(OTHER), stat(OTHER + 1, parent=OTHER), stat(7)]
     assert members(*processes, known=[OTHER]) == {OTHER, OTHER + 1}
 
 
 def test_environments_are_read_last() -> None:
-    """The marker is looked for only where nothing cheaper decides."""
+    """The marker is read only if no cheaper property decides."""
     asked = []
 
     def is_marked(one: ProcessStat) -> bool:

@@ -281,7 +281,7 @@ def test_units() -> None:
     assert of("loop-step").unit == "step"
 
 
-def test_logs_name_nobody() -> None:
+def test_logs_have_no_paths_or_names() -> None:
     """No captured log contains a path of the machine that ran it, or a user's name."""
     for folder in CAPTURED.values():
         for log in folder.glob("*.log"):

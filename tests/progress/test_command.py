@@ -16,7 +16,7 @@ HEALTHY = HERE / "captured" / "hf5-healthy" / "output.log"
 TRAINS = shell("for i in 1 2 3; do echo step $i loss 0.$((9 - i)); done")
 
 
-def test_a_file_in_words(lab: Lab) -> None:
+def test_text_of_a_file(lab: Lab) -> None:
     """The text has the framework, the steps, the losses with their lines, and the checkpoints."""
     done = lab.gpualert("progress", str(HEALTHY))
     text = done.stdout.decode()

@@ -183,7 +183,7 @@ def test_steps_over_epochs() -> None:
     assert found == [50, 100, 150, 200]
 
 
-def test_a_step_over_epochs_stays() -> None:
+def test_a_step_that_continues_over_epochs() -> None:
     """A step that goes on from epoch to epoch is not added up."""
     lines = [f"epoch {i // 4} step {10 * i} loss 0.5\n" for i in range(12)]
     found = [point.step for point in read("".join(lines).encode()).points]
@@ -262,7 +262,7 @@ def test_losses_that_need_not_fall(line: str) -> None:
         "Target accuracy reached, stopping training.",
     ],
 )
-def test_words_of_an_early_stop(line: str) -> None:
+def test_messages_of_an_early_stop(line: str) -> None:
     """A message about an early stop is an end of that kind."""
     (ending,) = read(f"step 5 loss 0.3\n{line}\n".encode()).endings
     assert ending.kind is TrainingEndKind.EARLY_STOP

@@ -150,7 +150,7 @@ def test_stamps_get_the_zone_of_the_arrivals() -> None:
     assert times == [midnight + 1.5, midnight + 2.5, midnight + 3.5]
 
 
-def test_words() -> None:
+def test_description() -> None:
     """The text has the lines of the losses, and no control character."""
     log = b"resuming from \x1b]0;x\x07out\x9b.pt\nstep 1 loss 3\nstep 2 loss nan\nstep 3 loss 1\n"
     lines = describe_progress(read(log))
@@ -161,7 +161,7 @@ def test_words() -> None:
 
 
 @pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)
-def test_words_of_every_log(folder: Path) -> None:
+def test_description_of_every_log(folder: Path) -> None:
     """Every progress has a text and a chart that fits."""
     progress = read_folder(folder)
     picture = draw_chart(progress.points, 80)

@@ -41,7 +41,7 @@ def test_flood(flood: bytes) -> None:
     assert read_pieces(flood, (64 << 10) + 7).points == found.points
 
 
-def test_log_that_begins_anew() -> None:
+def test_truncated_log() -> None:
     """The points from before a truncation are dropped."""
     training = TrainingLogs()
     training.feed("output.log", b"step 500 loss 0.5\n", 0)

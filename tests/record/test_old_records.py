@@ -1,4 +1,4 @@
-"""Records that an earlier version wrote, in ``records/``: they are read as they were written."""
+"""Records of earlier versions, in ``records/``, can be read unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def state_dir(tmp_path: Path) -> Path:
 
 
 def record_of(state_dir: Path, run_id: str) -> Record:
-    """The copy of a stored record."""
+    """Return the copy of a stored record."""
     return Record.open(str(state_dir / "runs" / run_id))
 
 
@@ -43,7 +43,7 @@ def change(record: Record, without: Iterable[str] = (), **fields: Any) -> None:
 
 
 def test_verdict_of_a_completed_run(state_dir: Path) -> None:
-    """The verdict of a run that completed says so."""
+    """The verdict of a completed run has that disposition."""
     record = record_of(state_dir, COMPLETED)
     assert record.verdict is not None
     assert record.verdict.is_healthy
@@ -65,7 +65,7 @@ def test_verdict_of_a_failed_run(state_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("run_id", [COMPLETED, FAILED])
-def test_verdict_is_written_as_it_was(run_id: str, state_dir: Path) -> None:
+def test_verdict_is_written_unchanged(run_id: str, state_dir: Path) -> None:
     """Written again, a verdict is the same JSON, key by key."""
     record = record_of(state_dir, run_id)
     assert record.verdict is not None
@@ -92,14 +92,14 @@ def test_run_is_shown(
 
 
 def test_alert_is_listed(state_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``gpualert outbox list`` knows the alert that was sent."""
+    """``gpualert outbox list`` lists the sent alert."""
     assert main(["outbox", "list", "--state-dir", str(state_dir), "--all", "--json"]) == 0
     alerts = json.loads(capsys.readouterr().out)["alerts"]  # of the user's other runs, too
     assert [one["state"] for one in alerts if one["run_id"] == FAILED] == ["sent"]
 
 
 def test_key_of_a_later_version_is_ignored(state_dir: Path) -> None:
-    """A key that nobody knows yet changes nothing, on any level."""
+    """An unknown key changes nothing, on any level."""
     record = record_of(state_dir, FAILED)
     before = record.verdict
     shows = [{**claim, "later": 1} for claim in (record.read_json(VERDICT) or {})["shows"]]
@@ -108,7 +108,7 @@ def test_key_of_a_later_version_is_ignored(state_dir: Path) -> None:
 
 
 def test_missing_key_takes_its_default(state_dir: Path) -> None:
-    """A key that an earlier version did not write has the value that says nothing."""
+    """A key that is missing in an earlier version has its neutral default."""
     record = record_of(state_dir, FAILED)
     change(record, without=("measured", "message_id", "secondary"))
     verdict = record.verdict
@@ -125,7 +125,7 @@ def test_missing_key_takes_its_default(state_dir: Path) -> None:
     ],
 )
 def test_damage_is_named(fields: dict[str, Any], key: str, state_dir: Path) -> None:
-    """A value that nobody can have written is refused by file and key."""
+    """An impossible value is refused with file and key."""
     record = record_of(state_dir, FAILED)
     change(record, **fields)
     with pytest.raises(DamagedFileError) as refused:
@@ -134,7 +134,7 @@ def test_damage_is_named(fields: dict[str, Any], key: str, state_dir: Path) -> N
 
 
 def test_newer_schema_is_refused(state_dir: Path) -> None:
-    """A record of a newer schema asks for an upgrade."""
+    """A record of a newer schema is refused with the advice to upgrade."""
     record = record_of(state_dir, FAILED)
     change(record, schema=2)
     with pytest.raises(RecordError, match="upgrade gpualert-common"):

@@ -1,4 +1,4 @@
-"""Where the log is put before anything is launched, and what is proven of that place."""
+"""Places of the log before the launch, and the checks of a place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def as_ordinary_user() -> tuple[str, ...]:
-    """What to put before a command so that file modes and HOME count for it, root or not."""
+    """Words before a command so that file modes and HOME apply to it, also for root."""
     if os.geteuid() != 0:
         return ()
     return "unshare", "--user", "--map-user=1000", "--map-group=1000"
@@ -75,7 +75,7 @@ unusable = pytest.mark.parametrize("make", UNUSABLE, ids=lambda make: make.__nam
 def test_next_place_is_taken(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, make: Callable[[Lab], str]
 ) -> None:
-    """A place that cannot be used is passed over; the record and a line on stderr name it."""
+    """An unusable place is skipped; the record and a line on stderr name it."""
     place = make(lab)
     monkeypatch.setenv("GPUALERT_STATE_DIR", place)
     done = lab.call((*as_ordinary_user(), *PROGRAM, "run", "--", *shell("echo hi; exit 3")))
@@ -90,7 +90,7 @@ def test_next_place_is_taken(
 
 @pytest.mark.parametrize("home", ["/proc/nowhere", "{home}/read-only", "{home}/file"])
 def test_unwritable_home(lab: Lab, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
-    """An ordinary user whose HOME takes nothing has the log under TMPDIR."""
+    """An ordinary user without a writable HOME has the log under TMPDIR."""
     (lab.home / "read-only").mkdir(0o500)
     lab.script("file", "")
     for name in ("GPUALERT_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
@@ -116,7 +116,7 @@ PLACES: dict[str, tuple[dict[str, str], list[str]]] = {
 
 @pytest.mark.parametrize("case", PLACES)
 def test_order_of_places(lab: Lab, case: str) -> None:
-    """The places of an ordinary user, best first; without HOME the password database has one."""
+    """The order of the places of an ordinary user; without HOME the password database counts."""
     variables, expected = PLACES[case]
     code = (
         "import os; os.geteuid = os.getuid = lambda: 4242\n"
@@ -137,21 +137,21 @@ def _pairs(variables: dict[str, str]) -> list[str]:
 
 
 def test_configured_place_is_made(lab: Lab) -> None:
-    """A state directory that is not there yet is made, with all above it."""
+    """A missing state directory is created with its parents."""
     place = lab.home / "a" / "b" / "c"
     assert lab.gpualert("run", "--state-dir", str(place), "--", "true").returncode == 0
     assert list((place / "runs").iterdir())
 
 
 def test_relative_place_from_a_deleted_directory(lab: Lab) -> None:
-    """A relative state directory in a working directory that is gone falls through to the next."""
+    """A relative state directory below a deleted working directory is skipped."""
     code = 'mkdir gone; cd gone; rmdir ../gone; exec "$@"'
     options = ("run", "--state-dir", "here", "--", *shell("exit 3"))
     assert lab.call(("sh", "-c", code, "sh", *PROGRAM, *options)).returncode == 3
 
 
 def test_deleted_working_directory_before_launch(lab: Lab) -> None:
-    """A run from a working directory that is gone is a run like any other."""
+    """A run from a deleted working directory works."""
     code = 'mkdir gone; cd gone; rmdir ../gone; exec "$@"'
     command = ("sh", "-c", code, "sh", *PROGRAM, "run", "--", *shell("echo hi; exit 3"))
     assert lab.call(command).returncode == 3
@@ -160,7 +160,7 @@ def test_deleted_working_directory_before_launch(lab: Lab) -> None:
 
 
 def test_working_directory_deleted_in_mid_run(lab: Lab) -> None:
-    """A working directory that goes away under the run changes nothing."""
+    """A working directory that is deleted during the run has no effect."""
     (lab.home / "work").mkdir()
     child = shell("rmdir ../work; echo hi; sleep 0.1; exit 3")
     assert lab.run(*child, cwd=lab.home / "work").returncode == 3
@@ -169,8 +169,8 @@ def test_working_directory_deleted_in_mid_run(lab: Lab) -> None:
     assert verdict["exit_code"] == 3
 
 
-def test_log_is_there_before_the_child(lab: Lab) -> None:
-    """When the child starts its log and its launch record are there, with space reserved."""
+def test_log_exists_before_the_child(lab: Lab) -> None:
+    """Log and launch record exist before the child starts, with reserved space."""
     code = "cd $GPUALERT_STATE_DIR/runs/*; cat spec.json; stat -c '%n %b' *.log"
     spec, *logs = lab.run(*shell(code)).stdout.decode().splitlines()
     assert json.loads(spec)["reserved_bytes"] == 1 << 20
@@ -179,7 +179,7 @@ def test_log_is_there_before_the_child(lab: Lab) -> None:
 
 
 def test_no_nul_before_the_log(lab: Lab) -> None:
-    """The reserve puts nothing into the log, and what was not used of it is given back."""
+    """The reserve adds nothing to the log, and its unused part is freed."""
     lab.run(*shell("echo first"))
     assert lab.log() == b"first\n"
     log = lab.records()[0] / "stdout.log"
@@ -187,7 +187,7 @@ def test_no_nul_before_the_log(lab: Lab) -> None:
 
 
 def test_reserve_can_be_left_out(lab: Lab) -> None:
-    """``--log-reserve 0`` reserves nothing and still proves that the log can be written."""
+    """``--log-reserve 0`` reserves nothing, and the log is still checked to be writable."""
     assert lab.gpualert("run", "--log-reserve", "0", "--", *shell("echo hi")).returncode == 0
     assert lab.log() == b"hi\n"
     (path,) = lab.records()
@@ -195,7 +195,7 @@ def test_reserve_can_be_left_out(lab: Lab) -> None:
 
 
 def test_reserve_that_no_disk_has(lab: Lab) -> None:
-    """Where the reserve cannot be had nothing is launched, and no half-made record is left."""
+    """If the space cannot be reserved nothing is launched, and no partial record is left."""
     done = lab.gpualert("run", "--log-reserve", "8000000GiB", "--", "touch", "launched")
     assert done.returncode == 125
     assert b"No space left" in done.stderr or b"File too large" in done.stderr
@@ -204,7 +204,7 @@ def test_reserve_that_no_disk_has(lab: Lab) -> None:
 
 
 def test_limit_on_file_size(lab: Lab) -> None:
-    """A limit that lets no file be written launches nothing; its signal kills nobody."""
+    """With a file size limit of 0 nothing is launched, and its signal has no effect."""
     command = ("sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *PROGRAM, "run", "--", "true")
     done = lab.call(command)
     assert done.returncode == 125
@@ -212,7 +212,7 @@ def test_limit_on_file_size(lab: Lab) -> None:
 
 
 def test_modes_under_an_open_umask(lab: Lab) -> None:
-    """Nobody else can read or write anything of a record, whatever the umask."""
+    """Other users can neither read nor write a record, with any umask."""
     code = "echo hi; sleep 0.1; exit 3"
     done = lab.call(("sh", "-c", 'umask 0; exec "$@"', "sh", *PROGRAM, "run", "--", *shell(code)))
     assert done.returncode == 3
@@ -222,7 +222,7 @@ def test_modes_under_an_open_umask(lab: Lab) -> None:
 
 
 def test_requests_are_private_too(lab: Lab) -> None:
-    """The directory for requests has the modes of the record, whatever the umask."""
+    """The directory for requests has the modes of the record, with any umask."""
     child = lab.launch(*shell("echo ready; sleep 1000"))
     child.wait_for_output(b"ready")
     lab.call(("sh", "-c", 'umask 0; exec "$@"', "sh", *PROGRAM, "stop"))
@@ -231,7 +231,7 @@ def test_requests_are_private_too(lab: Lab) -> None:
 
 
 def test_record_holds_no_values_of_variables(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The launch record names the variables and keeps their values to itself."""
+    """The launch record has the names of the variables and not their values."""
     monkeypatch.setenv("API_TOKEN", "hunter2")
     lab.run("true")
     spec = (lab.records()[0] / "spec.json").read_bytes()
@@ -240,7 +240,7 @@ def test_record_holds_no_values_of_variables(lab: Lab, monkeypatch: pytest.Monke
 
 
 def test_launch_record_is_complete(lab: Lab) -> None:
-    """The launch record says what was asked, where, when, and by whom."""
+    """The launch record has the request, the place, the time and the user."""
     lab.gpualert("run", "--name", "mnist", "--timeout", "10m", "--grace", "3s", "--", "true", "a b")
     spec = lab.record().spec
     assert spec.command == ("true", "a b")
@@ -251,14 +251,14 @@ def test_launch_record_is_complete(lab: Lab) -> None:
 
 
 def test_child_knows_its_run(lab: Lab) -> None:
-    """The child finds its run id in GPUALERT_RUN_ID, and Python defaults that keep its output."""
+    """The child has its run id in GPUALERT_RUN_ID, and Python defaults that keep its output."""
     code = "import os; e = os.environ; print(e['GPUALERT_RUN_ID'], e['PYTHONUNBUFFERED'])"
     done = lab.run(*python(code))
     assert done.stdout == f"{lab.records()[0].name} 1\n".encode()
 
 
 def test_own_settings_of_the_child_are_kept(lab: Lab) -> None:
-    """PYTHONUNBUFFERED and PYTHONFAULTHANDLER are not touched where they are set."""
+    """PYTHONUNBUFFERED and PYTHONFAULTHANDLER are not changed if they are set."""
     env = {**os.environ, "PYTHONUNBUFFERED": "", "PYTHONFAULTHANDLER": "0"}
     result = run(shell('echo "[$PYTHONUNBUFFERED][$PYTHONFAULTHANDLER]"'), env=env)
     assert Path(result.log_path).read_bytes() == b"[][0]\n"

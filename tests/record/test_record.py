@@ -1,4 +1,4 @@
-"""The record: whole, private, readable by others while it is written, and trusted only if ours."""
+"""The record is complete, private, readable during the run, and trusted only if it is ours."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def record(tmp_path: Path) -> Iterator[Record]:
 
 
 def opened(record: Record) -> Record:
-    """The same record as another process would open it."""
+    """Open the same record as another process does."""
     return Record.open(record.path)
 
 
-# -- what is trusted ---------------------------------------------------------------------------
+# -- trust -------------------------------------------------------------------------------------
 
 
 def test_absent_record(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_path_of_a_file(tmp_path: Path) -> None:
 
 
 def test_link_to_a_record(record: Record, tmp_path: Path) -> None:
-    """A symbolic link is not followed: who made it could point it elsewhere."""
+    """A symbolic link is not followed, since its owner could redirect it."""
     (tmp_path / "link").symlink_to(record.path)
     with pytest.raises(RecordError):
         Record.open(str(tmp_path / "link"))
@@ -105,7 +105,7 @@ def test_damaged_file(record: Record, name: str, damage: str) -> None:
 
 @pytest.mark.parametrize("command", ["show", "follow", "stop", "recover"])
 def test_command_refuses_a_newer_record(lab: Lab, command: str) -> None:
-    """A command says that the record is of a newer release, and what to do, in one line."""
+    """A command reports a record of a newer release and the remedy, in one line."""
     lab.run("true")
     (lab.records()[0] / SPEC).write_text('{"schema": 2, "run_id": "x"}')
     (lab.records()[0] / EXIT).unlink()
@@ -118,7 +118,7 @@ def test_command_refuses_a_newer_record(lab: Lab, command: str) -> None:
 
 @pytest.mark.parametrize("damage", ["newer", "not JSON", "a list"])
 def test_list_with_a_damaged_record(lab: Lab, damage: str) -> None:
-    """``runs`` lists what it can read and names what it cannot."""
+    """``runs`` lists readable records and names the others."""
     lab.run("true")
     lab.run("true")
     (lab.records()[0] / SPEC).write_bytes(DAMAGED[damage][0])
@@ -128,7 +128,7 @@ def test_list_with_a_damaged_record(lab: Lab, damage: str) -> None:
     assert b"damaged" in lab.gpualert("runs").stdout
 
 
-def test_foreign_things_among_the_records(lab: Lab) -> None:
+def test_other_files_among_the_records(lab: Lab) -> None:
     """Files, empty directories and links among the records disturb no command."""
     lab.run("true")
     runs = lab.state / "runs"
@@ -143,7 +143,7 @@ def test_foreign_things_among_the_records(lab: Lab) -> None:
 
 
 def test_torn_last_event(record: Record) -> None:
-    """A last line that is half written is left out, and the next event stands on its own."""
+    """An incomplete last line is dropped, and the next event is complete."""
     record.append_event("one")
     with open(os.path.join(record.path, "events.jsonl"), "ab") as file:
         file.write(b'{"at": 1, "event": "tw')
@@ -213,10 +213,10 @@ def test_reader_never_sees_half_a_file(record: Record) -> None:
         "import sys\n"
         "from gpualert_common.record import Record\n"
         "record = Record.open(sys.argv[1])\n"
-        "seen = set()\n"
+        "numbers = set()\n"
         "print('ready', flush=True)\n"
-        "while 200 not in seen: seen.add(record.read_json('exit.json')['number'])\n"
-        "print(len(seen))\n"
+        "while 200 not in numbers: numbers.add(record.read_json('exit.json')['number'])\n"
+        "print(len(numbers))\n"
     )
     process = subprocess.Popen((*python(reader), record.path), stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -228,7 +228,7 @@ def test_reader_never_sees_half_a_file(record: Record) -> None:
 
 
 def test_failed_write_leaves_the_old_file(record: Record) -> None:
-    """When a file cannot be written the one before it stays."""
+    """If a file cannot be written the previous one is kept."""
     record.write_json(EXIT, {"schema": 1, "number": 1})
     with pytest.raises(TypeError):
         record.write_json(EXIT, {"schema": 1, "number": object()})
@@ -236,8 +236,8 @@ def test_failed_write_leaves_the_old_file(record: Record) -> None:
 
 
 @pytest.mark.parametrize("kept_bytes", [1, 100_000])
-def test_written_over_what_was_kept(record: Record, kept_bytes: int) -> None:
-    """A file takes the place of the one that kept its space, be that shorter or longer."""
+def test_written_over_reserved_space(record: Record, kept_bytes: int) -> None:
+    """A file replaces the one that reserved its space, of any length."""
     fd = record.create_log("kept")
     os.write(fd, b"x" * kept_bytes)
     os.close(fd)
@@ -246,8 +246,8 @@ def test_written_over_what_was_kept(record: Record, kept_bytes: int) -> None:
     assert not record.has("kept")
 
 
-def test_nothing_was_kept_to_write_over(record: Record) -> None:
-    """Without such a file the one before stays."""
+def test_no_reserved_space(record: Record) -> None:
+    """Without reserved space the previous file is kept."""
     record.write_json(EXIT, {"schema": 1, "number": 1})
     with pytest.raises(FileNotFoundError):
         record.write_over("kept", EXIT, {"schema": 1, "number": 2}, sync=True)
@@ -255,7 +255,7 @@ def test_nothing_was_kept_to_write_over(record: Record) -> None:
 
 
 def test_kept_space_is_given_back(lab: Lab) -> None:
-    """Space for the last files is kept while the run goes on, and no longer."""
+    """Space for the last files is reserved only during the run."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
     run.wait_for_output(b"ready")
     here = Path(run.record.path)
@@ -266,7 +266,7 @@ def test_kept_space_is_given_back(lab: Lab) -> None:
     until(lambda: not any(path.exists() for path in kept), "the space to be given back")
 
 
-def test_record_is_readable_while_the_run_goes_on(lab: Lab) -> None:
+def test_record_is_readable_during_the_run(lab: Lab) -> None:
     """Another process reads launch record, events and log of a run that is going on."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
     run.wait_for_output(b"ready")
@@ -307,7 +307,7 @@ def test_ending_survives_the_record(record: Record, case: str) -> None:
 
 
 def test_ending_with_unknown_fields() -> None:
-    """Fields of a later release of the same schema are passed over."""
+    """Fields of a later release of the same schema are ignored."""
     ending = Ending.from_json({"schema": 1, "code": 3, "weather": "fine"})
     assert ending.exit_code == 3
     assert json.loads(json.dumps(ending.to_json()))["code"] == 3

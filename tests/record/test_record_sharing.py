@@ -1,4 +1,4 @@
-"""One record, several processes: who holds it, and how one asks another for something."""
+"""One record and several processes: its holder, and requests between them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def record(tmp_path: Path) -> Iterator[Record]:
 
 
 def opened(record: Record) -> Record:
-    """The same record as another process would open it."""
+    """Open the same record as another process does."""
     return Record.open(record.path)
 
 
 # -- who holds it ------------------------------------------------------------------------------
 
 
-def test_record_is_held_by_its_maker(record: Record) -> None:
-    """Whoever created a record holds it, for every other reader too."""
+def test_record_is_held_by_its_creator(record: Record) -> None:
+    """The creator of a record holds it, for every other reader too."""
     assert record.is_held
     other = opened(record)
     assert other.is_held
     assert not other.take()
 
 
-def test_record_is_free_after_its_maker_closed(record: Record) -> None:
-    """When its maker lets go the record can be taken, once."""
+def test_record_is_free_after_its_creator_closed(record: Record) -> None:
+    """A record can be taken once after its creator has closed it."""
     record.close()
     one, two = opened(record), opened(record)
     assert not one.is_held
@@ -51,7 +51,7 @@ def test_record_is_free_after_its_maker_closed(record: Record) -> None:
 
 
 def test_hold_outlives_a_forked_helper(record: Record) -> None:
-    """A helper that was forked and disowned the record neither ends the hold nor keeps it."""
+    """A forked helper that has disowned the record neither ends nor keeps the hold."""
     read_fd, write_fd = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -74,18 +74,18 @@ def signal_wait() -> None:
         signal.pause()
 
 
-def test_looking_takes_nothing(record: Record) -> None:
-    """Asking whether a record is held does not keep anybody from taking it."""
+def test_check_takes_nothing(record: Record) -> None:
+    """A check whether a record is held does not block another holder."""
     record.close()
     one, two = opened(record), opened(record)
     assert not one.is_held
     assert two.take()
 
 
-def test_record_can_be_taken_while_others_look(record: Record) -> None:
-    """Somebody who keeps asking whether a record is held does not make it look held."""
+def test_record_can_be_taken_during_checks(record: Record) -> None:
+    """A process that keeps checking a record does not hold it."""
     record.close()
-    looks = (
+    checks = (
         "import sys\n"
         "from gpualert_common.record import Record\n"
         "record = Record.open(sys.argv[1])\n"
@@ -93,7 +93,7 @@ def test_record_can_be_taken_while_others_look(record: Record) -> None:
         "while True: record.is_held\n"
     )
     others = [
-        subprocess.Popen((*python(looks), record.path), stdout=subprocess.PIPE) for _other in "12"
+        subprocess.Popen((*python(checks), record.path), stdout=subprocess.PIPE) for _other in "12"
     ]
     try:
         for other in others:
@@ -110,7 +110,7 @@ def test_record_can_be_taken_while_others_look(record: Record) -> None:
 
 
 def test_hold_ends_with_the_process(lab: Lab) -> None:
-    """The hold of a process that was killed is gone, without any clean-up."""
+    """The hold of a killed process ends without any cleanup."""
     run = lab.launch("sleep", "1000")
     assert run.record.is_held
     run.process.kill()
@@ -122,8 +122,8 @@ def test_hold_ends_with_the_process(lab: Lab) -> None:
 # -- requests ----------------------------------------------------------------------------------
 
 
-def test_request_stands_until_it_is_forgotten(record: Record) -> None:
-    """Requests come in the order of asking, and again until they were passed on."""
+def test_request_is_kept_until_it_is_forgotten(record: Record) -> None:
+    """Requests come in their order, and again until they were forgotten."""
     asker = opened(record)
     name = asker.request("stop", grace_s=3.0)
     asker.request("handover")
@@ -138,13 +138,13 @@ def test_request_stands_until_it_is_forgotten(record: Record) -> None:
 
 
 def test_no_requests(record: Record) -> None:
-    """Without any request there is nothing to take."""
+    """Without a request there is nothing to read."""
     assert record.requests() == []
 
 
 @pytest.mark.parametrize("content", [b"", b"not JSON", b"[]", b'{"schema": 9, "kind": "stop"}'])
 def test_request_that_cannot_be_read(record: Record, content: bytes) -> None:
-    """A damaged request is taken away and told, and does not hide the next one."""
+    """A damaged request is removed and reported, and does not hide the next one."""
     (Path(record.path) / "control").mkdir(0o700)
     (Path(record.path) / "control" / "0.bad").write_bytes(content)
     opened(record).request("stop")
@@ -153,7 +153,7 @@ def test_request_that_cannot_be_read(record: Record, content: bytes) -> None:
 
 
 def test_only_files_are_requests(record: Record) -> None:
-    """What is no file, or too large for a request, is put aside at once and costs no descriptor."""
+    """An object that is no file, or too large, is moved aside at once and costs no descriptor."""
     control = Path(record.path) / "control"
     control.mkdir(0o700)
     (control / "0.directory").mkdir()
@@ -181,7 +181,7 @@ def test_only_files_are_requests(record: Record) -> None:
     ids=str,
 )
 def test_odd_stop_request(lab: Lab, fields: dict[str, object]) -> None:
-    """A stop request with odd fields neither kills the supervisor nor is it lost."""
+    """A stop request with invalid fields does not kill the supervisor and is not lost."""
     run = lab.launch(*shell("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done"))
     run.wait_for_output(b"ready")
     run.record.request("stop", **fields)
@@ -190,7 +190,7 @@ def test_odd_stop_request(lab: Lab, fields: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("content", [b"not JSON", b'{"schema": 1}', b'{"schema": 1, "kind": "x"}'])
 def test_unknown_request_changes_nothing(lab: Lab, content: bytes) -> None:
-    """A request that is not understood is refused in the record, and the run goes on."""
+    """An unknown request is refused in the record, and the run continues."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
     run.wait_for_output(b"ready")
     (Path(run.record.path) / "control").mkdir(0o700)

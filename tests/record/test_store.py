@@ -1,4 +1,4 @@
-"""How a run is found by what somebody types."""
+"""Selection of a run by an id or a path."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_run_is_found(lab: Lab, runs: Path, typed: str, found: str) -> None:
 
 
 def test_id_that_starts_another(lab: Lab, runs: Path) -> None:
-    """A whole id names its run, also where a longer one begins with it."""
+    """A whole id selects its run, even if a longer one begins with it."""
     Record.create(str(runs / (IDS[0] + "0"))).close()
     assert record_locations.find_record(IDS[0], str(lab.state)).run_id == IDS[0]
 
@@ -58,20 +58,20 @@ def test_id_that_starts_another(lab: Lab, runs: Path) -> None:
     ],
 )
 def test_run_is_not_found(lab: Lab, runs: Path, typed: str, words: str) -> None:
-    """What names none or several is an error that says where was looked, or what fits."""
+    """A name of no run, or of several, is an error with the places searched, or the candidates."""
     assert runs.exists()
     with pytest.raises(UsageError, match=words):
         record_locations.find_record(typed, str(lab.state))
 
 
 def test_no_run_yet(lab: Lab) -> None:
-    """Where there is no run, ``last`` says so."""
+    """Without a run, ``last`` is an error."""
     with pytest.raises(UsageError, match="no run yet"):
         record_locations.find_record("last", str(lab.state))
 
 
 def test_path_that_is_no_record(lab: Lab) -> None:
-    """A path that is not there is named."""
+    """A missing path is named."""
     with pytest.raises(RecordError, match="nowhere"):
         record_locations.find_record(str(lab.home / "nowhere"))
 

@@ -62,7 +62,7 @@ TEXTS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=30).
 
 
 @pytest.mark.parametrize("line", INNOCENT, ids=range(1, len(INNOCENT) + 1))
-def test_what_training_writes_is_left_alone(line: str) -> None:
+def test_usual_output_is_unchanged(line: str) -> None:
     """A log line without a secret is unchanged, including digests and commits."""
     assert Redactor().mask_text(line) == line
 
@@ -83,7 +83,7 @@ def test_secrets_are_counted_by_kind() -> None:
     assert redactor.found == {"github": 2, "credential": 2}
 
 
-def test_the_most_telling_kind_names_the_mask() -> None:
+def test_mask_of_the_most_specific_kind() -> None:
     """A secret that several kinds match is masked once, with the most specific kind."""
     assert Redactor().mask_text(f"GITHUB_TOKEN={TOKEN}") == "GITHUB_TOKEN=[redacted github]"
 
@@ -186,7 +186,7 @@ def test_private_key_whole_or_cut(end: str, cut: slice) -> None:
     assert masked.endswith("\nstep 2")
 
 
-def test_certificate_stays() -> None:
+def test_certificate_is_not_masked() -> None:
     """Public PEM blocks are not masked."""
     text = "\n".join(KEY_LINES).replace("RSA PRIVATE KEY", "CERTIFICATE")
     assert Redactor().mask_text(text) == text
@@ -232,7 +232,7 @@ def test_known_secret_that_a_mask_contains() -> None:
     assert masked == ("[redacted known] https://u:[redacted url_password]@h.test [redacted known]")
 
 
-def test_mask_that_is_made_up_hides_nothing() -> None:
+def test_text_that_resembles_a_mask() -> None:
     """Text that only looks like a mask is masked like any other text."""
     masked = Redactor(["hunter2"]).mask_text(f"[redacted hunter2] [redacted {TOKEN}]")
     assert masked == "[redacted [redacted known]] [redacted [redacted github]]"

@@ -64,12 +64,12 @@ def test_good_file_passes(tmp_path: Path) -> None:
     assert problems_of(tmp_path, GOOD) == []
 
 
-@pytest.mark.parametrize(("old", "new", "told"), MISTAKES.values(), ids=MISTAKES)
-def test_mistake_is_named(tmp_path: Path, old: str, new: str, told: str) -> None:
+@pytest.mark.parametrize(("old", "new", "problem_text"), MISTAKES.values(), ids=MISTAKES)
+def test_mistake_is_named(tmp_path: Path, old: str, new: str, problem_text: str) -> None:
     """An error names the file and the key."""
     assert GOOD.count(old) == 1
     problems = problems_of(tmp_path, GOOD.replace(old, new))
-    assert any(told in problem for problem in problems), problems
+    assert any(problem_text in problem for problem in problems), problems
     assert all(problem.startswith("mine.toml: ") for problem in problems)
 
 

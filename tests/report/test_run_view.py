@@ -96,7 +96,7 @@ def test_real_exit_status(lab: Lab, command: tuple[str, ...], status: str) -> No
     assert alert_from(lab.record()).exit_status.startswith(status)
 
 
-def test_streams_apart(lab: Lab) -> None:
+def test_separate_streams(lab: Lab) -> None:
     """If the streams are apart, the named log is that of stderr; both are counted."""
     lab.gpualert("run", "--streams", "apart", "--", *shell("echo out; echo err >&2; exit 1"))
     alert = alert_from(lab.record())

@@ -1,4 +1,4 @@
-"""Rules of a user's own: beside ours, in front of them, and refused before a launch when wrong."""
+"""Users' own rules: added to ours, with precedence, and refused before a launch if invalid."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def own_rules(tmp_path: Path, text: str) -> Path:
 
 
 def gpualert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The program, run to its end."""
+    """Run the program to its end."""
     command = [sys.executable, "-m", "gpualert_common", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_what_is_left_out_is_ours(tmp_path: Path) -> None:
-    """A rule of one's own takes what it does not say from the shipped rule of that cause."""
+def test_missing_keys_are_ours(tmp_path: Path) -> None:
+    """A user's rule takes its missing keys from the shipped rule of that cause."""
     own = own_rules(tmp_path, STORAGE)
     known = load_rules(own=own)
     mine = next(rule for rule in known if rule.own)
@@ -54,7 +54,7 @@ def test_what_is_left_out_is_ours(tmp_path: Path) -> None:
     assert check_rules(own=own) == []
 
 
-def test_a_run_uses_them(tmp_path: Path) -> None:
+def test_a_run_uses_own_rules(tmp_path: Path) -> None:
     """The cause, the details and the remedy of a run are those of the user's rule."""
     done = run(FAILS, rules=own_rules(tmp_path, STORAGE), state_dir=tmp_path / "state", notify=[])
     verdict = done.verdict
@@ -64,8 +64,8 @@ def test_a_run_uses_them(tmp_path: Path) -> None:
     assert verdict.do == ("ask the people of the storage",)
 
 
-def test_classify_and_list_use_them(tmp_path: Path) -> None:
-    """So do the commands that read."""
+def test_classify_and_list_use_own_rules(tmp_path: Path) -> None:
+    """``classify`` and ``rules list`` use the user's rules, too."""
     own = own_rules(tmp_path, STORAGE)
     log = tmp_path / "old.log"
     log.write_text("BLOBFS: server blob-07 is gone\n")
@@ -88,8 +88,8 @@ _WRONG = {
 
 
 @pytest.mark.parametrize("wrong", _WRONG)
-def test_a_wrong_one_is_refused_before_the_launch(tmp_path: Path, wrong: str) -> None:
-    """File and key are named, and nothing has been started."""
+def test_an_invalid_rule_is_refused_before_the_launch(tmp_path: Path, wrong: str) -> None:
+    """An invalid rule is an error with file and key before the launch."""
     text, key = _WRONG[wrong]
     own = own_rules(tmp_path, text)
     touched = tmp_path / "touched"
@@ -106,13 +106,13 @@ def test_a_wrong_one_is_refused_before_the_launch(tmp_path: Path, wrong: str) ->
 
 
 def test_a_directory_without_rules(tmp_path: Path) -> None:
-    """A place where nothing is, is an error that names it."""
+    """A directory without rules is an error that names it."""
     with pytest.raises(RuleError, match="no such directory"):
         run(["true"], rules=tmp_path / "nowhere", state_dir=tmp_path / "state", notify=[])
 
 
-def test_one_that_broke_during_the_run(tmp_path: Path) -> None:
-    """It is left out, said among the warnings, and the verdict comes from the rest."""
+def test_a_rule_that_breaks_during_the_run(tmp_path: Path) -> None:
+    """A rule that breaks during the run is skipped with a warning, and the others decide."""
     own = own_rules(tmp_path, STORAGE)
     spoil = f"open({str(own / 'storage.toml')!r}, 'w').write('id = '); raise KeyError('x')"
     done = run([sys.executable, "-c", spoil], rules=own, state_dir=tmp_path / "state", notify=[])

@@ -1,4 +1,4 @@
-"""Every rule file: in order, and seen by its own samples.  The failing id is the file to open."""
+"""Every rule file is valid, and matched by its own samples.  The failing id is the file to open."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ near_misses = ["except ZeroDivisionError"]
 
 
 def problems_of(tmp_path: Path, text: str, name: str = "div_zero") -> list[RuleError]:
-    """What the check says of a directory with this one file."""
+    """Return the problems of a directory with this one file."""
     (tmp_path / f"{name}.toml").write_text(text)
     return check_rules(tmp_path)
 
 
 def test_all_in_order() -> None:
-    """The check finds nothing wrong with the rules of this repository."""
+    """The rules of this repository have no problems."""
     assert [str(problem) for problem in check_rules()] == []
 
 
 @pytest.mark.parametrize("rule", RULES.rules, ids=[rule.file for rule in RULES])
-def test_words_are_complete(rule: Rule) -> None:
-    """A rule's cause is in the list and its words are complete."""
+def test_texts_are_complete(rule: Rule) -> None:
+    """A rule's cause is in the list and its texts are complete."""
     assert rule.id in CAUSES
     assert rule.words.headline
     assert rule.words.implies
     assert rule.words.do
 
 
-def test_the_papers_causes_are_all_there() -> None:
-    """Each of the paper's classes has the rule that stands for it."""
+def test_classes_of_the_paper_have_rules() -> None:
+    """Each of the paper's classes has its rule."""
     renamed = {"ram_oom": "host_oom", "nccl": "collective"}
     assert {renamed.get(name, name) for name in CLASSES} <= RULES.by_cause.keys()
 
 
 def test_patterns_are_all_in_the_automaton() -> None:
-    """No pattern is left out when the rules are made ready."""
+    """All patterns are in the compiled automaton."""
     compiled = compile_rules(RULES)
     probes = [*compiled.line_probes.probes, *compiled.exception_probes.probes]
     names = {pattern.id for probe in probes for pattern in probe.patterns}
@@ -77,7 +77,7 @@ LOGS = sorted((Path(__file__).parent / "logs").glob("*/*.log"))
 
 @pytest.mark.parametrize("log", LOGS, ids=[f"{log.parent.name}/{log.name}" for log in LOGS])
 def test_real_log(log: Path) -> None:
-    """A log that PyTorch 2.13 wrote on CPU (its paths shortened) is told by its folder's name.
+    """A log that PyTorch 2.13 wrote on CPU (paths shortened) has the cause of its folder's name.
 
     The number in the file's name is the exit status.
     """
@@ -133,7 +133,7 @@ _BROKEN = [
 @pytest.mark.parametrize(
     ("change", "key"), [row[1:] for row in _BROKEN], ids=[row[0] for row in _BROKEN]
 )
-def test_what_is_wrong_is_named(tmp_path: Path, change: tuple[str, str], key: str) -> None:
+def test_mistake_is_named(tmp_path: Path, change: tuple[str, str], key: str) -> None:
     """A mistake is reported with its file and key."""
     assert change[0] in GOOD
     problems = problems_of(tmp_path, GOOD.replace(*change, 1))
@@ -146,20 +146,20 @@ def test_the_file_is_named_after_its_cause(tmp_path: Path) -> None:
 
 
 def test_two_rules_of_one_order(tmp_path: Path) -> None:
-    """Two rules never share an order, so that precedence is never left to chance."""
+    """Two rules never have the same order, so that precedence is defined."""
     (tmp_path / "assertion.toml").write_text(GOOD.replace("div_zero", "assertion"))
     assert [problem.key for problem in problems_of(tmp_path, GOOD)] == ["order"]
 
 
 def test_loading_is_strict_by_default(tmp_path: Path) -> None:
-    """A broken file raises where nothing else was asked for."""
+    """By default a broken file raises an error."""
     (tmp_path / "div_zero.toml").write_text("order = ")
     with pytest.raises(RuleError, match=r"div_zero\.toml: file"):
         load_rules(tmp_path)
 
 
 def test_a_live_run_survives_a_broken_file(tmp_path: Path) -> None:
-    """With somewhere to put the problems the other files are used."""
+    """With a list for problems the other files are still used."""
     (tmp_path / "assertion.toml").write_text("order = ")
     (tmp_path / "div_zero.toml").write_text(GOOD)
     broken: list[RuleError] = []
@@ -168,7 +168,7 @@ def test_a_live_run_survives_a_broken_file(tmp_path: Path) -> None:
 
 
 def test_a_live_run_survives_without_rules(tmp_path: Path) -> None:
-    """Without any rule there is a problem to tell and still a resolution."""
+    """Without any rule there is a problem to report, and still a resolution."""
     broken: list[RuleError] = []
     rules = load_rules(tmp_path, broken=broken)
     assert broken
@@ -176,7 +176,7 @@ def test_a_live_run_survives_without_rules(tmp_path: Path) -> None:
 
 
 def test_the_directory_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """GPUALERT_RULES_DIR says where rules are read from."""
+    """GPUALERT_RULES_DIR is the directory of the rules."""
     (tmp_path / "div_zero.toml").write_text(GOOD)
     monkeypatch.setenv("GPUALERT_RULES_DIR", str(tmp_path))
     assert load_rules().directory == tmp_path
@@ -206,6 +206,6 @@ def test_sizes(text: str, size: int | None) -> None:
 
 
 def test_paper_class_of_an_exception() -> None:
-    """A cause the paper does not know is told by the class of its exception, if there is one."""
+    """An unknown cause of the paper has the class of its exception, if there is one."""
     assert paper_class(resolve([], ExitFacts(-9), RULES)) is None
     assert paper_class(resolve([], ExitFacts(-11), RULES)) == "segfault"

@@ -1,4 +1,4 @@
-"""Settings: what wins, and errors that name the file and the key."""
+"""Precedence of settings, and errors that name the file and the key."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.supervised import Lab, shell
 
 @pytest.fixture
 def here(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """A lab in whose directory we stand."""
+    """A lab whose directory is the working directory."""
     monkeypatch.chdir(lab.home)
     return lab
 
 
 def write_user(lab: Lab, text: str) -> Path:
-    """The user's configuration file with this content."""
+    """Write the user's configuration file."""
     path = lab.home / "xdg-config" / "gpualert" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -29,14 +29,14 @@ def write_user(lab: Lab, text: str) -> Path:
 
 
 def write_project(lab: Lab, text: str) -> Path:
-    """The project's configuration file with this content."""
+    """Write the project's configuration file."""
     path = lab.home / "gpualert.toml"
     path.write_text(text)
     return path
 
 
 def test_defaults(here: Lab) -> None:
-    """Without any file or variable every setting has its default, and says so."""
+    """Without a file or a variable every setting has its default as its origin."""
     assert here.state.parent == here.home
     settings = load_settings()
     assert settings.keys() == OPTIONS.keys()
@@ -187,7 +187,7 @@ def test_no_size(value: object) -> None:
 
 
 def test_settings_reach_the_run(here: Lab) -> None:
-    """What the project file says is how the run is run."""
+    """Settings of the project file apply to the run."""
     write_project(here, 'timeout = "0.2s"\ngrace = "5s"\nstreams = "merged"\nquiet = true\n')
     done = here.run("sleep", "1000")
     assert (done.returncode, done.stderr) == (124, b"")
@@ -213,8 +213,8 @@ def test_argument_wins_for_the_api(here: Lab) -> None:
 def test_config_show(here: Lab) -> None:
     """``config show`` gives every setting with its origin, as text and as JSON."""
     path = write_project(here, "grace = 7\n")
-    told = json.loads(here.gpualert("config", "show", "--json").stdout)
-    assert told["settings"]["grace"] == {"value": 7.0, "origin": str(path)}
-    assert told["settings"]["timeout"] == {"value": None, "origin": "default"}
+    shown = json.loads(here.gpualert("config", "show", "--json").stdout)
+    assert shown["settings"]["grace"] == {"value": 7.0, "origin": str(path)}
+    assert shown["settings"]["timeout"] == {"value": None, "origin": "default"}
     text = here.gpualert("config", "show").stdout.decode()
     assert [line.split()[0] for line in text.splitlines()] == list(OPTIONS)

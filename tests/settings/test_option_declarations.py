@@ -20,11 +20,11 @@ TASK = ROOT / "prefect_collection/prefect_gpualert/tasks.py"
 BLOCK = ROOT / "prefect_collection/prefect_gpualert/operation.py"
 
 OWN_ARGUMENTS = {"command", "cwd", "env", "name"}
-"""What is of one run and therefore no option."""
+"""Arguments of a single run, which are no options."""
 
 
 def arguments_of(file: Path, function: str) -> set[str]:
-    """Return the names of a function's arguments, of an engine that is not installed here."""
+    """Return the names of a function's arguments, for an engine that is not installed here."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.FunctionDef) and node.name == function:
             return {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
@@ -41,7 +41,7 @@ def attributes_of(file: Path, name: str) -> set[str]:
 
 
 def test_function() -> None:
-    """``run()`` takes its options and nothing else that is one."""
+    """``run()`` accepts exactly its options."""
     assert set(inspect.signature(run).parameters) - OWN_ARGUMENTS == set(option_names(Face.API))
 
 
@@ -79,7 +79,7 @@ def test_declaration(name: str) -> None:
 
 
 def test_options_of_a_run_are_recorded(tmp_path: Path) -> None:
-    """spec.json holds every option of the spec but those that only place the record itself."""
+    """spec.json has every option of the spec except those that only place the record."""
     record = Record.create(str(tmp_path / "record"), sync=False)
     stored = describe(RunSpec(["true"]), record).keys()
     record.close()

@@ -1,4 +1,4 @@
-"""What reaches the reader of our stdout: everything, once, and a word when it could not."""
+"""The reader of our stdout gets all output once, and a message about any loss."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from tests.supervised import PROGRAM, Lab, python, shell, until
 
 
-def test_a_recorder_that_dies_repeats_nothing(lab: Lab) -> None:
-    """Another recorder goes on where the killed one stood: the reader gets each line once."""
+def test_new_recorder_repeats_nothing(lab: Lab) -> None:
+    """Another recorder continues after the killed one: the reader gets each line once."""
     run = lab.launch(
         *shell("echo one; echo two; until [ -e go ]; do sleep 0.01; done; echo three; exit 3"),
         stdout=subprocess.PIPE,
@@ -33,7 +33,7 @@ def test_a_recorder_that_dies_repeats_nothing(lab: Lab) -> None:
 
 
 def test_a_second_recorder_takes_requests(lab: Lab) -> None:
-    """After the death of its recorder a run still follows ``stop``."""
+    """After the death of its recorder a run still obeys ``stop``."""
     run = lab.launch("sleep", "60")
     (recorder,) = [
         pid
@@ -46,7 +46,7 @@ def test_a_second_recorder_takes_requests(lab: Lab) -> None:
 
 
 def test_a_signal_in_the_first_moment_leaves_the_recorder(lab: Lab) -> None:
-    """A signal that comes before the recorder does not take its place: output flows, events too."""
+    """An early signal does not prevent the start of the recorder: output and events arrive."""
     child = python(
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
@@ -62,7 +62,7 @@ def test_a_signal_in_the_first_moment_leaves_the_recorder(lab: Lab) -> None:
 
 
 def test_a_non_blocking_pipe_gets_every_byte(lab: Lab) -> None:
-    """A parent that left its end of our stdout non-blocking, as node does, still gets all of it."""
+    """A parent that made our stdout non-blocking, as node does, still gets all output."""
     size = 1_000_000
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -76,8 +76,9 @@ def test_a_non_blocking_pipe_gets_every_byte(lab: Lab) -> None:
     assert process.wait(30) == 0
 
 
-def test_output_that_cannot_be_written_is_told(lab: Lab) -> None:
-    """A full disk behind our stdout changes no status, and is told on stderr and in the record."""
+def test_output_that_cannot_be_written_is_reported(lab: Lab) -> None:
+    """A full disk behind our stdout changes no status, and is reported on stderr and in the
+    record."""
     with open("/dev/full", "wb") as full:
         done = lab.run("echo", "hello", stdout=full)
     assert done.returncode == 0
@@ -86,21 +87,21 @@ def test_output_that_cannot_be_written_is_told(lab: Lab) -> None:
     assert lab.log() == b"hello\n"
 
 
-def test_our_words_begin_on_a_line_of_their_own(lab: Lab) -> None:
-    """After output without a newline at its end our closing words stand on the next line."""
+def test_our_messages_begin_on_a_new_line(lab: Lab) -> None:
+    """After output without a final newline our last message is on the next line."""
     done = lab.gpualert("run", "--", "printf", "no newline", stderr=subprocess.STDOUT)
     assert done.stdout.startswith(b"no newline\ngpualert: ")
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_streams_that_go_to_different_places_stay_apart(lab: Lab, stream: str) -> None:
-    """Each of stdout and stderr arrives where the caller sent it."""
+def test_separate_streams(lab: Lab, stream: str) -> None:
+    """stdout and stderr arrive where the caller sent them."""
     done = lab.run(*shell("echo out; echo err >&2"))
     assert getattr(done, stream).splitlines()[0] == stream[3:].encode()
 
 
 def test_follow_after_a_truncation(lab: Lab) -> None:
-    """``follow`` goes on at the start of a log that was truncated under it."""
+    """``follow`` continues at the start of a log that was truncated."""
     run = lab.launch(
         *shell("echo a long first line; until [ -e go ]; do sleep 0.01; done; echo after")
     )
@@ -110,7 +111,7 @@ def test_follow_after_a_truncation(lab: Lab) -> None:
     index = Path(run.record.path) / "output.idx"
     until(lambda: index.exists() and b" 18" in index.read_bytes(), "the log to be looked at")
     os.truncate(run.record.log_path(run.record.logs[0]), 0)
-    until(lambda: run.record.event("log_truncated"), "the truncation to be seen")
+    until(lambda: run.record.event("log_truncated"), "the event of the truncation")
     time.sleep(0.3)  # the follower has no event to wait for
     (lab.home / "go").touch()
     assert follower.communicate(timeout=30)[0] == b"after\n"

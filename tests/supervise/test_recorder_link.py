@@ -1,4 +1,4 @@
-"""What a supervisor tells its recorder arrives, also when the supervisor has gone meanwhile."""
+"""Messages of a supervisor reach its recorder, even if the supervisor has exited meanwhile."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from gpualert_common.supervise.recorder_link import connect_recorder
 LAST = {"kind": "ended"}
 
 
-def test_last_words_are_heard() -> None:
-    """An answer that reaches nobody loses nothing of what was said before."""
+def test_last_message_arrives() -> None:
+    """An answer without a reader does not lose the earlier messages."""
     ours, theirs = connect_recorder()
     ours.send(LAST)
     ours.close()
-    theirs.send({"kind": "look"})
+    theirs.send({"kind": "check"})
     assert theirs.has_no_reader
     assert theirs.receive() == [LAST]
     assert theirs.receive() == []
@@ -20,8 +20,8 @@ def test_last_words_are_heard() -> None:
     theirs.close()
 
 
-def test_what_a_full_pipe_does_not_take_waits() -> None:
-    """Nothing blocks, and nothing is lost or comes out of order."""
+def test_messages_wait_for_a_full_pipe() -> None:
+    """A full pipe does not block; the messages arrive later, complete and in order."""
     ours, theirs = connect_recorder()
     sent = [{"kind": "event", "number": number, "text": "x" * 1000} for number in range(200)]
     for message in sent:

@@ -1,4 +1,4 @@
-"""Signals to the supervisor: whom they reach, as what, and what the record says of the sender."""
+"""Signals to the supervisor: their receivers, their effect, and the record of the sender."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.supervised import (
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_signal_that_stops(lab: Lab, name: str) -> None:
-    """TERM, INT and HUP reach the child as what they are, and their sender is recorded."""
+    """TERM, INT and HUP reach the child unchanged, and their sender is recorded."""
     number = getattr(signal, name)
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")
@@ -39,15 +39,15 @@ def test_signal_that_stops(lab: Lab, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2", "SIGQUIT"])
 def test_signal_that_is_passed_on(lab: Lab, name: str) -> None:
-    """USR1, USR2 and QUIT reach the leader, mean what it makes of them, and stop nothing."""
+    """USR1, USR2 and QUIT reach the leader, and do not stop the run."""
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")
     run.signal(getattr(signal, name))
     run.wait_for_output(f"received {name}".encode())
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
-    told = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
-    assert told == [getattr(signal, name), signal.SIGTERM]
+    signals = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
+    assert signals == [getattr(signal, name), signal.SIGTERM]
     assert exit_of(run.record)["signal"] == signal.SIGTERM
 
 
@@ -71,14 +71,14 @@ while worker.poll() is None:
 
 
 def test_user_signal_without_a_handler_ends_the_leader(lab: Lab) -> None:
-    """A child that does not know USR1 dies of it, as it would without us."""
+    """A child without a handler for USR1 is killed by it, as without gpualert."""
     run = lab.launch("sleep", "1000")
     run.signal(signal.SIGUSR1)
     assert run.wait() == 128 + signal.SIGUSR1
 
 
 def test_many_signals_at_once(lab: Lab) -> None:
-    """A storm of signals loses none of their kinds and still ends in one stop."""
+    """Of many signals each kind arrives, and they lead to one stop."""
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")
     for _round in range(50):
@@ -101,7 +101,7 @@ def test_hang_up_under_nohup(lab: Lab) -> None:
 
 
 def test_second_signal_reaches_the_child(lab: Lab) -> None:
-    """A second signal in mid-stop is passed on, and the grace stays what it was."""
+    """A second signal during a stop is passed on, and the grace is unchanged."""
     code = """
 import signal, sys
 signal.signal(signal.SIGTERM, lambda number, frame: print("one", flush=True))
@@ -120,8 +120,8 @@ while True:
     assert exit_of(run.record)["signal"] == signal.SIGTERM
 
 
-def test_stopped_child_is_noticed_and_can_be_ended(lab: Lab) -> None:
-    """A child in SIGSTOP is told in the record, and TERM ends it all the same."""
+def test_stopped_child_is_recorded_and_can_be_ended(lab: Lab) -> None:
+    """A child in SIGSTOP is recorded, and TERM still ends it."""
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")
     os.kill(run.leader, signal.SIGSTOP)
@@ -131,8 +131,8 @@ def test_stopped_child_is_noticed_and_can_be_ended(lab: Lab) -> None:
     assert run.log().endswith(b"received SIGTERM\n")
 
 
-def test_stopped_child_goes_on(lab: Lab) -> None:
-    """A child that is continued is told too, and runs to its own end."""
+def test_stopped_child_continues(lab: Lab) -> None:
+    """A continued child is recorded too, and runs to its own end."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
     run.wait_for_output(b"ready")
     os.kill(run.leader, signal.SIGSTOP)
@@ -144,7 +144,8 @@ def test_stopped_child_goes_on(lab: Lab) -> None:
 
 
 def test_supervisor_that_is_suspended(lab: Lab) -> None:
-    """While the supervisor is suspended (Ctrl-Z) the child goes on; its status is not lost."""
+    """While the supervisor is suspended (Ctrl-Z) the child continues, and its status is not
+    lost."""
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; touch done; exit 3"))
     run.wait_for_output(b"ready")
     run.signal(signal.SIGSTOP)
@@ -155,7 +156,7 @@ def test_supervisor_that_is_suspended(lab: Lab) -> None:
 
 
 def test_signal_in_the_first_moment(lab: Lab) -> None:
-    """A signal at any moment of the start ends the run, and nothing of it is left."""
+    """A signal at any moment of the start ends the run and leaves nothing."""
     for pause in range(0, 60, 4):
         process = lab.start((*PROGRAM, "run", "--", "sleep", "1000"))
         until(lambda: any("gpualert" in line for line in lab.living().values()), "its start")

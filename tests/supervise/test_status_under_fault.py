@@ -1,4 +1,4 @@
-"""Whatever breaks beside it, the status of the run is the child's.
+"""With any fault of gpualert, the status of the run is the child's.
 
 Each fault is put into the program by replacing one of its functions before it starts, or into
 the world around it; then three runs end in three ways.
@@ -98,7 +98,7 @@ BREAKS_OF_THE_PROGRAM = {
 
 
 def statuses(lab: Lab, program: tuple[str, ...]) -> dict[str, int]:
-    """What ``program`` exits with for each ending, all run at once."""
+    """Return the exit status of ``program`` for each ending, all run at the same time."""
     runs = {}
     for name, (command, _code, _api_code) in ENDINGS.items():
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -124,7 +124,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_program_with_a_broken_part(lab: Lab, fault: str) -> None:
-    """The program exits with the child's status when this part of it is broken."""
+    """With this part broken, the program exits with the child's status."""
     code = {**BREAKS, **BREAKS_SLOWLY, **BREAKS_OF_THE_PROGRAM}[fault]
     assert statuses(lab, (*breaking(code), "run", "--")) == EXPECTED
     until(lab.is_empty, "nothing to be left of the run, nor of what broke")
@@ -132,7 +132,7 @@ def test_program_with_a_broken_part(lab: Lab, fault: str) -> None:
 
 @pytest.mark.parametrize("fault", BREAKS)
 def test_api_with_a_broken_part(lab: Lab, fault: str) -> None:
-    """``run()`` returns the child's status, and no exception, when this part is broken."""
+    """With this part broken, ``run()`` returns the child's status without an exception."""
     code = f"{BREAKS[fault]}\n" + (
         "import os, sys\n"
         "from gpualert_common import run\n"
@@ -153,8 +153,8 @@ def test_api_when_the_classifier_never_returns(lab: Lab) -> None:
     assert lab.call(python(code), timeout=60).returncode == 77
 
 
-def test_verdict_is_told_as_missing(lab: Lab) -> None:
-    """When the classifier fails the program says so, and the record says how."""
+def test_missing_verdict_is_reported(lab: Lab) -> None:
+    """A failed classifier is reported by the program, and recorded with its error."""
     program = breaking(CLASSIFIER + RAISES + "RunClassifier.feed = broken\n")
     done = lab.call((*program, "run", "--", *shell("echo line; exit 3")))
     assert b"no verdict: the classifier failed" in done.stderr
@@ -163,8 +163,8 @@ def test_verdict_is_told_as_missing(lab: Lab) -> None:
     assert "broken on purpose" in event["problem"]
 
 
-def test_recover_gives_the_verdict_that_a_broken_classifier_owed(lab: Lab) -> None:
-    """``recover`` judges a run whose classifier failed, without touching its status."""
+def test_recover_after_a_broken_classifier(lab: Lab) -> None:
+    """``recover`` classifies a run whose classifier failed, and keeps its status."""
     program = breaking(CLASSIFIER + RAISES + "RunClassifier.feed = broken\n")
     lab.call((*program, "run", "--", *shell("echo line; exit 3")))
     (outcome,) = lab.json("recover")["records"]
@@ -180,7 +180,7 @@ def test_recover_gives_the_verdict_that_a_broken_classifier_owed(lab: Lab) -> No
     ids=["bytes", "empty", "keys"],
 )
 def test_broken_rule_file(lab: Lab, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    """A rule file that is broken costs that rule and is named in the verdict, no more."""
+    """A broken rule file costs only that rule, and is named in the verdict."""
     shipped = Path(__file__).parents[2] / "rules"
     rules = lab.home / "rules"
     shutil.copytree(shipped, rules)
@@ -192,7 +192,7 @@ def test_broken_rule_file(lab: Lab, monkeypatch: pytest.MonkeyPatch, content: by
 
 
 def test_no_rules_at_all(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any rule the statuses are the child's."""
+    """Without any rule the statuses are still the child's."""
     monkeypatch.setenv("GPUALERT_RULES_DIR", str(lab.home / "nowhere"))
     assert statuses(lab, (*PROGRAM, "run", "--")) == EXPECTED
 
@@ -201,7 +201,7 @@ def test_no_rules_at_all(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_record_removed_under_a_short_run(lab: Lab) -> None:
-    """A child that removes its own record still has its status, its log and its ending."""
+    """A run whose child removes the record still has its status, its log and its ending."""
     done = lab.run(*shell("echo before; rm -r $GPUALERT_STATE_DIR; echo after; exit 3"))
     assert done.returncode == 3
     assert lab.log() == b"before\nafter\n"
@@ -210,7 +210,7 @@ def test_record_removed_under_a_short_run(lab: Lab) -> None:
 
 
 def test_launch_record_removed(lab: Lab) -> None:
-    """What a removal left of the record is made whole at the end: the launch record, too."""
+    """After a removal the record is completed at the end: the launch record, too."""
     done = lab.run(*shell("rm $GPUALERT_STATE_DIR/runs/*/spec.json; exit 3"))
     assert done.returncode == 3
     assert lab.record().spec.command[0] == "sh"
@@ -218,7 +218,7 @@ def test_launch_record_removed(lab: Lab) -> None:
 
 
 def test_record_removed_under_a_long_run(lab: Lab) -> None:
-    """A record removed in mid-run is made anew at the end: launch record, whole log, ending."""
+    """A record that was removed during the run is created again: launch record, log, ending."""
     child = shell("echo before; until [ -e go ]; do sleep 0.01; done; echo after; exit 3")
     run = lab.launch(*child)
     run.wait_for_output(b"before\n")
@@ -234,7 +234,7 @@ def test_record_removed_under_a_long_run(lab: Lab) -> None:
 @pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"], ids=str)
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_closed_descriptors(lab: Lab, closing: str, ending: str) -> None:
-    """Closed standard descriptors change no status and get nothing of ours into the log."""
+    """Closed standard descriptors change no status, and our messages do not get into the log."""
     command, code, _api_code = ENDINGS[ending]
     done = lab.call(("sh", "-c", f'"$@" {closing}', "sh", *PROGRAM, "run", "--", *command))
     assert done.returncode == code
@@ -243,21 +243,21 @@ def test_closed_descriptors(lab: Lab, closing: str, ending: str) -> None:
 
 
 def test_errors_never_go_to_stdout(lab: Lab) -> None:
-    """With stderr closed an error of ours is lost; it does not turn up on stdout."""
+    """With stderr closed our errors are lost; they do not go to stdout."""
     done = lab.call(("sh", "-c", '"$@" 2>&-', "sh", *PROGRAM, "run", "--cwd", "nowhere", "--", "x"))
     assert (done.returncode, done.stdout) == (125, b"")
 
 
 def test_full_output_device(lab: Lab) -> None:
-    """A stdout that takes nothing (/dev/full) changes no status and no log."""
+    """A stdout without space (/dev/full) changes no status and no log."""
     with open("/dev/full", "wb") as full:
         process = lab.start((*PROGRAM, "run", "--", *shell("seq 1000; exit 3")), stdout=full)
         assert process.wait(60) == 3
     assert lab.log().endswith(b"\n1000\n")
 
 
-def test_reader_that_goes_away(lab: Lab) -> None:
-    """When the reader of our stdout leaves, the child goes on to its own end."""
+def test_reader_that_exits(lab: Lab) -> None:
+    """If the reader of our stdout exits, the child continues to its own end."""
     command = (*PROGRAM, "run", "--", *shell("seq 200000; echo $? > status; exit 3"))
     script = '"$@" | head -1; exit ${PIPESTATUS[0]}'
     done = lab.call(("bash", "-c", script, "bash", *command))
@@ -267,7 +267,7 @@ def test_reader_that_goes_away(lab: Lab) -> None:
 
 
 def test_reader_that_stalls(lab: Lab) -> None:
-    """A reader that takes nothing more holds neither the child nor, for long, the status."""
+    """A reader that stalls delays neither the child nor, for long, the status."""
     child = shell("seq 200000; touch written; exit 3")
     process = lab.start((*PROGRAM, "run", "--", *child), stdout=subprocess.PIPE)
     until((lab.home / "written").exists, "the child to be done in spite of the reader")
@@ -280,7 +280,8 @@ def test_reader_that_stalls(lab: Lab) -> None:
 
 @pytest.mark.parametrize("limit", range(5, 26, 3))
 def test_few_descriptors(lab: Lab, limit: int) -> None:
-    """Too few descriptors launch nothing (125); with just enough the status is the child's."""
+    """With too few descriptors nothing is launched (125); with just enough the status is the
+    child's."""
     child = shell("touch launched; exit 3")
     done = lab.call(
         ("sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *PROGRAM, "run", "--", *child)

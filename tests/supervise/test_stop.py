@@ -1,4 +1,4 @@
-"""Stopping a run: the checkpoint is saved, and then nothing of its tree is left."""
+"""A stopped run saves its checkpoint, and then none of its processes is left."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _subshell(_lab: Lab, command: str) -> list[str]:
 
 
 def _pipeline(_lab: Lab, command: str) -> list[str]:
-    return ["bash", "-c", f"{command} 2>&1 | tee seen; echo done"]
+    return ["bash", "-c", f"{command} 2>&1 | tee output; echo done"]
 
 
 def _wrapper(lab: Lab, command: str) -> list[str]:
@@ -84,7 +84,7 @@ Leader = Callable[[Lab, str], list[str]]
 
 @pytest.mark.parametrize("leader", LEADERS, ids=lambda leader: leader.__name__.strip("_"))
 def test_checkpoint_is_saved(lab: Lab, leader: Leader) -> None:
-    """On TERM a training that needs 2 s gets them, its worker with it; then nothing is left.
+    """On TERM a training and its worker get the 2 s that they need; then no process is left.
 
     Among what must not be left: a daemon that forked into a session of its own, and one that
     cleaned its environment as well.
@@ -103,7 +103,8 @@ def test_checkpoint_is_saved(lab: Lab, leader: Leader) -> None:
 
 
 def test_status_after_a_saved_checkpoint(lab: Lab) -> None:
-    """A child that exits 0 after our TERM gives 0; that it was stopped is told apart."""
+    """The status of a child that exits with 0 after our TERM is 0; the stop is recorded
+    separately."""
     trainer = lab.script("train.py", TRAINER)
     run = lab.launch(PYTHON, trainer, "checkpoint", lab.mark)
     run.wait_for_output(b"ready")
@@ -114,7 +115,7 @@ def test_status_after_a_saved_checkpoint(lab: Lab) -> None:
 
 
 def test_child_that_ignores_term(lab: Lab) -> None:
-    """A child that does not heed TERM is killed when the grace is over."""
+    """A child that ignores TERM is killed after the grace."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "0.3"))
     run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
@@ -123,8 +124,8 @@ def test_child_that_ignores_term(lab: Lab) -> None:
     assert (ending["code"], ending["signal"]) == (-signal.SIGKILL, signal.SIGTERM)
 
 
-def test_no_grace_at_all(lab: Lab) -> None:
-    """With a grace of 0 a child that ignores TERM still ends."""
+def test_zero_grace(lab: Lab) -> None:
+    """With a grace of 0 a child that ignores TERM is killed at once."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "0"))
     run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
@@ -142,7 +143,7 @@ def test_tree_that_ignores_term(lab: Lab) -> None:
 
 
 def test_worker_gets_no_term_while_the_leader_saves(lab: Lab) -> None:
-    """The group is not signalled as long as the leader is at it."""
+    """The group gets no signal while the leader saves."""
     code = f"""
 import signal, subprocess, sys, time
 worker = subprocess.Popen([sys.executable, "-c", {LISTENER!r}, {ALL_SIGNALS!r}, ""])
@@ -161,8 +162,8 @@ signal.pause()
     assert run.log() == b"ready\nworker None\n"
 
 
-def test_worker_is_asked_when_the_leader_is_gone(lab: Lab) -> None:
-    """Who is left when the leader has ended gets a TERM of its own, and time to act on it."""
+def test_worker_gets_term_after_the_leader(lab: Lab) -> None:
+    """Processes that outlive the leader get their own TERM, and time to react."""
     code = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])"
     run = lab.launch(*python(code), "-c", LISTENER, ALL_SIGNALS, "")
     run.wait_for_output(b"ready")
@@ -171,8 +172,8 @@ def test_worker_is_asked_when_the_leader_is_gone(lab: Lab) -> None:
     assert run.log().endswith(b"received SIGTERM\n")
 
 
-def test_processes_of_others_are_left_alone(lab: Lab) -> None:
-    """What was a child of this process before it became gpualert is not of the run."""
+def test_processes_of_others_are_not_stopped(lab: Lab) -> None:
+    """A child of the process from before it became gpualert does not belong to the run."""
     other = 'sleep 1000 & echo $! > other; exec "$@"'
     command = ("sh", "-c", other, "sh", *PROGRAM, "run", "--", *listener())
     process = lab.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -185,7 +186,7 @@ def test_processes_of_others_are_left_alone(lab: Lab) -> None:
 
 
 def test_stop_command(lab: Lab) -> None:
-    """``gpualert stop`` ends a run like a TERM, waits for its end, and says who asked."""
+    """``gpualert stop`` ends a run like TERM, waits for its end, and records the sender."""
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")
     done = lab.gpualert("stop", "last")
@@ -195,7 +196,7 @@ def test_stop_command(lab: Lab) -> None:
     assert exit_of(run.record)["sender"]["command"] == "gpualert stop"
 
 
-def test_stop_command_with_a_grace_of_its_own(lab: Lab) -> None:
+def test_stop_command_with_a_grace(lab: Lab) -> None:
     """``gpualert stop --grace`` overrides the run's own grace."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "1h"))
     run.wait_for_output(b"ready")
@@ -204,7 +205,7 @@ def test_stop_command_with_a_grace_of_its_own(lab: Lab) -> None:
 
 
 def test_a_later_request_shortens_the_grace(lab: Lab) -> None:
-    """A second ``gpualert stop`` with a shorter grace ends what a first one left time to."""
+    """A second ``gpualert stop`` with a shorter grace ends a longer first one."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM"), options=("--grace", "1h"))
     run.wait_for_output(b"ready")
     run.signal(signal.SIGTERM)
@@ -213,8 +214,8 @@ def test_a_later_request_shortens_the_grace(lab: Lab) -> None:
     assert run.wait() == 137
 
 
-def test_patience_is_lost(lab: Lab) -> None:
-    """The fourth signal of a stop ends the grace: nobody waits an hour for a deaf child."""
+def test_fourth_signal_ends_the_grace(lab: Lab) -> None:
+    """The fourth signal of a stop ends the grace."""
     run = lab.launch(*listener("SIGUSR1", "SIGTERM,SIGINT"), options=("--grace", "1h"))
     run.wait_for_output(b"ready")
     for _signal in range(3):
@@ -226,7 +227,7 @@ def test_patience_is_lost(lab: Lab) -> None:
 
 
 def test_stop_of_a_run_that_has_ended(lab: Lab) -> None:
-    """Stopping what has ended is a negative answer and changes nothing."""
+    """A stop of an ended run fails and changes nothing."""
     lab.run("true")
     before = exit_of(lab.record())
     done = lab.gpualert("stop")
@@ -234,8 +235,8 @@ def test_stop_of_a_run_that_has_ended(lab: Lab) -> None:
     assert exit_of(lab.record()) == before
 
 
-def test_tree_is_found_from_the_record_alone(lab: Lab) -> None:
-    """Any process can tell from the record whether the run's processes live."""
+def test_tree_is_found_by_the_record(lab: Lab) -> None:
+    """Any process can find the run's live processes by the record."""
     run = lab.launch(*listener())
     run.wait_for_output(b"ready")
     assert recover.has_processes(run.record)

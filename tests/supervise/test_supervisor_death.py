@@ -1,4 +1,4 @@
-"""A supervisor killed by SIGKILL: the training ends by itself, and nothing is made up."""
+"""After SIGKILL to the supervisor the training ends by itself, with an unknown status."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WAITS = shell("echo ready; until [ -e go ]; do sleep 0.01; done; echo done; exit
 
 
 def kill(run: Supervised) -> None:
-    """End the supervisor without a chance to do anything about it."""
+    """Kill the supervisor with SIGKILL."""
     run.signal(signal.SIGKILL)
     run.process.wait()
 
 
 def ours(lab: Lab) -> list[int]:
-    """Live processes of the program."""
+    """Return the live processes of the program."""
     return [pid for pid, command in lab.living().items() if "gpualert_common" in command]
 
 
@@ -46,14 +46,14 @@ def orphaned(lab: Lab) -> Supervised:
 
 
 def let_it_end(lab: Lab) -> None:
-    """Let the child of an orphaned run come to its end."""
+    """Let the child of an orphaned run end."""
     (lab.home / "go").touch()
     until(lab.is_empty, "the child to end by itself")
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.e2e)])
 def test_killed_at_random_moments(lab: Lab, rounds: int) -> None:
-    """Whenever the supervisor is killed, the training ends with its whole log.
+    """With the supervisor killed at any moment, the training ends with its whole log.
 
     The record never says success; ``recover`` completes it, and what is left unknown is unknown.
     """
@@ -78,7 +78,7 @@ def test_killed_at_random_moments(lab: Lab, rounds: int) -> None:
 
 
 def kill_ten(lab: Lab, moments: list[float]) -> None:
-    """Start a run per moment, in seconds, and kill its supervisor then."""
+    """Start a run for each moment, in seconds, and kill its supervisor at that moment."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     before = len(lab.records())
     started = [lab.start((*PROGRAM, "run", "-q", "--", *COUNTER), **quiet) for _ in moments]
@@ -90,14 +90,14 @@ def kill_ten(lab: Lab, moments: list[float]) -> None:
         process.wait()
 
 
-def test_log_goes_on_without_the_supervisor(lab: Lab, orphaned: Supervised) -> None:
-    """What the child writes after the supervisor's death is in the log."""
+def test_log_continues_without_the_supervisor(lab: Lab, orphaned: Supervised) -> None:
+    """Output of the child after the supervisor's death is in the log."""
     let_it_end(lab)
     assert orphaned.log() == b"ready\ndone\n"
 
 
-def test_child_may_read_and_write_on(lab: Lab) -> None:
-    """No pipe of ours breaks under the child: it writes a lot and ends with its own status."""
+def test_child_can_still_read_and_write(lab: Lab) -> None:
+    """No pipe of ours breaks: the child writes a lot and ends with its own status."""
     code = "until [ -e go ]; do sleep 0.01; done; seq 100000; echo >&2 x; echo $? > status"
     run = lab.launch(*shell(code))
     kill(run)
@@ -106,14 +106,14 @@ def test_child_may_read_and_write_on(lab: Lab) -> None:
     assert run.log().endswith(b"100000\nx\n")
 
 
-def test_child_is_all_that_is_left(lab: Lab, orphaned: Supervised) -> None:
-    """Nothing of ours outlives the supervisor; the child does."""
+def test_only_the_child_is_left(lab: Lab, orphaned: Supervised) -> None:
+    """Only the child outlives the supervisor."""
     assert orphaned.leader in lab.living()
     assert not ours(lab)
 
 
 def test_orphaned_run_is_lost(lab: Lab, orphaned: Supervised) -> None:
-    """``runs`` and ``show`` call the run lost, with no status, while and after it runs."""
+    """``runs`` and ``show`` list the run as lost, without a status, during and after it."""
     for _look in range(2):
         (row,) = lab.json("runs")["runs"]
         assert (row["state"], row["exit_code"], row["disposition"]) == ("lost", None, None)
@@ -125,7 +125,7 @@ def test_orphaned_run_is_lost(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_recover_while_it_still_runs(lab: Lab, orphaned: Supervised) -> None:
-    """``recover`` of a run that lives on says so and changes nothing."""
+    """``recover`` of a live run reports that and changes nothing."""
     before = sorted(os.listdir(orphaned.record.path))
     (row,) = lab.json("recover")["records"]
     assert row == {"run_id": orphaned.record.run_id, "outcome": "running", "alerts": []}
@@ -148,7 +148,7 @@ def test_recover_after_its_end(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_recover_takes_a_run_once(lab: Lab, orphaned: Supervised) -> None:
-    """A second ``recover`` finds nothing to do and leaves everything as it is."""
+    """A second ``recover`` has nothing to do and changes nothing."""
     let_it_end(lab)
     lab.gpualert("recover")
     before = exit_of(orphaned.record)
@@ -158,7 +158,7 @@ def test_recover_takes_a_run_once(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_recover_of_a_supervised_run(lab: Lab) -> None:
-    """``recover`` leaves a run alone whose supervisor lives."""
+    """``recover`` does not touch a run with a live supervisor."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"ready")
     (row,) = lab.json("recover")["records"]
@@ -179,7 +179,7 @@ def test_recover_finds_the_cause_in_the_log(lab: Lab) -> None:
 
 
 def test_recover_of_a_run_killed_in_mid_stop(lab: Lab) -> None:
-    """What the supervisor wrote down before it died, such as the stop, is not forgotten."""
+    """Records of the dead supervisor, such as a stop, are used."""
     code = "trap '' TERM; echo ready; until [ -e go ]; do sleep 0.01; done"
     run = lab.launch(*shell(code))
     run.wait_for_output(b"ready")
@@ -193,7 +193,7 @@ def test_recover_of_a_run_killed_in_mid_stop(lab: Lab) -> None:
 
 
 def test_stop_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
-    """``gpualert stop`` ends a run that nobody supervises, and completes its record."""
+    """``gpualert stop`` ends a run without a supervisor, and completes its record."""
     done = lab.gpualert("stop", "--grace", "5s")
     assert (done.returncode, done.stdout) == (0, f"{orphaned.record.run_id}  ended\n".encode())
     assert lab.is_empty()
@@ -202,7 +202,7 @@ def test_stop_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_stop_of_an_orphaned_tree(lab: Lab) -> None:
-    """Its daemons end with it, as far as they carry the run's mark."""
+    """A stop also ends daemons that carry the run's marker."""
     run = lab.launch(*shell("(setsid sleep 1000 &); sleep 1000 & echo ready; sleep 1000; true"))
     run.wait_for_output(b"ready")
     kill(run)
@@ -211,7 +211,7 @@ def test_stop_of_an_orphaned_tree(lab: Lab) -> None:
 
 
 def test_stop_of_a_lost_run_that_has_ended(lab: Lab, orphaned: Supervised) -> None:
-    """There is nothing to stop where nothing runs, and no process of another is hit."""
+    """A stop of a run without live processes hits no other process."""
     let_it_end(lab)
     done = lab.gpualert("stop", orphaned.record.run_id)
     assert done.returncode == 1
@@ -219,7 +219,7 @@ def test_stop_of_a_lost_run_that_has_ended(lab: Lab, orphaned: Supervised) -> No
 
 
 def test_leader_number_is_not_trusted(lab: Lab, orphaned: Supervised) -> None:
-    """A process that happens to have the leader's number is not taken for it."""
+    """Another process with the leader's number is not the leader."""
     let_it_end(lab)
     other = lab.start(("env", "-i", "sleep", "1000"))
     orphaned.record.append_event("launched", pid=other.pid, start_ticks=1, boot_id="another")
@@ -230,7 +230,7 @@ def test_leader_number_is_not_trusted(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
-    """``follow`` goes on for as long as the training does, supervised or not."""
+    """``follow`` continues as long as the training, with or without a supervisor."""
     command = (*PROGRAM, "follow", orphaned.record.run_id)
     follower = lab.start(command, stdout=subprocess.PIPE)
     assert follower.stdout is not None
@@ -241,7 +241,7 @@ def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
 
 
 def test_killed_with_its_recorder(lab: Lab) -> None:
-    """The same when everything of ours is killed at once."""
+    """The training survives when all our processes are killed at once."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"ready")
     assert len(ours(lab)) == 2
@@ -253,8 +253,8 @@ def test_killed_with_its_recorder(lab: Lab) -> None:
     assert run.log() == b"ready\ndone\n"
 
 
-def test_recorder_killed_alone(lab: Lab) -> None:
-    """A recorder that is killed is replaced at the end: status, record and verdict are whole."""
+def test_recorder_is_killed(lab: Lab) -> None:
+    """A killed recorder is replaced at the end: status, record and verdict are complete."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"ready")
     (recorder,) = set(ours(lab)) - {run.process.pid}
@@ -266,7 +266,7 @@ def test_recorder_killed_alone(lab: Lab) -> None:
 
 
 def test_recorder_stopped(lab: Lab) -> None:
-    """A recorder that is stopped (as by a stalled disk) delays the status by less than a second."""
+    """A stopped recorder (as by a stalled disk) delays the status by less than a second."""
     run = lab.launch(*WAITS)
     run.wait_for_output(b"ready")
     (recorder,) = set(ours(lab)) - {run.process.pid}

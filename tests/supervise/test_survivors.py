@@ -17,8 +17,8 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @kinds
-def test_survivor_is_named_and_left_alone(lab: Lab, kind: str) -> None:
-    """By default what outlives the command is named in the record and goes on living."""
+def test_survivor_is_named_and_not_stopped(lab: Lab, kind: str) -> None:
+    """By default survivors are named in the record and stay alive."""
     assert lab.run(*shell(KINDS[kind])).returncode == 3
     (survivor,) = exit_of(lab.record())["survivors"]
     assert survivor["command"] == "sleep"
@@ -35,7 +35,7 @@ def test_survivor_is_named_by_the_api(lab: Lab, kind: str) -> None:
 
 @kinds
 def test_survivor_is_ended_on_request(lab: Lab, kind: str) -> None:
-    """With --end-survivors nothing is left, and the status is still the command's."""
+    """With --end-survivors no process is left, and the status is still the command's."""
     done = lab.gpualert("run", "--end-survivors", "--", *shell(KINDS[kind]))
     assert done.returncode == 3
     assert exit_of(lab.record())["survivors"] == []
@@ -57,7 +57,7 @@ def test_daemon_that_cleaned_its_environment(lab: Lab) -> None:
 
 
 def test_survivor_that_ignores_term(lab: Lab) -> None:
-    """A survivor that does not heed TERM is killed when the grace is over."""
+    """A survivor that ignores TERM is killed after the grace."""
     code = "(trap '' TERM; echo ready; while :; do sleep 1; done) & sleep 0.2; exit 3"
     done = lab.gpualert("run", "--end-survivors", "--grace", "0.2", "--", *shell(code))
     assert done.returncode == 3
@@ -65,7 +65,7 @@ def test_survivor_that_ignores_term(lab: Lab) -> None:
 
 
 def test_record_says_that_survivors_were_ended(lab: Lab) -> None:
-    """The event names who was ended."""
+    """The event names the stopped processes."""
     lab.gpualert("run", "--end-survivors", "--", *shell(BACKGROUND))
     event = lab.record().event("ending_survivors")
     assert event is not None
@@ -73,13 +73,13 @@ def test_record_says_that_survivors_were_ended(lab: Lab) -> None:
 
 
 def test_no_survivors(lab: Lab) -> None:
-    """A run that left nothing behind says so."""
+    """A run without survivors has none in its record."""
     lab.run(*shell("sleep 0.1; sleep 0.1 & wait"))
     assert exit_of(lab.record())["survivors"] == []
 
 
 def test_survivors_of_another_run_are_not_ours(lab: Lab) -> None:
-    """Two runs side by side do not take each other's processes for their own."""
+    """Two simultaneous runs do not mix up their processes."""
     other = lab.launch("sleep", "1000")
     assert lab.gpualert("run", "--end-survivors", "--", *shell("sleep 0.1")).returncode == 0
     assert other.process.poll() is None
@@ -87,7 +87,7 @@ def test_survivors_of_another_run_are_not_ours(lab: Lab) -> None:
 
 
 def test_run_inside_a_run(lab: Lab) -> None:
-    """A run started by a run has a record and a status of its own, and both see its survivor."""
+    """A run inside a run has its own record and status, and both find its survivor."""
     inner = "import sys; from gpualert_common.cli.main import main; sys.exit(main())"
     done = lab.run(
         *shell('"$@"; exit $(( $? + 1 ))'),

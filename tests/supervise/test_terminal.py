@@ -1,4 +1,4 @@
-"""At a terminal: bars move, a terminal that nobody reads or that closes holds nothing up."""
+"""At a terminal bars move, and a terminal that is closed or not read delays nothing."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Terminal:
         self.shown = b""
 
     def start(self, lab: Lab, *command: str) -> subprocess.Popen[bytes]:
-        """Start a command in a session of its own with this as its controlling terminal."""
+        """Start a command in a new session with this terminal."""
         ends = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
         process = lab.start(("setsid", "--ctty", "--wait", *command), **ends)
         os.close(self.slave)
         return process
 
     def read(self) -> None:
-        """Take what is on the screen now."""
+        """Read the screen."""
         while select.select([self.master], [], [], 0)[0]:
             try:
                 data = os.read(self.master, 1 << 16)
-            except OSError:  # EIO: nobody has the other end open any more
+            except OSError:  # EIO: the other end is closed
                 return
             self.shown += data
 
     def shows(self, text: bytes) -> None:
-        """Return when this is on the screen."""
+        """Return when this text is on the screen."""
 
         def there() -> bool:
             self.read()
@@ -63,7 +63,7 @@ def terminal() -> Iterator[Terminal]:
 
 
 def run_at(terminal: Terminal, lab: Lab, *command: str) -> subprocess.Popen[bytes]:
-    """``gpualert run -- command`` at that terminal."""
+    """Start ``gpualert run -- command`` at that terminal."""
     return terminal.start(lab, *PROGRAM, "run", "--", *command)
 
 
@@ -78,7 +78,7 @@ BAR = (
 
 
 def test_bar_moves_while_it_runs(lab: Lab, terminal: Terminal) -> None:
-    """A bar that is redrawn by ``\\r`` is seen moving, and arrives as it was written."""
+    """A bar that is redrawn by ``\\r`` moves on the screen, and is unchanged in the log."""
     process = run_at(terminal, lab, *python(BAR))
     terminal.shows(b"\r 50%|###")
     assert b"51%" not in terminal.shown
@@ -109,7 +109,7 @@ def test_interrupt_key(lab: Lab, terminal: Terminal) -> None:
 
 
 def test_typed_input_reaches_the_child(lab: Lab, terminal: Terminal) -> None:
-    """The child reads what is typed."""
+    """The child reads the keyboard."""
     process = run_at(terminal, lab, *shell("echo name?; read name; echo hello $name"))
     terminal.shows(b"name?")
     os.write(terminal.master, b"world\n")
@@ -118,7 +118,7 @@ def test_typed_input_reaches_the_child(lab: Lab, terminal: Terminal) -> None:
 
 
 def test_terminal_closed_half_way(lab: Lab, terminal: Terminal) -> None:
-    """When the terminal closes the child gets a hang-up and may save; the record tells."""
+    """When the terminal closes the child gets SIGHUP and may save; the signal is recorded."""
     run_at(terminal, lab, *listener())
     terminal.shows(b"ready")
     terminal.close()
@@ -129,7 +129,7 @@ def test_terminal_closed_half_way(lab: Lab, terminal: Terminal) -> None:
 
 
 def test_terminal_closed_under_nohup(lab: Lab, terminal: Terminal) -> None:
-    """Under nohup the run goes on when its terminal closes, to its own end."""
+    """Under nohup the run survives its terminal."""
     code = "echo ready; until [ -e go ]; do sleep 0.01; done; echo whole; exit 3"
     terminal.start(lab, "nohup", *PROGRAM, "run", "--streams", "merged", "--", *shell(code))
     until(lambda: lab.has_output(b"ready\n"), "the child")
@@ -151,8 +151,8 @@ TQDM = (
 )
 
 
-def test_fast_bar_at_a_terminal_that_nobody_reads(lab: Lab, terminal: Terminal) -> None:
-    """5,000 updates a second for 2 s: the child keeps its pace while the terminal stands still."""
+def test_fast_bar_at_a_stopped_terminal(lab: Lab, terminal: Terminal) -> None:
+    """A child with 5,000 updates a second is not delayed by a stopped terminal."""
     process = run_at(terminal, lab, *python(TQDM))
     until((lab.home / "took").exists, "the child to be done although nobody reads")
     assert float((lab.home / "took").read_text()) < 4, "twice what its own pace makes"
@@ -162,7 +162,7 @@ def test_fast_bar_at_a_terminal_that_nobody_reads(lab: Lab, terminal: Terminal) 
 
 
 def test_terminal_far_behind_skips_to_the_present(lab: Lab, terminal: Terminal) -> None:
-    """A terminal that fell far behind is shown the end and told what it missed."""
+    """A terminal that is far behind gets the end of the output and the number of omitted lines."""
     process = run_at(terminal, lab, *shell("seq 500000; touch done"))
     until((lab.home / "done").exists, "the child to be done")
     terminal.shows(b"bytes not shown here; they are in the log]")
@@ -173,7 +173,7 @@ def test_terminal_far_behind_skips_to_the_present(lab: Lab, terminal: Terminal) 
 
 
 def test_terminal_stopped_by_its_user(lab: Lab, terminal: Terminal) -> None:
-    """Output held by Ctrl-S holds the terminal only; Ctrl-Q shows what was missed."""
+    """Ctrl-S stops only the terminal; Ctrl-Q shows the missed output."""
     code = "echo ready; until [ -e go ]; do sleep 0.01; done; echo more; touch done; exit 3"
     process = run_at(terminal, lab, *shell(code))
     terminal.shows(b"ready")

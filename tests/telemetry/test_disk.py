@@ -85,7 +85,7 @@ def test_a_disk_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyP
             answer.wait()
         return real(path)
 
-    monkeypatch.setattr(os, "statvfs", slow)  # the system call, as a server that is gone plays it
+    monkeypatch.setattr(os, "statvfs", slow)  # simulates a server that does not answer
     source = opened(tmp_path)
     assert sample(source).events == []  # it may be slow
     output = sample(source)
@@ -135,7 +135,7 @@ def test_a_disk_that_answers_with_an_error(tmp_path: Path, monkeypatch: pytest.M
         return real(path)
 
     source = opened(tmp_path)
-    monkeypatch.setattr(os, "statvfs", stale)  # the system call, as a server that forgot plays it
+    monkeypatch.setattr(os, "statvfs", stale)  # simulates a server with a stale handle
     (event,) = sample(source).events
     assert (event.what, event.of) == ("disk_error", "disk:log")
     assert os.strerror(errno.ESTALE) in event.text

@@ -161,7 +161,7 @@ def test_no_python_at_all(lab: Lab) -> None:
     assert facts(lab, shell("echo; read line"), {})["versions"] == {}
 
 
-# -- where it cannot be had --------------------------------------------------------------------
+# -- unavailable -------------------------------------------------------------------------------
 
 
 def test_a_leader_that_has_ended() -> None:

@@ -28,7 +28,7 @@ root = pytest.mark.e2e
 # -- records -----------------------------------------------------------------------------------
 
 
-def test_a_record_is_taken_apart() -> None:
+def test_a_record_is_parsed() -> None:
     r"""Facility, level, number, time and text are parsed; ``\x`` is decoded, further lines are
     dropped."""
     record = parse_record(rb"12,4711,1500000,-;a\x5cx2db \xe2\x82\xac" + b"\n SUBSYSTEM=pci\n")
@@ -206,7 +206,7 @@ def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.Monkey
     assert "in_run" not in event.fields
 
 
-# -- where there is no log ---------------------------------------------------------------------
+# -- unavailable -------------------------------------------------------------------------------
 
 
 def missing(tmp_path: Path) -> str:

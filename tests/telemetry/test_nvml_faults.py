@@ -258,7 +258,7 @@ def test_a_call_that_hangs_holds_up_only_its_gpu(play: Player, clock: Clock) -> 
 @pytest.mark.parametrize(
     "function", ["nvmlDeviceGetPowerUsage", "nvmlEventSetWait_v2", "nvmlShutdown"]
 )
-def test_a_call_that_hangs_keeps_nobody_from_closing(
+def test_closing_while_a_call_hangs(
     play: Player, clock: Clock, tmp_path: Path, function: str
 ) -> None:
     """Closing returns while a call hangs, and the process can exit."""
@@ -274,7 +274,7 @@ def test_a_call_that_hangs_keeps_nobody_from_closing(
     assert called["nvmlShutdown"] == (function == "nvmlShutdown")
 
 
-def test_closing_gives_everything_back(play: Player, tmp_path: Path) -> None:
+def test_closing_frees_everything(play: Player, tmp_path: Path) -> None:
     """Closing frees event set and samples and shuts NVML down; no call follows."""
     calls = tmp_path / "calls"
     watching = play(gpu(0), gpu(1), calls=calls)

@@ -143,7 +143,7 @@ def test_links_are_added_up(play: Player) -> None:
     assert "nvlink_crc_errors_total" not in samples["gpu:0"]
 
 
-def test_fields_that_do_not_go_together_are_read_alone(play: Player) -> None:
+def test_fields_are_read_one_by_one(play: Player) -> None:
     """If a driver refuses several fields in one call, each is requested alone."""
     watching = play(gpu(), trouble=(Fails("fields", 2),))
     assert watching.sample().samples["gpu:0"]["memory_temperature_celsius"] == 40

@@ -174,7 +174,7 @@ def test_a_daemon_that_left_is_found_by_its_mark(lab: Lab) -> None:
     assert tree.belongs(daemon) is True
 
 
-def test_strangers_do_not_belong(lab: Lab) -> None:
+def test_other_processes_do_not_belong(lab: Lab) -> None:
     """A process without the marker, outside the leader's session, does not belong to the run."""
     stranger = lab.start(("sleep", "1000"), start_new_session=True)
     run = Run(lab, *python(WAIT))
@@ -342,7 +342,7 @@ def test_a_rank_that_works_a_little_is_not_idle() -> None:
     assert collect_events(IdleProcesses(), (0, using(0)), (WINDOW_S, using(3.1))) == []
 
 
-def test_a_new_process_begins_anew() -> None:
+def test_a_new_process_starts_at_zero() -> None:
     """The time of a restarted rank starts at zero."""
     again = process_stat(1, "python")
     assert (
@@ -407,7 +407,7 @@ def test_a_stopped_process(lab: Lab) -> None:
 # -- odd names -------------------------------------------------------------------------------
 
 
-def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
+def test_a_name_that_resembles_the_line(lab: Lab) -> None:
     """The name of a process may contain blanks and brackets."""
     os.symlink(sys.executable, lab.home / ") R 1 (x")
     run = Run(lab, str(lab.home / ") R 1 (x"), "-c", WAIT)
@@ -419,8 +419,8 @@ def test_a_name_that_looks_like_the_line(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("name", ["\u00b2", "7", "voluntary_ctxt_"])
-def test_a_name_that_looks_like_a_number(lab: Lab, name: str) -> None:
-    """Usage is read whatever the name of the process."""
+def test_a_name_that_resembles_a_number(lab: Lab, name: str) -> None:
+    """Usage is read for any name of the process."""
     os.symlink(sys.executable, lab.home / name)
     run = Run(lab, str(lab.home / name), "-c", WAIT)
     assert sample(run.source).samples["leader"]["fds"] >= 3
@@ -445,7 +445,7 @@ def test_a_leader_that_is_gone() -> None:
 
 
 @pytest.mark.e2e
-def test_a_stranger_that_may_not_be_read(lab: Lab) -> None:
+def test_process_of_another_user(lab: Lab) -> None:
     """For another user's process only public values are read, and nothing fails."""
     run = Run(lab, "setpriv", "--reuid", "65534", "--clear-groups", *python(WAIT))
     code = (

@@ -82,7 +82,7 @@ def test_events_and_sources_come_back(record: Record) -> None:
     assert [one.at for one in found.find_events("gpu_lost", "xid")] == [4.5, 9.0]
 
 
-def test_read_goes_on_where_it_was(record: Record) -> None:
+def test_second_read_continues(record: Record) -> None:
     """A second read adds new lines; an incomplete line is left for the next read."""
     writer = TelemetryWriter(record)
     writer.add(1.0, [gpu(x=1)])
@@ -203,7 +203,7 @@ def test_thinning_loses_no_extreme(values: list[float | None]) -> None:
     assert [sample["at"] for sample in thin] == sorted(sample["at"] for sample in thin)
 
 
-def test_next_writer_goes_on(record: Record) -> None:
+def test_second_writer_continues(record: Record) -> None:
     """A second writer keeps the order of the columns."""
     TelemetryWriter(record).add(1.0, [gpu(a=1, b=2)])
     TelemetryWriter(record).add(2.0, [gpu(b=3)])

@@ -1,8 +1,8 @@
 """``python -m tests.upstream``: the tests of an engine's own operator, with ours in its place.
 
-Beside ours two controls are run: the engine's own operator, which passes all, or what stands in for
-the authors' fixtures is wrong; and one that loses its result, which fails some of each file, or the
-tests do not see which class they have.
+Two controls are also run: the engine's own operator, which must pass all tests, as proof that our
+replacements of the authors' fixtures work; and one that loses its result, which must fail some
+tests of each file, as proof that the tests use the class.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLASSES = ("gpualert", "own", "broken")
 
 
 def main() -> int:
-    """Run what is asked for, print a table; 1 when an outcome is not what it has to be."""
+    """Run the requested tests and print a table; return 1 if an outcome is wrong."""
     parser = _parser()
     options = vars(parser.parse_args())
     if all(options[suite.engine] is None for suite in SUITES):
@@ -61,14 +61,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _installed(python: Path, distribution: str) -> str:
-    """The version of a distribution in another interpreter's environment."""
+    """Return the version of a distribution in another interpreter's environment."""
     code = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
     command = [str(python), "-c", code, distribution]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _run(suite: Suite, python: Path, tests: Path, name: str, rows: list[str]) -> bool:
-    """Run the tests with this class and add a row for each file; True when all is as it must be."""
+    """Run the tests with this class and add a row for each file; return True if all is right."""
     print(f"\n--- {suite.engine}: {name}", flush=True)
     began = time.monotonic()
     outcomes = suite.run(python, tests, name)
@@ -87,7 +87,7 @@ def _run(suite: Suite, python: Path, tests: Path, name: str, rows: list[str]) ->
 
 
 def _is_met(name: str, count: int, found: Outcome) -> bool:
-    """True when each of the ``count`` tests was run, and they ended as the class has to."""
+    """True when each of the ``count`` tests was run, with the outcome of the class."""
     if len(found.passed) + len(found.failed) != count or found.other:
         return False
     return bool(found.failed) == (name == "broken")

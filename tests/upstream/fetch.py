@@ -9,19 +9,19 @@ import tempfile
 from pathlib import Path
 
 CACHE = Path(__file__).parents[2] / ".cache/upstream"
-"""Kept between runs, out of version control."""
+"""Kept between runs, outside of version control."""
 
 
 class NotFetchedError(Exception):
-    """The sdist could not be had: says of what, and in which words pip said so."""
+    """The sdist cannot be downloaded; the message has its name and pip's output."""
 
 
 def source(distribution: str, version: str) -> Path:
-    """The unpacked sdist of exactly this version: from the cache, or else from the registry.
+    """Return the unpacked sdist of exactly this version: from the cache, or from the registry.
 
-    What is in the cache is complete: it is unpacked beside it and renamed.
+    An entry of the cache is complete, since it is unpacked next to it and renamed.
 
-    :raises NotFetchedError: without network, or where the version has no sdist.
+    :raises NotFetchedError: without network, or if the version has no sdist.
     """
     kept = CACHE / f"{distribution}-{version}"
     if not kept.is_dir():
@@ -41,10 +41,10 @@ def _download(requirement: str, into: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     archives = list(into.iterdir())
     if done.returncode != 0 or len(archives) != 1:
-        said = "\n".join(f"  {line}" for line in (done.stderr or done.stdout).splitlines()[-8:])
+        output = "\n".join(f"  {line}" for line in (done.stderr or done.stdout).splitlines()[-8:])
         raise NotFetchedError(
-            f"No sdist of {requirement}, which has the tests: pip ended with {done.returncode}"
-            f" and said\n{said}\n"
-            "It needs a way to the package registry, once; a version without an sdist has no tests."
+            f"No sdist of {requirement}, which has the tests: pip exited with {done.returncode}"
+            f" and printed\n{output}\n"
+            "It needs the package registry once; a version without an sdist has no tests."
         )
     return archives[0]

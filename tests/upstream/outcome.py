@@ -1,4 +1,4 @@
-"""What became of each test of a pytest run in another interpreter, counted for each file."""
+"""Outcomes of a pytest run in another interpreter, counted by file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass
 class Outcome:
-    """How the tests of a file ended.  Whatever is neither passed nor failed is ``other``.
+    """Outcomes of the tests of a file.  An outcome that is neither passed nor failed is ``other``.
 
     That is a test skipped or expected to fail, and an error outside of a test: in a fixture, or
     where the file could not be imported.
@@ -42,7 +42,7 @@ def run(
 
     Each has an outcome, an empty one where nothing of it was run.  Output goes where ours goes.
 
-    :raises RuntimeError: when pytest told nothing.
+    :raises RuntimeError: when pytest wrote no report.
     """
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")

@@ -1,4 +1,4 @@
-"""The tests of an engine's own operator, and the place that they run in with another in its stead.
+"""The tests of an engine's own operator, and the environment in which another one replaces it.
 
 A suite has a folder here: a pytest plugin ``swap``, whose option ``--operator`` names the class,
 and modules that stand in for those which the tests import and nobody publishes.
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent.resolve()
 
 @dataclass(frozen=True)
 class Suite:
-    """What there is to run.
+    """A suite of tests.
 
     :ivar engine: its name, that of the folder here, and the prefix of its variables
     :ivar distribution: its sdist has the tests
@@ -39,7 +39,7 @@ class Suite:
     arguments: tuple[str, ...] = ()
 
     def run(self, python: Path, source: Path, operator: str) -> dict[str, Outcome]:
-        """Run the tests of this sdist with a class, in a home that is gone afterwards."""
+        """Run the tests of this sdist with a class, in a temporary home."""
         with tempfile.TemporaryDirectory(prefix="gpualert-upstream-") as home:
             lab = Lab(Path(home))
             (lab.home / "tmp").mkdir()
@@ -49,7 +49,7 @@ class Suite:
             env |= self.settings(lab.home)
             env["PYTHONPATH"] = str(HERE / self.engine)
             arguments = ["-p", "swap", f"--operator={operator}", *self.arguments]
-            if operator == "broken":  # the failures are what is wanted, and of no interest
+            if operator == "broken":  # the failures are expected, and not shown
                 arguments += ["--tb=no", "--no-summary"]
             try:
                 return outcome.run(python, source, self.tests, *arguments, env=env)

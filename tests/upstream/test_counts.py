@@ -1,4 +1,4 @@
-"""What the runner of upstream's tests counts, and what it says when it has none to run."""
+"""The counts of the runner of upstream's tests, and its message without tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class TestEndings:
 """
 
 
-def test_each_ending_is_counted_as_what_it_is(tmp_path: Path) -> None:
-    """Only what passed counts as passed, and a file that cannot be imported is not empty."""
+def test_each_outcome_is_counted(tmp_path: Path) -> None:
+    """Only passed tests count as passed, and a file that cannot be imported is not empty."""
     (tmp_path / "unit").mkdir()
     (tmp_path / "unit/test_endings.py").write_text(ENDINGS)
     (tmp_path / "unit/test_imports.py").write_text("import no_such_module")
@@ -48,7 +48,7 @@ def test_each_ending_is_counted_as_what_it_is(tmp_path: Path) -> None:
 def test_without_a_registry_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the sdist cannot be had, the error names it and what pip said, and none is cached."""
+    """Without an sdist, the error has its name and pip's output, and nothing is cached."""
     monkeypatch.setattr(fetch, "CACHE", tmp_path / "cache")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))

@@ -91,7 +91,7 @@ class CeleryWorkers(Deployment):
             "AIRFLOW__CELERY__BROKER_URL": self._broker.url,
             "AIRFLOW__CELERY__SYNC_PARALLELISM": "1",
             "AIRFLOW__OPERATORS__DEFAULT_QUEUE": SHARED,
-            # The name of a host in a test stands in no DNS.
+            # The name of a host in a test is in no DNS.
             "AIRFLOW__CORE__HOSTNAME_CALLABLE": "socket.gethostname",
         }
         self._celery = Celery(broker=self._broker.url, set_as_current=False)
@@ -155,7 +155,7 @@ class CeleryWorkers(Deployment):
             self._broker.end()
             self._database.end()
 
-    # -- what is done to workers -----------------------------------------------------------
+    # -- faults of workers -----------------------------------------------------------------
 
     def kill_worker(self, queue: str, runner: Callable[[], int]) -> None:
         """SIGKILL all processes of a worker, its tasks' too; then another one has its queue."""

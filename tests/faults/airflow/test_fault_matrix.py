@@ -243,7 +243,7 @@ def test_drained_training_that_saves_is_no_success(cases: Cases, row: str) -> No
 
 
 @rows_of_both("drained_deaf")
-def test_drained_training_that_is_deaf_ends(cases: Cases, row: str) -> None:
+def test_drained_training_that_ignores_term(cases: Cases, row: str) -> None:
     """A training that ignores the signal is killed after its grace period."""
     case = ours(cases, row)
     (run,) = case.runs
@@ -272,14 +272,14 @@ def test_training_over_its_time_ends(cases: Cases, row: str) -> None:
 
 
 @rows_of_both("cleared_while_running")
-def test_training_cleared_while_it_runs_begins_anew(cases: Cases, row: str) -> None:
+def test_training_cleared_while_it_runs_restarts(cases: Cases, row: str) -> None:
     """Clearing a running task stops its training; the next attempt waits for that."""
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
 
 
 @rows_of_both("cleared_after_success")
-def test_training_cleared_after_success_begins_anew(cases: Cases, row: str) -> None:
+def test_training_cleared_after_success_restarts(cases: Cases, row: str) -> None:
     """A claimed result is never used again."""
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
@@ -304,7 +304,7 @@ def test_training_survives_its_celery_worker(cases: Cases, row: str) -> None:
 
 
 @rows_of_celery("drained_warm", "redelivered", "broker_away")
-def test_training_goes_on(cases: Cases, row: str) -> None:
+def test_training_continues(cases: Cases, row: str) -> None:
     """A warm shutdown, a repeated message and a restart of the broker do not affect a training."""
     undisturbed(ours(cases, row))
 

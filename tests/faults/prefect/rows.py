@@ -29,7 +29,7 @@ POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row: what is done, to a training of which kind, run in which way.
+    """One row: the fault, the kind of the training, and the way to run it.
 
     ``do`` gets the live scenes and the process of the worker or the server that the row has for
     itself.  ``disposition`` is what the verdict of ours must be, "" where it can only guess.

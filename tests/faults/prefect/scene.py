@@ -52,7 +52,7 @@ class Scene:
         directory.mkdir()
         return cls(place, face, mark, directory)
 
-    # -- what is done ----------------------------------------------------------------------
+    # -- actions ---------------------------------------------------------------------------
 
     def start(self, url: str | None = None, **more: Any) -> None:
         """Run its flow as a script, in a session of its own, with another server if one is given.
@@ -119,7 +119,7 @@ class Scene:
         """Let its trainings end at once."""
         (self.directory / "enough").touch()
 
-    # -- what came of it -------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------
 
     def journal(self) -> list[dict[str, Any]]:
         """Return the entries of the flow, from its first engine to its last."""

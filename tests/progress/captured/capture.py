@@ -1,4 +1,4 @@
-"""Run the programs again and keep what they write: ``python capture.py [NAME...]``.
+"""Run the programs again and store their output: ``python capture.py [NAME...]``.
 
 Needs the environments that ``make corpus`` sets up.  Everything happens in /tmp/run, where the
 environment is linked to, so that no path of a machine gets into a log; what a program wrote is kept

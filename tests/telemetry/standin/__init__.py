@@ -1,4 +1,4 @@
-"""A stand-in for the NVIDIA driver's library that plays a scenario, for machines without a GPU.
+"""A stand-in for the NVIDIA driver's library that simulates a scenario, without a GPU.
 
 ``environment(scenario, place)`` compiles ``libnvidia-ml.so.1`` (once), writes the scenario below
 ``place`` and returns the variables under which a child process loads it: the real binding asks the

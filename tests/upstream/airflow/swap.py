@@ -1,7 +1,7 @@
 """Pytest plugin: another class in BashOperator's place, in its tests and under ``@task.bash``.
 
-The tests find it where they look for BashOperator while they are imported; what derives from
-BashOperator, and Airflow itself, goes on finding the real one.  ``@task.bash`` stays the provider's
+The tests import it in place of BashOperator; classes that derive from BashOperator, and Airflow
+itself, still use the real one.  ``@task.bash`` stays the provider's
 own function, which builds our decorated operator instead of its own.
 """
 
@@ -14,13 +14,13 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which class it is."""
+    """Name of the class."""
     parser.addoption("--operator", choices=sorted(_PAIRS), required=True)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
-    """Swap, import the tests, and put BashOperator back."""
+    """Swap the class, import the tests, and put BashOperator back."""
     from airflow.providers.standard.decorators import bash as decorators
     from airflow.providers.standard.operators import bash as operators
 
@@ -55,13 +55,13 @@ def _broken() -> tuple[type, type]:
     from airflow.providers.standard.operators.bash import BashOperator
 
     class Broken(BashOperator):
-        """Loses its result."""
+        """Lose the result."""
 
         def execute(self, context: Any) -> None:
             super().execute(context)
 
     class BrokenDecorated(_BashDecoratedOperator, Broken):
-        """Loses it too."""
+        """Lose the result, too."""
 
     return Broken, BrokenDecorated
 

@@ -1,8 +1,8 @@
 """Pytest plugin: other names in the place of prefect-shell's, in its own tests.
 
-The tests find them where they look for ShellOperation, ShellProcess and shell_run_command while
-they are imported.  Left out are those that do not ask what a user sees: they put a mock in the
-place of anyio's processes, or look for log records by the name of prefect-shell's own classes.
+The tests import them in place of ShellOperation, ShellProcess and shell_run_command.  Tests of
+internals are left out: those that mock anyio's processes, or search for log records by the names of
+prefect-shell's own classes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ NAMES = ("ShellOperation", "ShellProcess", "shell_run_command")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Whose they are."""
+    """Module of the names."""
     parser.addoption("--operator", choices=sorted(_THEIRS), required=True)
 
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """Of anyio's plugin, which comes with Prefect and runs their async tests."""
+    """Backend of anyio's plugin, which comes with Prefect and runs their async tests."""
     return "asyncio"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
-    """Swap, import the tests, and put prefect-shell's back."""
+    """Swap the names, import the tests, and put prefect-shell's back."""
     from prefect_shell import commands  # type: ignore[import-untyped]
 
     theirs = _THEIRS[session.config.getoption("operator")]()
@@ -48,7 +48,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is internal."""
+    """Leave out tests of internals."""
     left_out = [item for item in items if item.name.startswith(INTERNAL)]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
@@ -79,7 +79,7 @@ def _broken() -> tuple[Any, Any, Any]:
     )
 
     class Broken(ShellOperation):  # type: ignore[misc]
-        """Loses its result, and what it has started."""
+        """Lose the result and the started processes."""
 
         async def arun(self, **open_kwargs: Any) -> list[str]:
             await super().arun(**open_kwargs)

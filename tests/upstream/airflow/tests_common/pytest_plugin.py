@@ -27,13 +27,13 @@ BUNDLE = "upstream"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Know upstream's marks."""
+    """Register upstream's marks."""
     config.addinivalue_line("markers", "db_test: needs the database, which all have here")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def database() -> None:
-    """Airflow's tables, in its home."""
+    """Create Airflow's tables, in its home."""
     from airflow.models.dagbundle import DagBundleModel
     from airflow.utils.db import initdb
     from airflow.utils.session import create_session
@@ -75,7 +75,8 @@ class DagMaker:
         session: Session | None = None,
         **options: Any,
     ) -> DagMaker:
-        """Begin a DAG.  Whether ``serialized`` or not, its runs are made from what was."""
+        """Begin a DAG.  With or without ``serialized``, its runs are made from the serialized
+        DAG."""
         from airflow.sdk import DAG
 
         given = {**options.get("default_args", {}), **options}
@@ -108,7 +109,7 @@ class DagMaker:
         dags = [LazyDeserializedDAG.from_dag(self.dag)]
         update_dag_parsing_results_in_db(BUNDLE, None, dags, errors, None, set(), self.session)
         self.session.commit()
-        self.session.expunge_all()  # the DAG may have been written before, and is read anew
+        self.session.expunge_all()  # the DAG may be in the session from an earlier write
         assert not errors, errors
 
     @property
@@ -131,7 +132,7 @@ class DagMaker:
         state: Any = None,
         session: Session | None = None,
     ) -> DagRun:
-        """A run of the DAG, a manual one unless told otherwise, whose tasks wait to be run."""
+        """Create a run of the DAG, by default a manual one, whose tasks wait."""
         from airflow.models.dagrun import DagRun
         from airflow.sdk import timezone
         from airflow.timetables.base import DataInterval
@@ -203,7 +204,7 @@ def create_task_instance_of_operator(
 
 @pytest.fixture
 def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """Pytest's own, which sees also what Airflow logs by structlog."""
+    """Pytest's own fixture, which also captures Airflow's structlog records."""
 
     def forward(logger: Any, method: str, event: MutableMapping[str, Any]) -> NoReturn:
         level = logging.getLevelNamesMapping()[method.upper()]
@@ -217,7 +218,7 @@ def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
     structlog.configure(processors=before)
 
 
-class _Seen:
+class _ReadProcess:
     """A process as it was when its command line was read."""
 
     def __init__(self, process: psutil.Process) -> None:
@@ -230,16 +231,16 @@ class _Seen:
 
 @pytest.fixture(autouse=True)
 def only_readable_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look at all processes passes over those that cannot be read: zombies, or gone meanwhile.
+    """Skip processes that cannot be read: zombies, and those that have exited meanwhile.
 
-    A test of upstream's looks at all of the machine, and strangers must not fail it.
+    A test of upstream's lists all processes of the machine, and other processes must not fail it.
     """
     every = psutil.process_iter
 
-    def readable() -> Iterator[_Seen]:
+    def readable() -> Iterator[_ReadProcess]:
         for process in every():
             try:
-                yield _Seen(process)
+                yield _ReadProcess(process)
             except psutil.Error:
                 continue
 

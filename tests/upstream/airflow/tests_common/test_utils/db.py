@@ -1,4 +1,4 @@
-"""What a test has written to Airflow's database, removed."""
+"""Removal of a test's rows from Airflow's database."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def clear_db_dags() -> None:
 
 
 def clear_rendered_ti_fields() -> None:
-    """Remove what was rendered for task instances."""
+    """Remove the rendered fields of task instances."""
     _clear(RenderedTaskInstanceFields)

@@ -1,4 +1,4 @@
-"""Running a task instance, and what its templates see."""
+"""Running a task instance, and the context of its templates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run_task_instance(ti: TaskInstance, task: Operator, *, session: Session | No
     )
     assert runs is not None
     result = _run_task(ti=runs, task=task)
-    assert result is not None, "the task runner told nothing"
+    assert result is not None, "the task runner returned nothing"
     ti.refresh_from_db(session=session)
     if result.error is not None:
         raise result.error
@@ -42,7 +42,7 @@ def run_task_instance(ti: TaskInstance, task: Operator, *, session: Session | No
 def get_template_context(
     ti: TaskInstance, task: BaseOperator, *, session: Session | None = None
 ) -> Context:
-    """The context that the task's templates see."""
+    """Return the context of the task's templates."""
     from airflow.cli.commands.task_command import _get_template_context
 
     return _get_template_context(ti, task)

@@ -1,4 +1,4 @@
-"""Which Airflow this is."""
+"""Version of Airflow."""
 
 from __future__ import annotations
 
