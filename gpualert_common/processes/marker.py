@@ -8,7 +8,7 @@ HELPER_OF = "GPUALERT_HELPER_OF"
 """Variable of the helper processes that GPUAlert starts for a run; its value is the run's marker.
 
 Their descendants inherit it.  Once orphaned these come to the supervisor, as the run's own do, and
-are told apart by it.
+are distinguished by it.
 """
 _PREFIX = "GPUALERT_MARK_"
 _KTHREADD = 2
