@@ -56,7 +56,7 @@ class RunClassifier:
         self._monitor: WarningMonitor | None = None
         self._is_blind = False
         self.explanation: Explanation | None = None
-        """How the cause of the verdict was chosen; None before there is a verdict."""
+        """The explanation of the verdict's cause; None before there is a verdict."""
 
     def prepare(self) -> None:
         """Compile the rules before there is a log to read, and look up the earlier runs.

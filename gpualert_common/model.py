@@ -18,7 +18,7 @@ SCHEMA = 1
 
 
 class Disposition(StrEnum):
-    """How a run ended, apart from why."""
+    """Outcome of a run, without its cause."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -32,7 +32,7 @@ class Disposition(StrEnum):
 
 
 class Attribution(StrEnum):
-    """Whose fault it is."""
+    """Part that is at fault."""
 
     JOB = "job"
     INFRASTRUCTURE = "infrastructure"
@@ -43,7 +43,7 @@ class Attribution(StrEnum):
 
 
 class Retry(StrEnum):
-    """Where a retry may help."""
+    """Place where a retry may help."""
 
     SAME = "same"
     ELSEWHERE = "elsewhere"
@@ -52,7 +52,7 @@ class Retry(StrEnum):
 
 
 class RunPlace(StrEnum):
-    """Where the processes of a run are, as seen from here."""
+    """Place of the processes of a run, as seen from here."""
 
     HERE = "here"
     OTHER_HOST = "other_host"
@@ -68,9 +68,9 @@ class RecoveryOutcome(StrEnum):
     SUPERVISED = "supervised"
     """Its supervisor is alive."""
     RUNNING = "running"
-    """The run goes on without a supervisor."""
+    """The run continues without a supervisor."""
     ELSEWHERE = "elsewhere"
-    """The processes of the run cannot be seen from here."""
+    """The processes of the run are not visible from here."""
     NOT_LAUNCHED = "not launched"
     """There is no run to recover."""
     RECOVERED = "recovered"
@@ -80,7 +80,7 @@ class RecoveryOutcome(StrEnum):
 class Role(StrEnum):
     """Meaning of a match of a rule: an observation, never a verdict by itself.
 
-    A report is what a launcher says of its children: it gives details, but names no cause.
+    A report is the summary of a launcher about its children: it has details, but names no cause.
     """
 
     ROOT = "root"
@@ -161,7 +161,7 @@ class VerdictWarning:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Whether an evidence source was available; if not, why, and what would help.
+    """Status of an evidence source: available or not, the reason, and a remedy.
 
     Of a log: the file, the number of bytes that were read, and the spans that were not.
     """

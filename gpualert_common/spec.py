@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpualert_common.launch_record import AlertSettings, Owner
 
     class Sender(TypedDict, total=False):
-        """Who sent a signal or requested a stop; empty where that is unknown.
+        """Sender of a signal or of a request to stop; empty if it is unknown.
 
         An engine gives the reason of a stop: ``meant_as`` in a word, ``because`` for people.
         """

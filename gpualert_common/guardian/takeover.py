@@ -223,7 +223,7 @@ class Takeover:
         if self._endings > _MOST_ENDINGS:
             raise GuardianError(
                 f"processes of run {name} cannot be ended, not even by SIGKILL (a stuck driver or "
-                "disk?); nothing was launched beside them"
+                "disk?); nothing else was launched"
             )
 
     # -- its record ------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Takeover:
         try:
             record.write_json(SUCCESSOR, {"schema": SCHEMA, **value})
         except OSError as error:
-            self._log_once(f"an alert of run {record.run_id} may come beside ours: {error}")
+            self._log_once(f"an alert of run {record.run_id} may come in addition to ours: {error}")
 
     def _log_once(self, text: str) -> None:
         if text not in self._logged:

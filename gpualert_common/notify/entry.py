@@ -50,7 +50,7 @@ class EntryStorage(Protocol):
         """Return the entry in that file, None when there is no valid one."""
 
     def write(self, name: str, fields: EntryFields) -> bool:
-        """Write an entry; False when the disk does not take it."""
+        """Write an entry; False when the disk rejects it."""
 
     def try_lock(self, name: str) -> int:
         """Return a descriptor that locks an entry, -1 while another process does."""
@@ -71,7 +71,7 @@ class EntryState(StrEnum):
     FAILED = "failed"
     """Given up: a permanent fault, or transient ones for too long."""
     DROPPED = "dropped"
-    """A person does not want it."""
+    """Cancelled by a person."""
     SUPERSEDED = "superseded"
     """Replaced by the alert of a later attempt, or a warning by that of the end."""
 
@@ -126,7 +126,7 @@ class OutboxEntry:
         return self._storage.is_locked(self.name)
 
     def can_be_sent_with(self, secrets: Mapping[str, Mapping[str, str]]) -> bool:
-        """False where a secret was given in person and is not among these."""
+        """False if the user passed a secret directly that is not among these."""
         settings = self.fields["channel"]["settings"]
         withheld = {key for key, value in settings.items() if value == WITHHELD}
         return withheld <= set(secrets.get(self.channel, {}))
@@ -142,7 +142,7 @@ class OutboxEntry:
                     return False
                 time.sleep(_LOCK_POLL_S)
         except OSError:
-            return True  # a disk that takes no file takes no lock either: send it all the same
+            return True  # a disk that rejects files also rejects locks: send it without one
         self._lock_fd = fd
         self.reload()
         return True
@@ -160,7 +160,7 @@ class OutboxEntry:
             self.fields, self.stored = again.fields, True
 
     def save(self, **changes: Unpack[EntryFields]) -> bool:
-        """Change it under its lock; False when the disk does not take the change."""
+        """Change it under its lock; False when the disk rejects the change."""
         self.fields.update(changes)
         self.stored = self._storage.write(self.name, self.fields)
         return self.stored

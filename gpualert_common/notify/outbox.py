@@ -1,6 +1,6 @@
 """The outbox of a record: one file per alert and channel, written before anything is sent.
 
-The process that sends an alert holds a lock beside its file.  A marker in ``undelivered/`` of the
+The process that sends an alert holds a lock next to its file.  A marker in ``undelivered/`` of the
 state directory names each record with an open alert, so that later runs need not read all records.
 Sent alerts are also among the record's events: where the outbox takes no file, that prevents a
 second delivery.
@@ -129,8 +129,8 @@ class Outbox:
     def add(self, entry: OutboxEntry) -> OutboxEntry:
         """Write a draft to the disk; return the stored entry, which another process may have made.
 
-        On a disk that does not take it the entry exists in this process alone; the record still
-        says that an alert is due.
+        If the disk rejects it, the entry exists in this process alone; the record still shows that
+        an alert is due.
         """
         if entry.stored:
             return entry
@@ -140,7 +140,7 @@ class Outbox:
                 found = self.find(entry.name)
                 if found is not None:
                     return found
-                directory.set_aside(entry.name)  # damaged: twice is better than not at all
+                directory.set_aside(entry.name)  # damaged: a second delivery is better than none
                 directory.create_json(entry.name, entry.fields, sync=True)
             directory.sync_directory()
         except OSError:

@@ -1,4 +1,4 @@
-"""The one path of every alert: queue what is due in the record's outbox, send what is queued."""
+"""Delivery of all alerts of a record: queue those that are due, and send the queued ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import Record
 
 Secrets = Mapping[str, Mapping[str, str]]
-"""By channel and setting: what was given in person."""
+"""Secrets that the user passed directly, by channel and setting."""
 
 MARGIN_S = 2 * ATTEMPT_S
 """After ``patience_s`` a process may still be in an attempt; later the kernel ends it."""
@@ -35,12 +35,13 @@ def deliver(
 ) -> list[OutboxEntry]:
     """Queue and send the alerts of a run that has ended; return every entry with its new state.
 
-    What was sent before is not sent again.  ``extra_channels`` get the alert beside the record's
-    own channels; ``send_now`` sends what would be held for another attempt; ``retry_failed`` also
-    sends what had failed for good, by the extra channels where there are some.  Transient faults
-    are retried for ``patience_s``; what is open then stays queued.  ``on_progress`` is called with
-    the entries again and again.  One process per channel is forked and waited for: call it where
-    no other thread runs.  Raises RecordError when the record cannot be read.
+    A delivered alert is not sent again.  ``extra_channels`` get the alert in addition to the
+    record's own channels; ``send_now`` sends what would be held for another attempt;
+    ``retry_failed`` also sends what had failed for good, by the extra channels where there are
+    some.  Transient faults are retried for ``patience_s``; what is open then stays queued.
+    ``on_progress`` is called with the entries again and again.  One process per channel is forked
+    and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
+    be read.
     """
     secrets = secrets or {}
     _decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
@@ -49,7 +50,9 @@ def deliver(
         for entry in entries:
             if not names or entry.channel in names:
                 entry.change(UNSENT, state=EntryState.PENDING, due=0.0, queued_at=time.time())
-    has_guardian = record.is_locked(ALERTS_LOCK)  # which has the secrets given in person
+    has_guardian = record.is_locked(
+        ALERTS_LOCK
+    )  # which has the secrets that the user passed directly
     pending = [
         entry
         for entry in entries
@@ -105,7 +108,7 @@ def deliver_leftovers(record_path: str, *, patience_s: float) -> None:
         try:
             _deliver_due(path, patience_s)
         except (GPUAlertError, OSError, ValueError, TypeError, KeyError):
-            continue  # a damaged record must not keep back the alerts of the others
+            continue  # a damaged record must not block the alerts of the others
 
 
 def _deliver_due(path: str, patience_s: float) -> None:

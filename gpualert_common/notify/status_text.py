@@ -9,7 +9,7 @@ from gpualert_common.report.formatting import one_line
 from gpualert_common.spec import EARLY, ENDED
 
 UNDELIVERED = (EntryState.PENDING, EntryState.FAILED)
-"""States that a person should look at."""
+"""States that need the attention of a person."""
 
 _MOST = 1000
 

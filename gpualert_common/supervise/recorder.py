@@ -48,7 +48,7 @@ class Recorder:
     """Writes the record of one run.
 
     :meth:`run` returns when the run has ended and is recorded, or when the link is closed.
-    ``reports_leases`` tells the supervisor four times a second who follows the run.
+    ``reports_leases`` makes it report the followers to the supervisor, four times a second.
     """
 
     def __init__(

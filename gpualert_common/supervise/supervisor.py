@@ -37,7 +37,7 @@ MAX_INTERRUPTIONS = 100
 _FORCE_AFTER = 3
 """A stop that was requested so often again kills at once: Ctrl-C, four times."""
 _SHORT_RUN_S = 0.005
-"""A child that exits within this time needs no recorder beside it, only after it."""
+"""A child that exits within this time needs no recorder during the run, only after it."""
 
 
 class Supervisor:

@@ -270,7 +270,7 @@ def test_markdown_is_bounded(many: int) -> None:
         view(verdict_with(headline="x", do=("ü" * 2000,) * many)), more="gpualert show y"
     )
     assert len(page.encode()) <= markdown.MOST_BYTES
-    assert ("The rest is left out; `gpualert show y` tells all of it." in page) == (many == 50)
+    assert ("The rest is left out; `gpualert show y` shows all of it." in page) == (many == 50)
 
 
 def test_masks_reach_every_part() -> None:
