@@ -41,7 +41,7 @@ $(VENV)/.ready: $(UV) pyproject.toml
 	$(UV) pip install --quiet --python $(PY) --group dev --editable .
 	@touch $@
 
-# Airflow and Prefect cannot be installed together, nor beside the tools: an environment each.
+# Airflow and Prefect cannot be installed together, nor with the tools: each has its own environment.
 # Celery 5.7 lacks a name that Airflow's provider for it imports.
 AIRFLOW := .venv-airflow
 $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
@@ -52,7 +52,7 @@ $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 
-# fastapi from 0.151 on breaks the server of this Prefect; prefect-shell is what ours stands beside
+# fastapi from 0.151 on breaks the server of this Prefect; prefect-shell is compared with ours
 # in the fault matrix.
 PREFECT := .venv-prefect
 $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml prefect_collection/constraints.txt
@@ -140,7 +140,7 @@ nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
 	+$(MAKE) --no-print-directory corpus
 
-# All rows again, with the engines' own operators beside ours; nothing asserts theirs.
+# All rows again, with the engines' own operators as controls; their results are not asserted.
 fault-tables: debian $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## docs/faults.md from faults done to our operators and the engines' own (as root)
 	+$(call run_lanes,$(FAULT_LANES))
 	$(PY) -m tests.faults.page
@@ -157,7 +157,7 @@ demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.
 	$(PY) examples/demo.py --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python \
 		$(if $(TORCH),--torch)
 
-bench: $(VENV)/.ready  ## the speed of ours beside its limit and the paper's tool
+bench: $(VENV)/.ready  ## speed of GPUAlert, with its limits and the paper's tool
 	$(PY) -m tests.benchmarks --json .bench/figures.json $(BENCH_ARGS)
 
 # What the programs of the corpus need: three environments that do not fit one another.
@@ -169,7 +169,7 @@ $(CORPUS)/%/.ready: corpus/produce/environments/%.txt $(UV)
 	$(UV) pip install --quiet --python $(CORPUS)/$*/bin/python --requirement $<
 	@touch $@
 
-corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs again and tell what drifted (some as root)
+corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs again and report differences (some as root)
 	$(PY) -m corpus compose --check
 	env --default-signal=INT,QUIT $(PY) -m corpus produce --check $(CORPUS_ARGS)
 

@@ -26,7 +26,7 @@ _FROZEN_OF = 3
 
 
 class Provenance(StrEnum):
-    """How a log came to be."""
+    """Origin of a log: produced by a program, or composed."""
 
     RAN_ON_CPU = "ran on CPU"
     RAN_ON_GPU = "ran on GPU"

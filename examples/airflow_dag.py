@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""An Airflow DAG of two trainings, one that ends well and one that dies deep in its model; and a
+"""An Airflow DAG of two trainings, one that succeeds and one that fails deep in its model; and a
 task of another operator that fails and has GPUAlert's callback.
 
 As a script it runs the DAG by ``dag.test()``, without scheduler or server, in an AIRFLOW_HOME of
-its own with SQLite; it needs an environment with airflow-provider-gpualert.  Ends with what came of
-the tasks and which alerts were sent, and with 1 when that is not as it should be.
+its own with SQLite; it needs an environment with airflow-provider-gpualert.  Prints the states of
+the tasks and the alerts that were sent, and exits with 1 if they are not as expected.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FAILING = ("bad", "ordinary")
 
 
 def main() -> int:
-    """Run the DAG and say whether it went as it should."""
+    """Run the DAG; return 1 if it does not go as expected."""
     from airflow.utils.db import initdb
 
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -63,19 +63,19 @@ def main() -> int:
     before = set(subjects())
     run = dag.test()
     states = {name: str(run.get_task_instance(name).state) for name in ("good", *FAILING)}
-    print("\n=== what came of the tasks")
+    print("\n=== the states of the tasks")
     for name, state in states.items():
         print(f"{name:10}{state}")
     sent = [subjects()[mail] for mail in subjects().keys() - before]
     print("\n=== the alerts in the mailbox", *sent, sep="\n")
     print(f"\nThe records are in {STATE / 'runs'}")
-    told = all(any(f".{name}" in subject for subject in sent) for name in FAILING)
+    notified = all(any(f".{name}" in subject for subject in sent) for name in FAILING)
     as_it_should = states == {"good": "success", "bad": "failed", "ordinary": "failed"}
-    return 0 if as_it_should and told and len(sent) == len(FAILING) else 1
+    return 0 if as_it_should and notified and len(sent) == len(FAILING) else 1
 
 
 def subjects() -> dict[str, str]:
-    """The subject of each mail in the mailbox, by its name there."""
+    """Return the subject of each mail in the mailbox, by its file name."""
     box = mailbox.Maildir(STATE / "mailbox")
     return {name: " ".join(mail["Subject"].split()) for name, mail in box.iteritems()}
 

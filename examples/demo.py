@@ -41,7 +41,7 @@ class Story:
     exit_code: int
     cause: str
     killed: bool = False
-    """Whether it is killed from outside while it runs."""
+    """True if it is killed from outside while it runs."""
 
 
 def gpualert_json(*arguments: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def kill_the_training(name: str) -> None:
 
 
 def run_story(story: Story, name: str) -> dict[str, Any]:
-    """Run one story with its output, and return its verdict and the exit status."""
+    """Run one demonstration with its output, and return its verdict and the exit status."""
     words = ["python" if word == sys.executable else word for word in story.command]
     print(f"\n=== {story.title}\n$ gpualert run --name {name} -- {shlex.join(words)}", flush=True)
     command = [GPUALERT, "run", "--name", name, "--", *story.command]
@@ -83,15 +83,15 @@ def run_story(story: Story, name: str) -> dict[str, Any]:
 
 
 def stories(state: Path, *, with_torch: bool) -> list[Story]:
-    """Return the stories, in the order in which they are told."""
+    """Return the demonstrations, in their order."""
     numpy = [sys.executable, str(EXAMPLES / "train_numpy.py")]
     numpy += ["--checkpoint", str(state / "spirals.npz")]
     torch = [sys.executable, str(EXAMPLES / "train_torch.py")]
     torch += ["--checkpoint", str(state / "transformer.pt")]
-    told = [
-        Story("a training that ends well", [*numpy, "--epochs", "5"], 0, "none"),
+    reported = [
+        Story("a training that succeeds", [*numpy, "--epochs", "5"], 0, "none"),
         Story(
-            "one that dies of a real error in the second layer of its model",
+            "one that fails with a real error in the second layer of its model",
             [*numpy, "--layers", "2x64", "48x64", "64x3"],
             1,
             "shape_mismatch",
@@ -106,8 +106,8 @@ def stories(state: Path, *, with_torch: bool) -> list[Story]:
         Story("one that never starts", ["trian.py", "--epochs", "5"], 127, "command_not_found"),
     ]
     if with_torch:
-        told += [
-            Story("a transformer that ends well", [*torch, "--epochs", "2"], 0, "none"),
+        reported += [
+            Story("a transformer that succeeds", [*torch, "--epochs", "2"], 0, "none"),
             Story(
                 "a transformer whose heads do not fit its width",
                 [*torch, "--set", "head_width=24"],
@@ -115,7 +115,7 @@ def stories(state: Path, *, with_torch: bool) -> list[Story]:
                 "shape_mismatch",
             ),
         ]
-    return told
+    return reported
 
 
 ENGINES = {
@@ -130,11 +130,11 @@ ENGINES = {
         ["none", "shape_mismatch", "file_not_found"],
     ),
 }
-"""What each shows, its script, and the causes of its runs in their order."""
+"""Purpose of each demonstration, its script, and the causes of its runs in order."""
 
 
 def tell_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Run an engine's example with its output flowing; its runs, and what is wrong with them."""
+    """Run an engine's example and show its output; return its runs, and their problems."""
     title, script, expected = ENGINES[engine]
     command = [python, str(EXAMPLES / script)]
     print(f"\n=== {title}\n$ {shlex.join(command)}", flush=True)
@@ -161,13 +161,15 @@ def alerts(before: set[str]) -> tuple[list[str], list[str]]:
     }
     place = Path(os.environ["GPUALERT_STATE_DIR"]) / "mailbox"
     mails = {str(mail["Message-ID"]): str(mail["Subject"]) for mail in mailbox.Maildir(place)}
-    told = [" ".join(mails[sent[run]].split()) for run in sorted(failed) if sent.get(run) in mails]
-    untold = [run for run in failed if sent.get(run) not in mails]
-    return told, [f"nobody was told of run {run}" for run in untold]
+    reported = [
+        " ".join(mails[sent[run]].split()) for run in sorted(failed) if sent.get(run) in mails
+    ]
+    unreported = [run for run in failed if sent.get(run) not in mails]
+    return reported, [f"no alert was sent for run {run}" for run in unreported]
 
 
 def quiet_environment(engine: str, state: Path) -> dict[str, str]:
-    """Return what keeps an engine within the demo's directory, offline, and at its business."""
+    """Return the variables that keep an engine offline and within the demo's directory."""
     if engine == "prefect":
         return {
             "PREFECT_HOME": str(state / "prefect"),
@@ -193,14 +195,14 @@ def table(rows: list[tuple[str, ...]]) -> str:
 
 
 def row(by: str, status: int | None, verdict: dict[str, Any]) -> tuple[str, ...]:
-    """Return what the table says of one run."""
+    """Return the row of the table for one run."""
     headline = shorten(verdict["headline"], HEADLINE_COLUMNS, placeholder=" ...")
-    said = (verdict["disposition"], verdict["cause"], verdict["retry"], headline)
-    return (by, "-" if status is None else str(status), *said)
+    shown = (verdict["disposition"], verdict["cause"], verdict["retry"], headline)
+    return (by, "-" if status is None else str(status), *shown)
 
 
 def main() -> int:
-    """Tell the stories, print the verdicts, and say whether they are the expected ones."""
+    """Run the demonstrations and print the verdicts; return 1 if one is not as expected."""
     parser = argparse.ArgumentParser(description="Trainings and their verdicts.")
     parser.add_argument("--torch", action="store_true", help="two more, with PyTorch")
     for engine in ENGINES:
@@ -225,11 +227,11 @@ def main() -> int:
             verdicts, problems = tell_engine(engine, python, state)
             rows += [row(engine, verdict["exit_code"], verdict) for verdict in verdicts]
             wrong += problems
-    told, untold = alerts(before)
+    reported, unreported = alerts(before)
     print(f"\n=== the verdicts\n{table(rows)}")
-    print(f"\n=== the alerts in the mailbox {state / 'mailbox'}", *told, sep="\n")
+    print(f"\n=== the alerts in the mailbox {state / 'mailbox'}", *reported, sep="\n")
     print(f"\nThe records are in {state / 'runs'}")
-    wrong += untold
+    wrong += unreported
     for problem in wrong:
         print(problem, file=sys.stderr)
     return 1 if wrong else 0

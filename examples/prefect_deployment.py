@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A training as a Prefect deployment: a worker on the GPU machine runs it, whoever starts it.
+"""A training as a Prefect deployment: a worker on the GPU machine runs it.
 
 Needs an environment with prefect-gpualert wherever something of this runs, and PREFECT_API_URL:
 
@@ -9,8 +9,8 @@ Needs an environment with prefect-gpualert wherever something of this runs, and 
     prefect worker start --pool trainings               # on the GPU machine
     prefect deployment run nightly/numpy --param epochs=5 --watch
 
-The flow's hooks tell also when its process was killed; the worker calls them.  The training itself
-then goes on for ten minutes, for `prefect flow-run retry` to take it up again.
+The flow's hooks also send an alert when its process was killed; the worker calls them.  The
+training itself then continues for ten minutes, and `prefect flow-run retry` takes it over.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from prefect_gpualert import gpualert_hook, gpualert_run, retry_by_cause
 HERE = Path(__file__).resolve().parent
 STATE = Path(os.environ.get("GPUALERT_STATE_DIR", HERE.parent / ".demo-state"))
 POOL = os.environ.get("WORK_POOL", "trainings")
-TELL = [gpualert_hook("mailbox", state_dir=STATE)]
+ALERT = [gpualert_hook("mailbox", state_dir=STATE)]
 
 train = gpualert_run.with_options(
     name="train",
@@ -37,7 +37,7 @@ train = gpualert_run.with_options(
 )
 
 
-@flow(on_failure=TELL, on_crashed=TELL, on_cancellation=TELL)
+@flow(on_failure=ALERT, on_crashed=ALERT, on_cancellation=ALERT)
 def nightly(epochs: int = 20) -> str:
     """Train; returns the last line of the output."""
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)

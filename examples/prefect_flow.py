@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A Prefect flow of two trainings, one of which dies deep in its model, and of a task that fails.
+"""A Prefect flow of two trainings, one of which fails deep in its model, and of a task that fails.
 
 Needs an environment with prefect-gpualert.  Without PREFECT_API_URL it uses an ephemeral server of
-Prefect's.  Alerts go to the local mailbox: of the training by itself, of the other task by a hook.
-Ends with the verdicts and the alerts, and with 1 when any is not what the story should have.
+Prefect's.  Alerts go to the local mailbox: those of the training by itself, those of the other task
+by a hook.  Prints the verdicts and the alerts, and exits with 1 if they are not as expected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def publish(checkpoint: Path) -> None:
 
 @flow(log_prints=True)
 def good_and_bad() -> dict[str, str]:
-    """Train twice; returns what came of each, by the cause of its verdict."""
+    """Train twice; returns the state of each training, by the cause of its verdict."""
     found = {}
     last = train(shlex.join([*TRAIN, "--epochs", "5"]), state_dir=STATE, notify="mailbox")
     found["none"] = str(last)
@@ -57,18 +57,18 @@ def subjects() -> dict[str, str]:
 
 
 def main() -> int:
-    """Run the flow and say whether it went as it should."""
+    """Run the flow; return 1 if it does not go as expected."""
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
     before = subjects()
     found = good_and_bad()
     alerts = [subject for key, subject in subjects().items() if key not in before]
-    print("\n=== what came of the trainings")
+    print("\n=== the states of the trainings")
     for cause, what in found.items():
         print(f"{cause:16}{what}")
-    print("\n=== what came to the mailbox", *alerts, sep="\n")
+    print("\n=== the alerts in the mailbox", *alerts, sep="\n")
     print(f"\nThe records are in {STATE / 'runs'}, the mailbox is {STATE / 'mailbox'}")
-    told = [any(f"] {name}-" in subject for subject in alerts) for name in ("train", "publish")]
-    as_expected = list(found) == ["none", "shape_mismatch"] and len(alerts) == 2 and all(told)
+    notified = [any(f"] {name}-" in subject for subject in alerts) for name in ("train", "publish")]
+    as_expected = list(found) == ["none", "shape_mismatch"] and len(alerts) == 2 and all(notified)
     return 0 if as_expected else 1
 
 

@@ -8,8 +8,8 @@ Needs an environment with prefect-gpualert, a server, and a limit for the tag of
     prefect concurrency-limit create gpu 2
     python prefect_map.py
 
-With one of the rates the loss runs away to nan: that training is not tried again, and is told in
-the local mailbox.  Ends with what came of each, and with 1 when that is not as it should be.
+With one of the rates the loss becomes nan: that training is not tried again, and is reported in
+the local mailbox.  Prints the result of each, and exits with 1 if one is not as expected.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ train = gpualert_run.with_options(
 
 @flow
 def sweep(rates: list[float]) -> dict[float, str]:
-    """Train with each rate; returns the last line of each training, or why it has failed."""
+    """Train with each rate; returns the last line of each training, or the reason why it failed."""
     commands = [
         shlex.join([*TRAIN, "--lr", str(rate), "--checkpoint", str(STATE / f"sweep-{rate}.npz")])
         for rate in rates
     ]
-    # What is the same for all of them and no plain value has to be unmapped.
+    # Arguments that are the same for all runs, and are not plain values, must be unmapped.
     runs = train.map(commands, state_dir=STATE, notify=unmapped(["mailbox"]))
     results = [run.result(raise_on_failure=False) for run in runs]
     return {
@@ -52,10 +52,10 @@ def sweep(rates: list[float]) -> dict[float, str]:
 
 
 def main() -> int:
-    """Run the sweep and say whether it went as it should."""
+    """Run the sweep; return 1 if it does not go as expected."""
     STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = sweep(RATES)
-    print("\n=== what came of the trainings")
+    print("\n=== the results of the trainings")
     for rate, what in found.items():
         print(f"{rate:<8}{what}")
     return 0 if [rate for rate, what in found.items() if what == "nan_loss"] == [10.0] else 1

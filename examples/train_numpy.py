@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Train a small classifier on three spirals with NumPy: epochs, checkpoints, resume.
 
-On SIGTERM it saves a checkpoint and leaves with status 0.  To see a training fail for a real
+On SIGTERM it saves a checkpoint and exits with status 0.  To see a training fail for a real
 reason, ask for layers that do not fit each other or for a learning rate far too high:
 
     train_numpy.py --layers 2x64 48x64 64x3     the shapes disagree in the second layer
-    train_numpy.py --lr 10                      the loss runs away to nan
-    train_numpy.py --resume no-such-file.npz    the checkpoint is not there
+    train_numpy.py --lr 10                      the loss becomes nan
+    train_numpy.py --resume no-such-file.npz    the checkpoint does not exist
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Network:
         return float(loss)
 
     def state(self) -> dict[str, Array]:
-        """Return every array that training goes on from, the layers' own arrays."""
+        """Return all arrays of the training's state, which are the layers' own arrays."""
         return {
             f"layer{index}.{name}": getattr(layer, name)
             for index, layer in enumerate(self.layers)
@@ -104,13 +104,13 @@ class Network:
 
 @dataclass
 class Checkpoint:
-    """The training's state on disk: written whole or not at all."""
+    """The training's state on disk: written completely or not at all."""
 
     path: Path
     save_s: float
 
     def save(self, network: Network, epoch: int) -> None:
-        """Write beside the old file, sync, then take its place.  Lasts at least ``save_s``."""
+        """Write a new file, sync it, then replace the old one.  Lasts at least ``save_s``."""
         started = time.monotonic()
         partial = self.path.with_name(self.path.name + ".partial")
         with partial.open("wb") as file:
@@ -124,7 +124,7 @@ class Checkpoint:
 
     @staticmethod
     def load(path: Path, network: Network) -> int:
-        """Fill the network from a file and return the number of epochs it has behind it."""
+        """Load the network from a file and return the number of completed epochs."""
         with np.load(path) as saved:
             for name, value in network.state().items():
                 value[...] = saved[name]
@@ -133,7 +133,7 @@ class Checkpoint:
 
 
 class Stop:
-    """Notes that SIGTERM came, so that the loop can end between two batches."""
+    """Remembers a SIGTERM, so that the loop can end between two batches."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -201,7 +201,7 @@ def main() -> int:
         help="shape of each layer (default: 2x64 64x64 64x3)",
     )
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoint.npz"))
-    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on from a checkpoint")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="resume from a checkpoint")
     parser.add_argument("--save-every", type=int, default=10, metavar="EPOCHS")
     parser.add_argument(
         "--save-seconds",

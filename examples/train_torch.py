@@ -2,11 +2,11 @@
 """Train a tiny transformer on generated text with PyTorch, on the CPU, alone or under torchrun.
 
 The model is built from the configuration in CONFIG, any part of which the command line may
-change.  On SIGTERM rank 0 saves a checkpoint and all ranks leave with status 0.  To see a
+change.  On SIGTERM rank 0 saves a checkpoint and all ranks exit with status 0.  To see a
 training fail for a real reason:
 
     train_torch.py --set head_width=24          the heads do not fit the output projection
-    train_torch.py --lr 1e9                     the loss runs away to nan
+    train_torch.py --lr 1e9                     the loss becomes nan
     torchrun --nproc-per-node 2 train_torch.py  two ranks, gradients averaged by gloo
 """
 
@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", type=setting, nargs="+", default=[], metavar="KEY=NUMBER")
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoint.pt"))
-    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on from a checkpoint")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="resume from a checkpoint")
     parser.add_argument("--save-every", type=int, default=5, metavar="EPOCHS")
     parser.add_argument("--save-seconds", type=float, default=0.0, metavar="S")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Names of the causes and families.
+"""Names of the causes, families and fault classes.
 
 The order is that of the documentation, from start-up to the scheduler.  Names are never changed
 or removed, because verdicts on disk and retry policies of users refer to them; names are added.
@@ -61,6 +61,12 @@ FAMILIES: tuple[str, ...] = (
     *("A1", "A2", "B1", "B2", "B3", "C1", "C2", "C3"),
     *("D1", "D2", "D3", "E1", "E2", "E3", "F1", "F2", "F3", "G1"),
 )
+
+FAULT_CLASSES: tuple[str, ...] = (
+    *("asset", "cluster", "code", "config", "data", "env", "hang", "hardware", "limits"),
+    *("memory", "memory_plan", "native", "network", "signal", "storage", "throughput", "training"),
+)
+"""Refinements of the families.  A program that fails with ``training`` may exit with status 0."""
 
 GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
 """Causes that name only the form of an error; every more specific cause has precedence."""

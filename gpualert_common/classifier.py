@@ -28,7 +28,7 @@ from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Record
 from gpualert_common.run_evidence import RunEvidence
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.telemetry.series import Telemetry
 
 
@@ -55,7 +55,7 @@ class RunClassifier:
         self._monitor: WarningMonitor | None = None
         self._is_blind = False
         self.explanation: Explanation | None = None
-        """How the cause of the verdict was chosen; None before there is a verdict."""
+        """The explanation of the verdict's cause; None before there is a verdict."""
 
     def prepare(self) -> None:
         """Compile the rules before there is a log to read, and look up the earlier runs.
@@ -123,7 +123,7 @@ class RunClassifier:
             self.feed(name, data, offset)
             offset += len(data)
 
-    def conclude(self, ending: Ending | None, facts: dict[str, Any]) -> Verdict:
+    def conclude(self, ending: Ending | None, facts: EndFacts) -> Verdict:
         """Return the verdict; without an ending, that of a run in progress."""
         self._readings += [scanner.finish() for scanner in self._scanners.values()]
         self._scanners.clear()
@@ -131,7 +131,7 @@ class RunClassifier:
             run_id=self._launch_record.run_id,
             attempt=self._launch_record.owner.get("number", 1),
             host=self._launch_record.host,
-            log_path=facts.get("log_path"),
+            log_path=facts.log_path,
             readings=self._readings,
             facts=_exit_facts(Ending(0.0) if ending is None else ending, facts),
             rules=self._rules,
@@ -202,7 +202,7 @@ def _live_rules(own: str | None, _state: object) -> tuple[RuleSet, list[RuleErro
     return rules, broken
 
 
-def _exit_facts(ending: Ending, facts: dict[str, Any]) -> ExitFacts:
+def _exit_facts(ending: Ending, facts: EndFacts) -> ExitFacts:
     duration_s = None
     if ending.ended_at is not None and ending.started_at:
         duration_s = ending.ended_at - ending.started_at
@@ -214,6 +214,6 @@ def _exit_facts(ending: Ending, facts: dict[str, Any]) -> ExitFacts:
         signal=ending.signal,
         sender=ending.sender,
         duration_s=duration_s,
-        survivors=len(facts.get("survivors", ())),
-        log_disk_full=bool(facts.get("log_disk_full")),
+        survivors=facts.survivors,
+        log_disk_full=facts.log_disk_full,
     )

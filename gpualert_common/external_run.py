@@ -35,7 +35,7 @@ from gpualert_common.record import (
     refuse_strangers,
 )
 from gpualert_common.settings import load_settings
-from gpualert_common.spec import SCHEMA, Ending
+from gpualert_common.spec import SCHEMA, EndFacts, Ending
 
 LOG = "output.log"
 
@@ -203,7 +203,7 @@ def _record_at(
         if verdict is None:
             judge = RunClassifier(LaunchRecord.of_own(spec))
             judge.feed(LOG, log, 0)
-            verdict = judge.conclude(ending, {"log_path": os.path.join(path, LOG)})
+            verdict = judge.conclude(ending, EndFacts(log_path=os.path.join(path, LOG)))
         record.write_json(VERDICT, encode(verdict))
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
         os.rename(record.path, path)  # complete, or absent
@@ -231,7 +231,7 @@ def _conclude_without_status(run: ExternalRun) -> Verdict:
     )
     classifier.feed(LOG, run.log, 0)
     as_process = Ending.from_json({**run.ending.to_json(), "code": 1})
-    verdict = classifier.conclude(as_process, {})
+    verdict = classifier.conclude(as_process, EndFacts())
     no_status = SourceStatus("exit_status", available=False, why="it was no process of its own")
     sources = [source for source in verdict.sources if source.name != no_status.name]
     is_unexplained = run.ending.signal is None and len(verdict.shows) == 1

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpualert_common.spec import Sender
 
 SCHEMA = 1
 """Version of every JSON object that gpualert writes."""
 
 
 class Disposition(StrEnum):
-    """How a run ended, apart from why."""
+    """Outcome of a run, without its cause."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -29,7 +32,7 @@ class Disposition(StrEnum):
 
 
 class Attribution(StrEnum):
-    """Whose fault it is."""
+    """Part that is at fault."""
 
     JOB = "job"
     INFRASTRUCTURE = "infrastructure"
@@ -40,7 +43,7 @@ class Attribution(StrEnum):
 
 
 class Retry(StrEnum):
-    """Where a retry may help."""
+    """Place where a retry may help."""
 
     SAME = "same"
     ELSEWHERE = "elsewhere"
@@ -49,7 +52,7 @@ class Retry(StrEnum):
 
 
 class RunPlace(StrEnum):
-    """Where the processes of a run are, as seen from here."""
+    """Place of the processes of a run, as seen from here."""
 
     HERE = "here"
     OTHER_HOST = "other_host"
@@ -65,9 +68,9 @@ class RecoveryOutcome(StrEnum):
     SUPERVISED = "supervised"
     """Its supervisor is alive."""
     RUNNING = "running"
-    """The run goes on without a supervisor."""
+    """The run continues without a supervisor."""
     ELSEWHERE = "elsewhere"
-    """The processes of the run cannot be seen from here."""
+    """The processes of the run are not visible from here."""
     NOT_LAUNCHED = "not launched"
     """There is no run to recover."""
     RECOVERED = "recovered"
@@ -77,7 +80,7 @@ class RecoveryOutcome(StrEnum):
 class Role(StrEnum):
     """Meaning of a match of a rule: an observation, never a verdict by itself.
 
-    A report is what a launcher says of its children: it gives details, but names no cause.
+    A report is the summary of a launcher about its children: it has details, but names no cause.
     """
 
     ROOT = "root"
@@ -94,9 +97,8 @@ class ExitFacts:
     ``code`` is the child's own status: 0..255, -n when signal n ended it, None when unknown.
     ``started`` is False when the program could not be executed; ``start_error`` then holds the
     errno and the text.  ``limit`` is "time" when our own time limit ended the run.  ``signal``
-    is the first signal that was passed on to the run and ``sender`` who sent it, as far as the
-    kernel tells: {"pid": int, "uid": int, "command": str}.  ``log_disk_full`` is True when the
-    disk of the log had no space left while the child ran.
+    is the first signal that was passed on to the run and ``sender`` who sent it.
+    ``log_disk_full`` is True when the disk of the log had no space left while the child ran.
     """
 
     code: int | None
@@ -104,7 +106,7 @@ class ExitFacts:
     start_error: tuple[int, str] | None = None
     limit: str | None = None
     signal: int | None = None
-    sender: dict[str, Any] | None = None
+    sender: Sender | None = None
     duration_s: float | None = None
     survivors: int = 0
     log_disk_full: bool = False
@@ -159,7 +161,7 @@ class VerdictWarning:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """Whether an evidence source was available; if not, why, and what would help.
+    """Status of an evidence source: available or not, the reason, and a remedy.
 
     Of a log: the file, the number of bytes that were read, and the spans that were not.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
@@ -19,9 +19,12 @@ from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, VERDICT, Record
-from gpualert_common.spec import Ending
+from gpualert_common.record import EXIT, SPEC, VERDICT, Record, RunState
+from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
+
+if TYPE_CHECKING:
+    from gpualert_common.spec import Sender
 
 LIVE_BYTES = 64 << 20
 """Some three seconds' reading."""
@@ -39,7 +42,7 @@ def is_in_progress(record: Record) -> bool:
     """Return True while the run has not ended, supervised or not; False for a damaged record."""
     try:
         state = record.state
-        return state != "ended" and (state != "lost" or has_processes(record))
+        return state is not RunState.ENDED and (state is not RunState.LOST or has_processes(record))
     except RecordError:
         return False
 
@@ -136,17 +139,15 @@ def classify_logs(record: Record, ending: Ending | None) -> Verdict:
             classifier.feed_file(path, name, LIVE_BYTES if ending is None else None)
         except FileNotFoundError:
             continue
-    facts = {
-        "log_path": path,
-        "log_disk_full": record.event("log_disk_full") is not None,
-        "survivors": (record.read_json(EXIT) or {}).get("survivors", []),
-    }
+    facts = EndFacts(
+        log_path=path,
+        log_disk_full=record.event("log_disk_full") is not None,
+        survivors=len((record.read_json(EXIT) or {}).get("survivors", ())),
+    )
     return classifier.conclude(ending, facts)
 
 
-def stop_unsupervised(
-    record: Record, grace_s: float, sender: dict[str, Any] | None = None
-) -> list[int]:
+def stop_unsupervised(record: Record, grace_s: float, sender: Sender | None = None) -> list[int]:
     """Stop the processes of a run that nobody supervises; return the ids of those left."""
     sender = {"pid": os.getpid()} if sender is None else sender
     _note(record, "stopping", signal=int(signal.SIGTERM), sender=sender)
@@ -158,7 +159,7 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
     """Stop the processes of a run whose guardian died, and complete its record."""
     if has_processes(record):
         because = "its guardian died"
-        sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+        sender: Sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
         stop_unsupervised(record, grace_s, sender)
     recover(record)
 

@@ -31,7 +31,7 @@ SURE = 0.9
 
 
 class Action(StrEnum):
-    """Whether there is a next attempt."""
+    """True if there is a next attempt."""
 
     STOP = "stop"
     RETRY = "retry"

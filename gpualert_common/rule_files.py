@@ -38,7 +38,7 @@ def rules_directory() -> Path:
 def shipped_directory() -> Path:
     """Return the directory of the shipped rules.
 
-    The copy in the installed package; without one ``rules/`` beside the package (an editable
+    The copy in the installed package; without one ``rules/`` next to the package (an editable
     install, or a checkout).
     """
     package = Path(__file__).resolve().parent

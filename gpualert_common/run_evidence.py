@@ -1,4 +1,4 @@
-"""Evidence about a run beside its log: telemetry, clock, earlier runs."""
+"""Evidence about a run other than its log: telemetry, clock, earlier runs."""
 
 from __future__ import annotations
 

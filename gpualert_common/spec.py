@@ -9,9 +9,28 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Literal, TypeGuard
+    from typing import Any, Literal, TypedDict, TypeGuard
 
     from gpualert_common.launch_record import AlertSettings, Owner
+
+    class Sender(TypedDict, total=False):
+        """Sender of a signal or of a request to stop; empty if it is unknown.
+
+        An engine gives the reason of a stop: ``meant_as`` in a word, ``because`` for people.
+        """
+
+        pid: int
+        uid: int
+        command: str
+        user: str
+        meant_as: str
+        because: str
+
+    class Survivor(TypedDict):
+        """A process that outlived its run."""
+
+        pid: int
+        command: str
 
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
@@ -52,6 +71,11 @@ def is_seconds(value: Any) -> TypeGuard[float]:
     """True for a valid duration in a request, which any process of the user may write."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and 0 <= value <= MOST_SECONDS
+
+
+def is_sender(value: Any) -> TypeGuard[Sender]:
+    """True for a valid sender in a request."""
+    return isinstance(value, dict)
 
 
 def is_number(value: Any) -> TypeGuard[int]:
@@ -141,6 +165,23 @@ class RunSpec:
         return ("stdout.log", "stderr.log") if self.streams == "apart" else ("output.log",)
 
 
+class EndFacts:
+    """Facts about the end of a run that ``exit.json`` does not have.
+
+    ``survivors`` is the number of processes that outlived the run.  ``log_disk_full`` says that the
+    log is not complete, for want of space.  ``log_path`` is the log to cite.
+    """
+
+    __slots__ = ("log_disk_full", "log_path", "survivors")
+
+    def __init__(
+        self, *, log_path: str | None = None, survivors: int = 0, log_disk_full: bool = False
+    ) -> None:
+        self.log_path = log_path
+        self.survivors = survivors
+        self.log_disk_full = log_disk_full
+
+
 class Ending:
     """End of a run, as ``exit.json`` stores it; it depends on the child only.
 
@@ -174,7 +215,7 @@ class Ending:
         self.start_error: tuple[int, str] | None = None
         self.limit: str | None = None
         self.signal: int | None = None
-        self.sender: dict[str, Any] | None = None
+        self.sender: Sender | None = None
         self.rusage: dict[str, float] | None = None
 
     @property

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpualert_common.guardian import Attempt
 
 AWAY_S = 600.0
-"""How long a run waits for its trigger to start, or for another one when a triggerer has died.
+"""Limit of a run's wait for its trigger to start, or for another one when a triggerer has died.
 Airflow considers a triggerer dead after 30 s, and a deployment takes minutes."""
 
 RESUMED_WITHIN_S = 3600.0

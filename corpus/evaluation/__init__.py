@@ -1,1 +1,1 @@
-"""How often the classifier is right on the labelled logs: scores, first contact, robustness."""
+"""Evaluation of the classifier on the labelled logs: scores, first contact, robustness."""

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from corpus.entries import CorpusEntry
 from corpus.evaluation.labelled_logs import LabelledLog
 from gpualert_common.classifier import RunClassifier
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 
 Change = Callable[[LabelledLog], bytes]
 
@@ -67,5 +67,5 @@ def _classify(entry: CorpusEntry, content: bytes) -> Classification:
     ending.code = entry.exit_code
     judge = RunClassifier()
     judge.feed_stream(io.BytesIO(content), f"{entry.name}.log")
-    verdict = judge.conclude(ending, {})
+    verdict = judge.conclude(ending, EndFacts())
     return Classification(verdict.cause, verdict.paper_class, verdict.confidence)

@@ -44,7 +44,7 @@ class LabelScore:
 
 @dataclass(frozen=True, slots=True)
 class McNemarTest:
-    """How often only one of two classifiers is right on the same logs, and the p-value."""
+    """Numbers of logs that only one of two classifiers gets right, and the p-value."""
 
     only_ours: int
     only_theirs: int

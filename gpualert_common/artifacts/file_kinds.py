@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class AttachMode(Enum):
-    """How an alert may carry the files of a kind."""
+    """Way in which an alert may carry the files of a kind."""
 
     TEXT = "text"  # masked; compressed or cut if too long
     WHOLE = "whole"  # unchanged or not at all: half an image is useless
@@ -18,7 +18,7 @@ class AttachMode(Enum):
 
 
 class FileKind(NamedTuple):
-    """How an alert carries files of one kind, the reason for the manifest, and the media type."""
+    """A kind of files: its way into an alert, the reason for the manifest, and the media type."""
 
     mode: AttachMode
     reason: str = ""

@@ -87,7 +87,7 @@ class Candidate:
 
     @property
     def stream(self) -> str:
-        """The stream of the log that names the cause, as its line prefixes tell; "" for none."""
+        """The stream of the log that names the cause, by its line prefixes; "" for none."""
         return self.observations[0].stream if self.observations else ""
 
 

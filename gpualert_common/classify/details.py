@@ -69,7 +69,7 @@ _OOM_KINDS: tuple[tuple[str, tuple[str, ...], Callable[[_Sizes], bool]], ...] = 
 
 
 def _cuda_oom_kind(details: Details) -> dict[str, Scalar]:
-    """Return ``kind``: why the memory did not suffice, as far as the message alone tells."""
+    """Return ``kind``: why the memory did not suffice, as far as the message alone shows it."""
     sizes = {name: value for name, value in details.items() if isinstance(value, int | float)}
     if "requested_bytes" not in sizes:
         return {}

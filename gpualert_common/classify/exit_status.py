@@ -181,7 +181,7 @@ STATUS_RULES: tuple[Callable[[ExitFacts, RuleSet, int | None], ExitStatus | None
     _worker,
     _failure,
 )
-"""The first rule that applies to the end of a run tells its meaning."""
+"""Rules for the end of a run; the first one that applies decides its meaning."""
 
 
 def _signalled(number: int, rules: RuleSet, claim: str, *, is_inferred: bool) -> ExitStatus:

@@ -52,7 +52,7 @@ class ExplainedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How the cause of a run's end was chosen.
+    """Explanation: the steps in which the cause of a run's end was chosen.
 
     ``decided_by`` is "log", "exit status" or "finding"; ``because`` the reason for the cause.
     """

@@ -95,7 +95,7 @@ def _without_handled(candidates: Sequence[Candidate], _case: Case) -> list[Candi
 
 
 def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
-    """Return the process that an exception ended, as far as the log tells processes apart.
+    """Return the process that an exception ended, as far as the log distinguishes processes.
 
     Reports of ranks on one another, and of launchers on ranks, often share a stream with the
     exception that they follow.

@@ -74,7 +74,8 @@ def strip_prefixes(piece: bytes) -> PrefixedLine:
     """Return *piece*, which has no escape sequences, as text without its prefixes.
 
     Bytes that are not UTF-8 are replaced; NULs are dropped.  One space after a prefix belongs to
-    it; deeper indentation stays, because it tells the frames of a traceback from its last line.
+    it; deeper indentation stays, because it distinguishes the frames of a traceback from its last
+    line.
     """
     text = piece.decode("utf-8", "replace").replace("\0", "")
     rank: int | None = None

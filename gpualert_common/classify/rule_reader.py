@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.causes import CAUSES, FAMILIES
+from gpualert_common.causes import CAUSES, FAMILIES, FAULT_CLASSES
 from gpualert_common.classify.rules import RaisedIn, Rule, RulePattern, RuleSet, RuleText, Scope
 from gpualert_common.errors import RuleError
 from gpualert_common.model import Attribution, Retry, Role
@@ -105,13 +105,14 @@ def _read_rule(file: Path, samples: bool, shipped: Mapping[str, Rule]) -> Rule:
         """Return the default of a key: the value of the shipped rule, if there is one."""
         return REQUIRED if base is None else getattr(base, key)
 
+    fault_class = None if cause == "none" else without("fault_class")
     verdict = top.table("verdict", REQUIRED if base is None else {})
     cases = tuple(_read_case(entry) for entry in verdict.tables("cases"))
     rule = Rule(
         id=cause,
         order=order,
         family=top.choice("family", FAMILIES, base.family if base else None),
-        fault_class=top.text("fault_class", base.fault_class if base else None),
+        fault_class=top.choice("fault_class", FAULT_CLASSES, fault_class),
         attribution=Attribution(
             top.choice("attribution", tuple(Attribution), without("attribution"))
         ),

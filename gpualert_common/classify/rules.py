@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Scope(StrEnum):
-    """Where a pattern is matched: on any line, or only in the text of an exception."""
+    """Scope of a pattern: any line, or only the text of an exception."""
 
     ANYWHERE = "anywhere"
     EXCEPTION = "exception"

@@ -44,7 +44,7 @@ class Selection:
 
 
 def select(candidates: Sequence[Candidate], case: Case) -> Selection:
-    """Return the root cause among *candidates*, as far as log and status tell."""
+    """Return the root cause among *candidates*, as far as log and status show it."""
     selection = Selection()
     selection.possible = _filter(candidates, case, POSSIBLE, selection.steps)
     left = _filter(selection.possible, case, ROOTS, selection.steps)

@@ -13,7 +13,7 @@ _MAX_CHAIN = 8
 
 
 class Context(StrEnum):
-    """Where an exception surfaced, by the lines before it."""
+    """Context in which an exception surfaced, by the lines before it."""
 
     MAIN = "main"
     THREAD = "thread"
@@ -26,7 +26,7 @@ class Context(StrEnum):
 
 
 class ChainLink(StrEnum):
-    """How an exception relates to the one before it in a chain."""
+    """Relation of an exception to the one before it in a chain."""
 
     NONE = "none"
     CAUSE = "cause"
@@ -35,7 +35,7 @@ class ChainLink(StrEnum):
 
 
 class TracebackPart(Enum):
-    """How a line relates to the exceptions around it."""
+    """Relation of a line to the exceptions around it."""
 
     SOURCE = "source"
     """Quoted source, which is evidence of nothing."""

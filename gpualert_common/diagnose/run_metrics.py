@@ -136,9 +136,9 @@ def _step_time_s(progress: Progress, stepping: tuple[int, float] | None) -> floa
 
     The clock also counts the work between steps.
     """
-    told = [one.step_s for one in progress.points if one.step_s]
-    if told:
-        return median(told)
+    reported = [one.step_s for one in progress.points if one.step_s]
+    if reported:
+        return median(reported)
     if stepping is None or stepping[1] < thresholds.LEAST_TIMED_S:
         return None
     return stepping[1] / stepping[0]

@@ -7,7 +7,7 @@ import time
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.alert_facts import alerts_in
-from gpualert_common.notify.entry import PENDING
+from gpualert_common.notify.entry import EntryState
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, reconcile
 from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import dispatch
@@ -73,7 +73,7 @@ class AlertWaiter:
     def _must_wait(self) -> bool:
         decision, entries = reconcile(self._record)
         self._alerts = [entry.fields for entry in entries]
-        pending = [entry for entry in entries if entry.state == PENDING]
+        pending = [entry for entry in entries if entry.state is EntryState.PENDING]
         if decision.action is not AlertAction.SEND or not pending:
             return False
         if self._record.is_locked(ALERTS_LOCK):

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpualert_common.errors import UsageError
+from gpualert_common.record import RunState
 from gpualert_common.spec import is_number, is_seconds
 
 if TYPE_CHECKING:
@@ -104,13 +105,13 @@ class TakeoverAction(StrEnum):
 class Predecessor:
     """The last run of the same key, by its record.
 
-    ``state`` is that of the record.  ``is_same`` says that its fingerprint is ours, ``has_status``
-    that its exit status is known, ``is_stopped`` that it was stopped, ``has_remains`` that
-    processes of it live, ``is_far`` that it runs where we can see neither lock nor processes,
-    ``is_silent`` that its guardian there gave no sign for as long as its fence.
+    ``is_same`` says that its fingerprint is ours, ``has_status`` that its exit status is known,
+    ``is_stopped`` that it was stopped, ``has_remains`` that processes of it live, ``is_far`` that
+    it runs where we can see neither lock nor processes, ``is_silent`` that its guardian there gave
+    no sign for as long as its fence.
     """
 
-    state: str
+    state: RunState
     number: int = 0
     is_same: bool = True
     has_status: bool = True
@@ -124,19 +125,19 @@ class Predecessor:
 def choose_action(before: Predecessor, number: int) -> TakeoverAction:
     """Return the next step of attempt ``number``, which holds the key until it is done."""
     match before.state:
-        case "ended" if before.has_remains:
+        case RunState.ENDED if before.has_remains:
             return TakeoverAction.END_REMAINS
-        case "ended":
+        case RunState.ENDED:
             is_usable = before.is_same and before.has_status and not before.is_stopped
             is_free = is_usable and not before.is_claimed
             return TakeoverAction.CLAIM if is_free else TakeoverAction.LAUNCH
         case _ if before.is_far and before.is_silent:
             return TakeoverAction.FENCE
-        case "lost" if not before.is_far:
+        case RunState.LOST if not before.is_far:
             return TakeoverAction.END_REMAINS if before.has_remains else TakeoverAction.LAUNCH
-        case "orphaned":
+        case RunState.ORPHANED:
             return TakeoverAction.ADOPT if before.is_same else TakeoverAction.STOP
-        case "running" if number > before.number:
+        case RunState.RUNNING if number > before.number:
             return TakeoverAction.ADOPT if before.is_same else TakeoverAction.STOP
         case _:
             return TakeoverAction.WAIT

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from signal import SIGTERM
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gpualert_common import record_locations
 from gpualert_common.api import RunResult
@@ -22,6 +22,9 @@ from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise.stop import Stop
+
+if TYPE_CHECKING:
+    from gpualert_common.spec import Sender
 
 Meaning = Literal["cancelled", "preempted", "timeout"]
 
@@ -161,7 +164,7 @@ class RunHandle:
         Safe in a signal handler, from any thread, and any number of times: the caller touches no
         disk.  The run is not adopted any more, and its result not claimed by a later attempt.
         """
-        sender = {
+        sender: Sender = {
             "pid": os.getpid(),
             "uid": os.getuid(),
             "because": reason,

@@ -12,11 +12,14 @@ import select
 import signal
 import time
 from collections import deque
-from typing import Any
 
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.processes.pidfd import open_pidfd
 from gpualert_common.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.spec import Sender
 
 _RENEWALS = 6
 """Per lease: some may come late."""
@@ -29,7 +32,7 @@ _TAKEN_S = 3.0
 class _Stop:
     """One stop request; ``is_written`` is released when it is in the record."""
 
-    def __init__(self, sender: dict[str, Any], grace_s: float | None) -> None:
+    def __init__(self, sender: Sender, grace_s: float | None) -> None:
         self.sender = sender
         self.grace_s = grace_s
         self.is_written = _thread.allocate_lock()
@@ -66,7 +69,7 @@ class LeaseRenewer:
             if fd >= 0:
                 os.close(fd)
 
-    def stop(self, sender: dict[str, Any], grace_s: float | None) -> None:
+    def stop(self, sender: Sender, grace_s: float | None) -> None:
         """Request a stop; returns when the request is on its way, within half a second."""
         stop = _Stop(sender, grace_s)
         if self._closing:

@@ -41,7 +41,7 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
 class _AttemptGoneError(Exception):
-    """The attempt that started us has gone before it said go."""
+    """The attempt that started the guardian exited before it confirmed the start."""
 
 
 def main() -> None:

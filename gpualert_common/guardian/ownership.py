@@ -27,7 +27,7 @@ MOST_GAP_S = 2.0
 
 
 class OwnershipState(StrEnum):
-    """Whether a run has an owner, and whether it can get one back."""
+    """State of the ownership of a run: owned, or not, and whether an owner can return."""
 
     OWNED = "owned"
     """An attempt follows the run."""

@@ -10,7 +10,7 @@ from gpualert_common.guardian.attempt import Predecessor
 from gpualert_common.guardian.run_location import fence_s
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, Record
+from gpualert_common.record import EXIT, SPEC, Record, RunState
 
 if TYPE_CHECKING:
     from gpualert_common.spec import Ending
@@ -26,13 +26,13 @@ class PredecessorReader:
     def read(self, record: Record) -> Predecessor:
         """Return the run as its record describes it now.  Raises RecordError."""
         if not record.has(SPEC):  # its guardian died, or has yet to begin
-            return Predecessor("starting" if record.is_held else "lost")
+            return Predecessor(RunState.STARTING if record.is_held else RunState.LOST)
         owner = record.spec.owner
         is_far = recovery.is_far(record)
         state = record.state
         ending = record.ending  # after the state: an end that comes between is then known, too
         events = list(record.events())
-        if is_far and state == "lost":
+        if is_far and state is RunState.LOST:
             state = record.recorded_state  # its lock cannot be seen from here
         numbers = [event["number"] for event in events if event.get("event") == "adopted"]
         return Predecessor(
@@ -72,13 +72,13 @@ def _was_stopped(ending: Ending | None, events: list[dict[str, Any]]) -> bool:
     return is_stopped or any(event.get("event") == "stopping" for event in events)
 
 
-def _has_remains(record: Record, state: str) -> bool:
+def _has_remains(record: Record, state: RunState) -> bool:
     """True when processes live that nobody ends; those that outlive a normal end may live."""
-    if state == "ended":
+    if state is RunState.ENDED:
         survivors = (record.read_json(EXIT) or {}).get("survivors")
         return (
             bool(survivors)
-            and record.recorded_state == "stopping"
+            and record.recorded_state is RunState.STOPPING
             and recovery.has_processes(record)
         )
-    return state == "lost" and recovery.has_processes(record)
+    return state is RunState.LOST and recovery.has_processes(record)

@@ -67,7 +67,7 @@ class RunLocation:
 
     @property
     def place(self) -> RunPlace:
-        """Where the run's processes are, as seen from here."""
+        """The place of the run's processes, as seen from here."""
         place = {name: getattr(self, name) for name in ("host", "boot_id", "pid_namespace")}
         return locate(LaunchRecord(**place))
 

@@ -18,7 +18,7 @@ from gpualert_common.guardian.predecessor import PredecessorReader, has_live_pro
 from gpualert_common.model import RunPlace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import SUCCESSOR, Record, make_directory
+from gpualert_common.record import SUCCESSOR, Record, RunState, make_directory
 from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.supervise.stop import Stop
@@ -82,7 +82,7 @@ class Takeover:
             taken = None
             match choose_action(before, self._attempt.number):
                 case TakeoverAction.LAUNCH:
-                    if before.state == "lost":
+                    if before.state is RunState.LOST:
                         self._complete(record)
                     self._mark_superseded(record)
                     return None
@@ -114,7 +114,7 @@ class Takeover:
             if record is not None and record.is_held:
                 raise
             self._log_once(f"{error}; its result is lost")
-            return None, Predecessor("lost")
+            return None, Predecessor(RunState.LOST)
 
     # -- taking it -------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Takeover:
         """Raises GuardianError when the run belongs to an attempt that this one cannot replace."""
         self._log_once(f"run {name} is {before.state}; waiting for it")
         waited_s = time.monotonic() - self._began
-        is_live = before.state == "running" and not before.is_far
+        is_live = before.state is RunState.RUNNING and not before.is_far
         is_too_late = self._attempt.number < before.number
         if is_live and (is_too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
             raise GuardianError(
@@ -223,7 +223,7 @@ class Takeover:
         if self._endings > _MOST_ENDINGS:
             raise GuardianError(
                 f"processes of run {name} cannot be ended, not even by SIGKILL (a stuck driver or "
-                "disk?); nothing was launched beside them"
+                "disk?); nothing else was launched"
             )
 
     # -- its record ------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class Takeover:
         try:
             record.write_json(SUCCESSOR, {"schema": SCHEMA, **value})
         except OSError as error:
-            self._log_once(f"an alert of run {record.run_id} may come beside ours: {error}")
+            self._log_once(f"an alert of run {record.run_id} may come in addition to ours: {error}")
 
     def _log_once(self, text: str) -> None:
         if text not in self._logged:

@@ -15,7 +15,7 @@ from gpualert_common.launch import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from gpualert_common.spec import Sender
 
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Begin a stop: the leader first, the rest after the grace."""
@@ -31,7 +31,7 @@ class Signal:
 
     __slots__ = ("number", "sender")
 
-    def __init__(self, number: int, sender: dict[str, Any]) -> None:
+    def __init__(self, number: int, sender: Sender) -> None:
         self.number = number
         self.sender = sender
 
@@ -82,7 +82,7 @@ class Inbox:
         self._early.append(Signal(number, {}))
 
 
-def _sender(code: int, pid: int, uid: int) -> dict[str, Any]:
+def _sender(code: int, pid: int, uid: int) -> Sender:
     if code == _FROM_KERNEL or pid == 0:
         return {"pid": 0, "uid": uid, "command": "the terminal"}
     try:

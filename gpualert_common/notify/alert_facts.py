@@ -30,10 +30,10 @@ def read_facts(record: Record) -> AlertFacts:
     alerts = alerts_in(spec)
     wanted = alerts.get("on")
     if wanted == "failure" and warnings_of(record):
-        wanted = "always"  # people who were warned have to learn how the run ended
+        wanted = "always"  # people who got a warning need the outcome of the run
     ending = record.ending
     verdict = None if ending is None else read_verdict(record)
-    if verdict is not None:  # a log without a failure is no good end where nobody knows the status
+    if verdict is not None:  # without a known status, a log without a failure is not a success
         is_well = verdict.cause == "none" and verdict.disposition != "unknown"
     else:  # the classifier failed: only the status counts
         is_well = ending is not None and ending.exit_code == 0 and ending.signal is None
@@ -49,9 +49,9 @@ def read_facts(record: Record) -> AlertFacts:
 
 
 def warnings_of(record: Record) -> list[dict[str, Any]]:
-    """Return the warnings that people get while the run goes on, each kind once.
+    """Return the warnings to send during the run, each kind once.
 
-    None where the run does not want them, or nobody can read them.
+    None if the run does not want them, or they cannot be read.
     """
     if not alerts_in(record.valid_spec).get("warn"):
         return []

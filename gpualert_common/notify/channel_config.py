@@ -1,4 +1,4 @@
-"""Channels by the user's configuration: checked, with the secrets apart from what is recorded.
+"""Channels from the user's configuration: checked, and with their secrets kept out of the record.
 
 A target is the name of a channel in a configuration file, a table with the settings of one,
 ``none``, or a line that :mod:`.targets` can parse.
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 NONE = "none"
 WITHHELD = "withheld"
-"""Stands in a record for a secret that was given in person."""
+"""Placeholder in a record for a secret that the user passed directly."""
 _CHANNELS = "gpualert_common.notify.channels"
 
 
 def alerts_of(settings: Mapping[str, Setting]) -> tuple[AlertSettings | None, Secrets]:
-    """Return the alerts of a run as they are recorded (None: there are none), and their secrets.
+    """Return the alerts of a run for the record (None for no alerts), and their secrets.
 
     Raises ConfigError that names the channel and the setting.
     """
@@ -135,7 +135,7 @@ def channel_kinds() -> list[str]:
 
 
 def check_settings(channel: Any, settings: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return ``settings`` as ``channel`` takes them; references to secrets stay as they are.
+    """Return ``settings`` converted for ``channel``; references to secrets stay as they are.
 
     Raises ConfigError naming ``where`` and the setting.
     """
@@ -166,11 +166,11 @@ def is_channel(channel: object) -> bool:
 
 
 def withhold_secrets(channel: ChannelConfig) -> dict[str, str]:
-    """Take the secrets that were given in person out of a channel's settings; return them."""
+    """Remove the secrets that the user passed directly from a channel's settings; return them."""
     settings = channel["settings"]
     if not settings:
         return {}
-    # A foreign channel is not imported here, so all its settings are kept secret.
+    # A user's channel is not imported here, so all its settings are kept secret.
     secret = settings if _is_foreign(channel["kind"]) else channel_class(channel["kind"]).SECRET
     given = {key: settings[key] for key in secret if key in settings}
     given = {key: value for key, value in given.items() if not is_reference(value)}
@@ -199,12 +199,12 @@ def _make_channel(name: str | None, table: dict[str, Any], where: str) -> Channe
 
 
 def _is_foreign(kind: str) -> bool:
-    """True for a kind that is a module of the user's."""
+    """True for a kind that is a module of the user."""
     return "." in kind
 
 
 def _make_absolute(value: Any) -> Any:
-    """Return a setting with the whole path of the file that it refers to, if any."""
+    """Return a setting with the absolute path of the file that it refers to, if any."""
     if isinstance(value, str) and value.startswith("file:"):
         return f"file:{absolute_path(value.removeprefix('file:'))}"
     return value
@@ -213,8 +213,8 @@ def _make_absolute(value: Any) -> Any:
 def _make_name(kind: str, settings: Mapping[str, Any], secret: Sequence[str]) -> str:
     """Return a name that is the same for the same settings.
 
-    The record shows it beside all settings but the ``secret`` ones.  So secret settings go through
-    a slow hash, and a password not even into that: two users of one mail server have other names or
+    The record shows it next to all settings but the ``secret`` ones.  So secret settings go through
+    a slow hash, and passwords are left out: two users of one mail server differ in login or
     addresses.
     """
     import hashlib

@@ -20,7 +20,7 @@ def resolve_secrets(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return a channel's settings with every secret, and the secrets alone, to be masked.
 
-    ``given`` are the secrets that were given in person; the others are read from the user's
+    ``given`` are the secrets that the user passed directly; the others are read from the user's
     configuration.  Raises MissingSecretError that says which one is missing and how to provide it.
     """
     settings = dict(channel["settings"])

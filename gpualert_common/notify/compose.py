@@ -24,14 +24,14 @@ from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
-"""Part of the room for files that the log's end may take; the rest is for artifacts."""
+"""Share of the limit for files that the end of the log may use; the rest is for artifacts."""
 MOST_LOG_BYTES = 256 << 10
 BODY_LOG_LINES = 40
 WARNING_LOG_LINES = 20
 LEAST_TEXT_BYTES = 200
 _MOST_RENDERINGS = 4
 BUNDLE_S = 10.0
-"""For search, reading and packing; a folder that hangs costs the artifacts, not the alert."""
+"""Limit for search, reading and packing; a folder that hangs loses the artifacts, not the alert."""
 
 
 def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[Message, Bundle]:
@@ -71,7 +71,7 @@ def compose_warning(
 
 
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
-    """Return the message with the least that people need."""
+    """Return the shortest useful message."""
     spec = record.valid_spec
     verdict = read_verdict(record)
     lines = [

@@ -1,4 +1,4 @@
-"""Delivery of one alert: attempts in processes of their own, with growing pauses between them."""
+"""Delivery of one alert: attempts in separate processes, with growing pauses between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpualert_common.notify.alert_facts import has_ended
 from gpualert_common.notify.channel_config import channel_class, check_settings
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.compose import compose, compose_warning
-from gpualert_common.notify.entry import FAILED, PENDING, SENT, SUPERSEDED, OutboxEntry
+from gpualert_common.notify.entry import EntryState, OutboxEntry
 from gpualert_common.notify.isolation import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from gpualert_common.notify.channels._interface import Channel
 
 ATTEMPT_S = 60.0
-"""For one attempt, from the search for artifacts to the answer of the other side."""
+"""Limit for one attempt, from the search for artifacts to the answer of the server."""
 TIMEOUT_S = 10.0
-"""For one wait for the other side."""
+"""Limit for one wait for the server."""
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 GIVE_UP_S = 5 * 86400.0
-"""As mail servers do: an alert that was not accepted for five days is marked as failed."""
+"""Limit of mail servers: an alert that was not accepted for five days is marked as failed."""
 _MOST_PROBLEM = 600
 
 
@@ -62,7 +62,7 @@ def deliver_entry(
 ) -> None:
     """Attempt the delivery until it succeeds, fails for good, or ``patience_s`` has passed.
 
-    The entry records the result.  Raises nothing but what ends this process.
+    The entry records the result.  Raises only exceptions that end this process.
     """
     pauses = tenacity.Retrying(
         retry=tenacity.retry_if_result(bool),
@@ -79,7 +79,7 @@ def send_once(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> s
         return isolated(lambda: _send(record, entry, given), ATTEMPT_S)
     except DeliveryError:
         raise
-    except Exception as error:  # the process was killed, or none could be had
+    except Exception as error:  # the process was killed, or could not be started
         raise DeliveryError(_describe(error), transient=True) from error
 
 
@@ -87,23 +87,23 @@ def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bo
     """Attempt it once and record that in the entry; True when another attempt may succeed."""
     now = time.time()
     if entry.about != ENDED and has_ended(record):
-        entry.save(state=SUPERSEDED, because=TOO_LATE)
+        entry.save(state=EntryState.SUPERSEDED, because=TOO_LATE)
         return False
     try:
         accepted = send_once(record, entry, given)
     except DeliveryError as error:
         entry.reload()  # the attempt's process marked what has arrived
         young = now - entry.fields["queued_at"] < GIVE_UP_S
-        state = PENDING if error.transient and young else FAILED
+        state = EntryState.PENDING if error.transient and young else EntryState.FAILED
         last = {"at": now, "problem": str(error)[:_MOST_PROBLEM], "transient": error.transient}
         attempts = entry.fields["attempts"] + 1
         due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempts, 30))
         entry.save(state=state, attempts=attempts, last=last, due=due)
         _note(record, entry, problem=last["problem"])
-        return state == PENDING and not isinstance(error, MissingSecretError)
+        return state is EntryState.PENDING and not isinstance(error, MissingSecretError)
     entry.reload()
     last = {"at": now, "accepted": accepted}
-    entry.save(state=SENT, attempts=entry.fields["attempts"] + 1, last=last, due=0.0)
+    entry.save(state=EntryState.SENT, attempts=entry.fields["attempts"] + 1, last=last, due=0.0)
     _note(record, entry, accepted=accepted)
     return False
 
@@ -150,7 +150,7 @@ def _masking(secrets: list[str]) -> Iterator[None]:
         problem, transient = str(error), getattr(error, "transient", False)
     except (ImportError, SystemExit) as error:
         problem, transient = f"the channel cannot be loaded: {_describe(error)}", False
-    except Exception as error:  # noqa: BLE001 - a stranger's module may raise anything
+    except Exception as error:  # noqa: BLE001 - a user's module may raise anything
         problem, transient = f"the channel failed: {_describe(error)}", True
     else:
         return

@@ -1,20 +1,11 @@
-"""One alert for one channel, and the states it goes through.
-
-=============  ==========================================================================
-pending        to be sent; earlier attempts failed with transient faults, if at all
-held           not sent while another attempt at the task may follow
-sent           accepted by the channel
-failed         given up: a permanent fault, or transient ones for too long
-dropped        a person does not want it
-superseded     replaced by the alert of a later attempt, or a warning by that of the end
-=============  ==========================================================================
-"""
+"""One alert for one channel, and the states it goes through."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Any, Protocol
 
 from gpualert_common.notify.channel_config import WITHHELD, is_channel
@@ -28,7 +19,7 @@ class EntryStorage(Protocol):
         """Return the entry in that file, None when there is no valid one."""
 
     def write(self, name: str, fields: dict[str, Any]) -> bool:
-        """Write an entry; False when the disk does not take it."""
+        """Write an entry; False when the disk rejects it."""
 
     def try_lock(self, name: str) -> int:
         """Return a descriptor that locks an entry, -1 while another process does."""
@@ -37,12 +28,26 @@ class EntryStorage(Protocol):
         """True while a process has locked that entry."""
 
 
-PENDING, HELD, SENT = "pending", "held", "sent"
-FAILED, DROPPED, SUPERSEDED = "failed", "dropped", "superseded"
-STATES = (PENDING, HELD, SENT, FAILED, DROPPED, SUPERSEDED)
-OPEN = (PENDING, HELD)
+class EntryState(StrEnum):
+    """The state of an alert for one channel."""
+
+    PENDING = "pending"
+    """To be sent; earlier attempts failed with transient faults, if at all."""
+    HELD = "held"
+    """Not sent while another attempt at the task may follow."""
+    SENT = "sent"
+    """Accepted by the channel."""
+    FAILED = "failed"
+    """Given up: a permanent fault, or transient ones for too long."""
+    DROPPED = "dropped"
+    """Cancelled by a person."""
+    SUPERSEDED = "superseded"
+    """Replaced by the alert of a later attempt, or a warning by that of the end."""
+
+
+OPEN = (EntryState.PENDING, EntryState.HELD)
 """States that the sender still changes by itself."""
-UNSENT = (PENDING, HELD, FAILED)
+UNSENT = (EntryState.PENDING, EntryState.HELD, EntryState.FAILED)
 """States that a person may change."""
 
 _LOCK_POLL_S = 0.05
@@ -75,9 +80,9 @@ class OutboxEntry:
         return str(self.fields.get("event", ENDED))
 
     @property
-    def state(self) -> str:
-        """One of the states above."""
-        return str(self.fields["state"])
+    def state(self) -> EntryState:
+        """State of the alert."""
+        return EntryState(self.fields["state"])
 
     @property
     def due(self) -> float:
@@ -90,7 +95,7 @@ class OutboxEntry:
         return self._storage.is_locked(self.name)
 
     def can_be_sent_with(self, secrets: Mapping[str, Mapping[str, str]]) -> bool:
-        """False where a secret was given in person and is not among these."""
+        """False if the user passed a secret directly that is not among these."""
         settings = self.fields["channel"]["settings"]
         withheld = {key for key, value in settings.items() if value == WITHHELD}
         return withheld <= set(secrets.get(self.channel, {}))
@@ -106,7 +111,7 @@ class OutboxEntry:
                     return False
                 time.sleep(_LOCK_POLL_S)
         except OSError:
-            return True  # a disk that takes no file takes no lock either: send it all the same
+            return True  # a disk that rejects files also rejects locks: send it without one
         self._lock_fd = fd
         self.reload()
         return True
@@ -124,12 +129,12 @@ class OutboxEntry:
             self.fields, self.stored = again.fields, True
 
     def save(self, **changes: Any) -> bool:
-        """Change it under its lock; False when the disk does not take the change."""
+        """Change it under its lock; False when the disk rejects the change."""
         self.fields.update(changes)
         self.stored = self._storage.write(self.name, self.fields)
         return self.stored
 
-    def change(self, states: Collection[str], **changes: Any) -> bool:
+    def change(self, states: Collection[EntryState], **changes: Any) -> bool:
         """Change it if it is in one of these states and no process is sending it."""
         if not self.lock(0.0):
             return False
@@ -144,7 +149,7 @@ def is_entry(fields: Mapping[str, Any]) -> bool:
     channel = fields.get("channel")
     return (
         is_channel(channel)
-        and fields.get("state") in STATES
+        and fields.get("state") in tuple(EntryState)
         and isinstance(fields.get("message_id"), str)
         and isinstance(fields.get("arrived"), list)
         and all(_is_number(fields.get(name)) for name in ("queued_at", "attempts"))

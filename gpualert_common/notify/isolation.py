@@ -1,7 +1,8 @@
-"""Runs a function in a process of its own, and returns its answer or reports that there is none.
+"""Runs a function in a separate process, and returns its answer or reports that there is none.
 
-A template may loop, a channel may call ``os._exit``, a disk may put its reader into a sleep that no
-signal ends.  None of that may end the sender, so such code is forked, watched and killed.
+A template may loop, a channel may call ``os._exit``, a disk may put its reader into an
+uninterruptible sleep.  None of that may stop the sender, so such code is forked, watched and
+killed.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from typing import Any, TypeVar
 Answer = TypeVar("Answer")
 
 MOST_MEMORY_BYTES = 4 << 30
-"""Of address space: some hundred times what the largest message needs."""
+"""Limit of address space: some hundred times the need of the largest message."""
 _CPU_MARGIN_S = 5
 _KILLING_S = 2.0
 _LENGTH_BYTES = 8
 
 
 class NoAnswerError(Exception):
-    """The process ended, or was ended, without an answer; says how."""
+    """The process exited, or was killed, without an answer; the text has the reason."""
 
 
 def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
-    """Return or raise what ``function`` does in a forked process with a group of its own.
+    """Run ``function`` in a forked process with its own group, and return or raise its result.
 
     Both must pickle.  Raises NoAnswerError when the process dies (``os._exit``, a crash, memory) or
     has no answer within ``deadline_s``; its group is then killed and, if the kernel does not let go
@@ -59,7 +60,7 @@ def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
 
 
 def _compute(function: Callable[[], Any], writing: int, deadline_s: float) -> None:
-    """Never returns, and never runs what the parent has yet to do."""
+    """Never returns, and never runs the remaining code of the parent."""
     try:
         os.setpgid(0, 0)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -81,7 +82,7 @@ def _compute(function: Callable[[], Any], writing: int, deadline_s: float) -> No
 
 
 def _kill(pid: int) -> None:
-    """Kill and reap it; what sleeps where no signal reaches it is left behind."""
+    """Kill and reap it; a process in uninterruptible sleep is left behind."""
     poll = select.poll()
     pidfd = os.pidfd_open(pid)
     try:
@@ -89,7 +90,7 @@ def _kill(pid: int) -> None:
         try:
             os.killpg(pid, signal.SIGKILL)
         except OSError:
-            pass  # it had not come to make a group, or nobody else is in it
+            pass  # it had not made a group yet, or no other process is in it
         poll.register(pidfd, select.POLLIN)
         poll.poll(_KILLING_S * 1000)
     finally:
@@ -98,7 +99,7 @@ def _kill(pid: int) -> None:
 
 
 def lift_limits() -> None:
-    """Take back what :func:`isolated` limits, for a program that is about to be started."""
+    """Undo the limits of :func:`isolated`, for a program that is about to start."""
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (hard, hard))
@@ -113,7 +114,7 @@ def _limit(kind: int, most: int) -> None:
 def _picklable(error: BaseException) -> BaseException:
     try:
         again = pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001 - any stranger's exception may fail to pickle in any way
+    except Exception:  # noqa: BLE001 - an exception of a user's module may fail to pickle in any way
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error if type(again) is type(error) else RuntimeError(repr(error))
 
@@ -121,7 +122,7 @@ def _picklable(error: BaseException) -> BaseException:
 def _read(fd: int, deadline: float) -> tuple[bytes, bool]:
     """The answer, empty when the pipe ended before it, and whether that came in time.
 
-    It says how long it is: what the process started may hold the pipe open for ever.
+    It starts with its length: a child of the process may hold the pipe open forever.
     """
     poll = select.poll()
     poll.register(fd, select.POLLIN)
@@ -141,4 +142,4 @@ def _death(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         return f"its process was killed by signal {-code}"
-    return f"its process ended with status {code} and said nothing"
+    return f"its process exited with status {code} without an answer"

@@ -1,7 +1,7 @@
-"""A message as mail (RFC 5322 with MIME), and no larger than its receiver takes.
+"""A message as mail (RFC 5322 with MIME), no larger than its receiver accepts.
 
-``multipart/mixed(multipart/alternative(text, html), files)``; a part that would stand alone is left
-out, and so is the wrapping.  Every line is ASCII and shorter than 998 octets.
+``multipart/mixed(multipart/alternative(text, html), files)``; a multipart with only one part is
+replaced by that part.  Every line is ASCII and shorter than 998 octets.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gpualert_common.notify.message import Budget, Message
 from gpualert_common.processes.host import host_name
 
 WIRE_COST = 1.37
-"""What a byte of a file costs in base64 with its line ends, measured."""
+"""Size of a file's byte in base64 with line ends, measured."""
 
 _FEWEST_FILE_BYTES = 4096
-"""Below that a file is not worth its headers."""
+"""Smallest size of a file that justifies its headers."""
 
 _FEWEST_TEXT_BYTES = 512
 
@@ -33,7 +33,7 @@ _MEDIA_TYPE = re.compile(r"(application|audio|font|image|text|video)/([\w.+-]+)"
 
 _HEADERS: Any = headerregistry.HeaderRegistry()
 for _name in ("references", "in-reply-to"):
-    # As free text a long id would be folded into encoded words, which no reader finds again.
+    # As free text a long id would be folded into encoded words, which readers do not recognise.
     _HEADERS.map_to_type(_name, headerregistry.MessageIDHeader)
 
 
@@ -71,7 +71,7 @@ def as_mail(
 
 
 def local_address() -> str:
-    """Who writes, and to whom, where a mail does not leave the machine."""
+    """Return the address of sender and recipient for a mail that stays on the machine."""
     host = host_name()
     return f"gpualert@{host if re.fullmatch(r'[A-Za-z0-9.-]+', host) else 'localhost'}"
 
@@ -87,7 +87,7 @@ def fitted(
     limit: int,
     make: Callable[[Message], bytes],
 ) -> tuple[Message, bytes]:
-    """The message, and what ``make`` made of it, in at most ``limit`` bytes.
+    """Return the message, and the result of ``make`` for it, in at most ``limit`` bytes.
 
     First it has fewer bytes of files, then none, then no HTML, then less text.  Raises
     DeliveryError when nothing is left to leave out.
@@ -137,7 +137,7 @@ def _with_files(budget: Budget, files_bytes: int) -> Budget:
 
 
 def _transfer(text: str) -> str | None:
-    """The encoding that text with control characters needs; None: what suits it best."""
+    """Return the encoding that text with control characters needs; None for the best one."""
     return "quoted-printable" if _NOT_FOR_7BIT.search(text) else None
 
 
@@ -167,5 +167,5 @@ def _address(text: str) -> headerregistry.Address:
 
 
 def _encodable(text: str) -> str:
-    """``text`` with what is no character (halves of one, undecodable bytes) as "?"."""
+    """Return ``text`` with invalid characters (lone surrogates, undecodable bytes) as "?"."""
     return text.encode("utf-8", "replace").decode("utf-8")

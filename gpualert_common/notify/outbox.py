@@ -1,6 +1,6 @@
 """The outbox of a record: one file per alert and channel, written before anything is sent.
 
-The process that sends an alert holds a lock beside its file.  A marker in ``undelivered/`` of the
+The process that sends an alert holds a lock next to its file.  A marker in ``undelivered/`` of the
 state directory names each record with an open alert, so that later runs need not read all records.
 Sent alerts are also among the record's events: where the outbox takes no file, that prevents a
 second delivery.
@@ -16,7 +16,7 @@ from typing import Any
 
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.entry import OPEN, SENT, OutboxEntry, is_entry
+from gpualert_common.notify.entry import OPEN, EntryState, OutboxEntry, is_entry
 from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import OUTBOX, Record
 from gpualert_common.record.directory import Directory
@@ -85,7 +85,7 @@ class Outbox:
     def draft(
         self,
         channel: ChannelConfig,
-        state: str,
+        state: EntryState,
         due: float = 0.0,
         *,
         about: str = ENDED,
@@ -114,14 +114,14 @@ class Outbox:
         sent = self._sent_to(about).get(str(channel["name"]))
         if sent is not None:  # where the outbox took no file
             last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
-            fields |= {"state": SENT, "attempts": 1, "last": last}
+            fields |= {"state": EntryState.SENT, "attempts": 1, "last": last}
         return OutboxEntry(self, name, fields, stored=False)
 
     def add(self, entry: OutboxEntry) -> OutboxEntry:
         """Write a draft to the disk; return the stored entry, which another process may have made.
 
-        On a disk that does not take it the entry exists in this process alone; the record still
-        says that an alert is due.
+        If the disk rejects it, the entry exists in this process alone; the record still shows that
+        an alert is due.
         """
         if entry.stored:
             return entry
@@ -131,7 +131,7 @@ class Outbox:
                 found = self.find(entry.name)
                 if found is not None:
                     return found
-                directory.set_aside(entry.name)  # damaged: twice is better than not at all
+                directory.set_aside(entry.name)  # damaged: a second delivery is better than none
                 directory.create_json(entry.name, entry.fields, sync=True)
             directory.sync_directory()
         except OSError:
@@ -162,7 +162,9 @@ class Outbox:
             events = list(self.record.events())
         except (OSError, RecordError):
             return {}
-        sent = (e for e in events if e.get("event") == SENT_EVENT and e.get("state") == SENT)
+        sent = (
+            e for e in events if e.get("event") == SENT_EVENT and e.get("state") == EntryState.SENT
+        )
         meant = (event for event in sent if event.get("about", ENDED) == about)
         return {str(event.get("channel")): event for event in meant}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.alert_facts import alerts_in, has_ended, read_facts, warnings_of
-from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED, UNSENT, OutboxEntry
+from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.schedule import AlertAction, AlertDecision, Schedule, schedule
 from gpualert_common.record import Record
@@ -72,16 +72,16 @@ def reconcile(
         channel = replaced.get(entry.channel)
         if channel is not None and entry.fields["channel"] != channel:
             entry.change(UNSENT, channel=channel)
-        if entry.state == HELD and (
+        if entry.state is EntryState.HELD and (
             not leaves_to_guardian or entry.can_be_sent_with(secrets or {})
         ):
             change = plan.change_of_held(entry.due)
             if change:
-                entry.change((HELD,), **change)
+                entry.change((EntryState.HELD,), **change)
     outbox.mark(entries)
     if plan.decision.action is not AlertAction.WAIT:
         for warning in outbox.warnings():
-            warning.change((PENDING,), state=SUPERSEDED, because=TOO_LATE)
+            warning.change((EntryState.PENDING,), state=EntryState.SUPERSEDED, because=TOO_LATE)
     return plan.decision, entries
 
 
@@ -92,7 +92,7 @@ def queue_warnings(record: Record) -> list[OutboxEntry]:
     for warning in warnings:
         about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
         for channel in alerts_in(record.valid_spec).get("channels", []):
-            outbox.add(outbox.draft(channel, PENDING, about=about, warning=warning))
+            outbox.add(outbox.draft(channel, EntryState.PENDING, about=about, warning=warning))
     return outbox.warnings()
 
 

@@ -1,4 +1,4 @@
-"""The one path of every alert: queue what is due in the record's outbox, send what is queued."""
+"""Delivery of all alerts of a record: queue those that are due, and send the queued ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
-from gpualert_common.notify.entry import PENDING, UNSENT, OutboxEntry
+from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, queue_warnings, reconcile
 from gpualert_common.notify.undelivered import undelivered_folder
 from gpualert_common.record import Record
 
 Secrets = Mapping[str, Mapping[str, str]]
-"""By channel and setting: what was given in person."""
+"""Secrets that the user passed directly, by channel and setting."""
 
 MARGIN_S = 2 * ATTEMPT_S
 """After ``patience_s`` a process may still be in an attempt; later the kernel ends it."""
@@ -35,12 +35,13 @@ def deliver(
 ) -> list[OutboxEntry]:
     """Queue and send the alerts of a run that has ended; return every entry with its new state.
 
-    What was sent before is not sent again.  ``extra_channels`` get the alert beside the record's
-    own channels; ``send_now`` sends what would be held for another attempt; ``retry_failed`` also
-    sends what had failed for good, by the extra channels where there are some.  Transient faults
-    are retried for ``patience_s``; what is open then stays queued.  ``on_progress`` is called with
-    the entries again and again.  One process per channel is forked and waited for: call it where
-    no other thread runs.  Raises RecordError when the record cannot be read.
+    A delivered alert is not sent again.  ``extra_channels`` get the alert in addition to the
+    record's own channels; ``send_now`` sends what would be held for another attempt;
+    ``retry_failed`` also sends what had failed for good, by the extra channels where there are
+    some.  Transient faults are retried for ``patience_s``; what is open then stays queued.
+    ``on_progress`` is called with the entries again and again.  One process per channel is forked
+    and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
+    be read.
     """
     secrets = secrets or {}
     _decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
@@ -48,12 +49,15 @@ def deliver(
         names = {channel["name"] for channel in extra_channels}
         for entry in entries:
             if not names or entry.channel in names:
-                entry.change(UNSENT, state=PENDING, due=0.0, queued_at=time.time())
-    has_guardian = record.is_locked(ALERTS_LOCK)  # which has the secrets given in person
+                entry.change(UNSENT, state=EntryState.PENDING, due=0.0, queued_at=time.time())
+    has_guardian = record.is_locked(
+        ALERTS_LOCK
+    )  # which has the secrets that the user passed directly
     pending = [
         entry
         for entry in entries
-        if entry.state == PENDING and (entry.can_be_sent_with(secrets) or not has_guardian)
+        if entry.state is EntryState.PENDING
+        and (entry.can_be_sent_with(secrets) or not has_guardian)
     ]
     for _wait in _send_all(record, pending, secrets, patience_s):
         for entry in entries:
@@ -68,7 +72,7 @@ def deliver_warnings(record: Record, *, secrets: Secrets, patience_s: float) -> 
     Arguments as for :func:`deliver`.
     """
     entries = queue_warnings(record)
-    pending = [entry for entry in entries if entry.state == PENDING]
+    pending = [entry for entry in entries if entry.state is EntryState.PENDING]
     for _wait in _send_all(record, pending, secrets, patience_s):
         pass
 
@@ -104,14 +108,14 @@ def deliver_leftovers(record_path: str, *, patience_s: float) -> None:
         try:
             _deliver_due(path, patience_s)
         except (GPUAlertError, OSError, ValueError, TypeError, KeyError):
-            continue  # a damaged record must not keep back the alerts of the others
+            continue  # a damaged record must not block the alerts of the others
 
 
 def _deliver_due(path: str, patience_s: float) -> None:
     record = Record.open(path)
     try:
         _decision, entries = reconcile(record)
-        if any(entry.state == PENDING and entry.due <= time.time() for entry in entries):
+        if any(entry.state is EntryState.PENDING and entry.due <= time.time() for entry in entries):
             deliver(record, patience_s=patience_s)
     finally:
         record.close()
@@ -124,7 +128,7 @@ def _fork_sender(
     if pid == 0:
         try:
             signal.setitimer(signal.ITIMER_REAL, patience_s + MARGIN_S)
-            if entry.lock(patience_s) and entry.state == PENDING:
+            if entry.lock(patience_s) and entry.state is EntryState.PENDING:
                 deliver_entry(record, entry, given, patience_s=patience_s)
         finally:
             os._exit(0)

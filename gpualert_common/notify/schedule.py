@@ -1,8 +1,8 @@
 """Schedule of a run's alerts: which are due now, later or not at all.  Pure: facts in, plan out.
 
-The supervisor knows how the training ended; only an engine's task knows what that means for the
-task.  So the alert of a run that a task follows waits for the task's outcome, a short time at most.
-As long as another attempt may follow, the alert is held; that attempt supersedes it.
+The supervisor knows the outcome of the training; only an engine's task knows its own outcome.  So
+the alert of a run that a task follows waits for the task's outcome, a short time at most.  As long
+as another attempt may follow, the alert is held; that attempt supersedes it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from gpualert_common.launch_record import ChannelConfig, Owner
-from gpualert_common.notify.entry import HELD, PENDING, SUPERSEDED
+from gpualert_common.notify.entry import EntryState
 from gpualert_common.spec import is_seconds
 
 JsonObject = Mapping[str, object]
 
 OUTCOME_S = 10.0
-"""How long an outcome is waited for; a task that lives writes it in well under a second."""
+"""Limit of the wait for an outcome; a live task writes it in well under a second."""
 NEXT_ATTEMPT_SLACK_S = 60.0
 """Time for an engine to start the next attempt, where its task did not name one."""
 _WELL_STATES = ("success", "skipped")
@@ -49,11 +49,11 @@ class AlertDecision:
 class AlertFacts:
     """Facts of a record that decide about its alert.
 
-    ``wanted`` says which ends are notified (None: no channel is named); ``ended_at`` is None while
-    the run goes on; ``is_well`` says that the verdict found no failure.  ``ownership`` holds the
-    terms agreed with an engine's attempt (None: no engine), ``outcome`` the result of its task
-    (None: not known); ``has_successor`` says that a later attempt has begun.  ``channels`` are the
-    channels that the run names.
+    ``wanted`` is when to send alerts (None: no channel is named); ``ended_at`` is None while the
+    run is in progress; ``is_well`` is True when the verdict found no failure.  ``ownership`` holds
+    the terms agreed with an engine's attempt (None: no engine), ``outcome`` the result of its task
+    (None: not known); ``has_successor`` is True when a later attempt has begun.  ``channels`` are
+    the channels that the run names.
     """
 
     __slots__ = (
@@ -96,17 +96,17 @@ class Schedule:
         self.channels = channels
 
     @property
-    def state(self) -> str:
+    def state(self) -> EntryState:
         """State of a new entry."""
-        return PENDING if self.decision.action is AlertAction.SEND else HELD
+        return EntryState.PENDING if self.decision.action is AlertAction.SEND else EntryState.HELD
 
     def change_of_held(self, due: float) -> dict[str, object]:
         """Return the changes of a held entry that is ``due`` then; empty for none."""
         match self.decision.action:
             case AlertAction.SEND:
-                return {"state": PENDING, "due": 0.0}
+                return {"state": EntryState.PENDING, "due": 0.0}
             case AlertAction.SKIP:
-                return {"state": SUPERSEDED, "because": self.decision.because}
+                return {"state": EntryState.SUPERSEDED, "because": self.decision.because}
             case AlertAction.HOLD if due != self.decision.until:
                 return {"due": self.decision.until}
             case _:
@@ -122,8 +122,8 @@ def schedule(
 ) -> Schedule:
     """Return what is due at the time ``at`` by these facts.
 
-    ``extra_channels`` get the alert beside the run's own; ``send_now`` sends the alert of an ended
-    run whatever the engine may still do.
+    ``extra_channels`` get the alert in addition to the run's own; ``send_now`` sends the alert of
+    an ended run without waiting for the engine.
     """
     decision = decide(facts, at)
     own = () if decision.action is AlertAction.SKIP else facts.channels
@@ -155,7 +155,7 @@ def decide(facts: AlertFacts, at: float) -> AlertDecision:
 
 
 def _decide_time(facts: AlertFacts, ended_at: float, at: float) -> AlertDecision:
-    """Send, hold or skip the alert of an end that people are notified of."""
+    """Send, hold or skip the alert of an end for which alerts are wanted."""
     ownership, outcome = facts.ownership, facts.outcome
     if ownership is None:
         return AlertDecision(AlertAction.SEND, "it has ended")

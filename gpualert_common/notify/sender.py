@@ -1,8 +1,8 @@
 """The sender: a process that delivers a record's alerts and outlives its starter.
 
 A program (:mod:`gpualert_common.processes.program`).  Its stdin is one JSON object: the record,
-secrets that were given in person, and how long to retry.  Whatever happens in here, the kernel ends
-it, and each process that it forks, a while after that.
+secrets that the user passed directly, and how long to retry.  The kernel kills it, and each process
+that it forks, some time after that, even if it hangs.
 
 Into ``done_fd`` it writes the states of the alerts, one JSON array a line, when one changes, and
 closes it when the record's own are done or left for later: so a waiting process needs no disk.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LOG = "sender.log"
 _OTHERS_S = 5.0
-"""For alerts that other runs left behind: one attempt each, or two."""
+"""Limit for alerts that other runs left: one or two attempts each."""
 
 
 class _StatusPipe:
@@ -45,7 +45,7 @@ class _StatusPipe:
             try:
                 os.write(self._fd, line)
             except OSError:
-                self.close()  # nobody waits any more, or reads it
+                self.close()  # no process waits or reads any more
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -57,7 +57,7 @@ def main() -> None:
     """Serve one request; exits, never returns."""
     request = json.load(sys.stdin)
     if request["done_fd"] >= 0 and os.fork():
-        os._exit(0)  # the sender is nobody's child: an engine may end the children of its task
+        os._exit(0)  # the sender has no parent: an engine may kill the children of its task
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -111,16 +111,18 @@ def _redirect_stderr(record: Record) -> None:
             os.dup2(fd, 2)
             os.close(fd)
     except OSError:
-        pass  # a disk that takes no file gets none
+        pass  # the disk rejects a new file
 
 
 def _record_crash(record: Record, error: BaseException) -> None:
     """Record the crash in every pending alert; an installation may be broken in any way."""
     import time
 
-    from gpualert_common.notify.entry import PENDING
+    from gpualert_common.notify.entry import EntryState
     from gpualert_common.notify.outbox import Outbox
 
     problem = f"the sender crashed: {type(error).__name__}: {error}"
     for entry in Outbox(record).entries():
-        entry.change((PENDING,), last={"at": time.time(), "problem": problem, "transient": True})
+        entry.change(
+            (EntryState.PENDING,), last={"at": time.time(), "problem": problem, "transient": True}
+        )

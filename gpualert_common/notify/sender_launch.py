@@ -1,7 +1,7 @@
 """Starts a sender and waits for it, never longer than a deadline.
 
-The caller may be a supervisor whose disk is frozen: this module touches no disk but to execute the
-sender, which finds out by itself what is due.
+The caller may be a supervisor whose disk is frozen: this module uses the disk only to execute the
+sender, which itself finds the alerts that are due.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     Secrets = Mapping[str, Mapping[str, str]]
 
 PATIENCE_S = 3600.0
-"""How long a sender retries by itself: longer than a restart of a mail server, or grey-listing."""
+"""Time in which a sender retries: longer than a restart of a mail server, or grey-listing."""
 WARNING_PATIENCE_S = 600.0
-"""After that a warning is in `gpualert show`, and in the alert about the end."""
+"""Limit for a warning; afterwards `gpualert show` and the alert about the end have it."""
 _CHECK_S = 0.25
 _SENDER = "gpualert_common.notify.sender"
 
 _senders: list[Popen[bytes]] = []
-"""Each forks at once and exits; reaped with the next one, since nobody waits for them."""
+"""Starter processes, which fork at once and exit; each is reaped with the next one."""
 
 
 def dispatch(
@@ -67,7 +67,7 @@ def dispatch(
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is None:
             raise  # an engine's time-out may be a TimeoutError
-        return []  # no room for a process, or for a descriptor: later runs find what is due
+        return []  # no process or descriptor available: later runs find the alerts that are due
     try:
         return _await(status_fd, deadline_s, check)
     finally:

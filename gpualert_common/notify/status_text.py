@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from gpualert_common.notify.entry import FAILED, HELD, PENDING, SENT
+from gpualert_common.notify.entry import EntryState
 from gpualert_common.report.formatting import one_line
 from gpualert_common.spec import EARLY, ENDED
 
-UNDELIVERED = (PENDING, FAILED)
-"""States that a person should look at."""
+UNDELIVERED = (EntryState.PENDING, EntryState.FAILED)
+"""States that need the attention of a person."""
 
 _MOST = 1000
 
@@ -22,9 +22,9 @@ def format_status(fields: Mapping[str, Any]) -> str:
     text = f"to {fields['channel']['name']} {fields['state']}"
     if fields.get("event", ENDED) != ENDED:
         text = f"warning of {str(fields['event']).removeprefix(EARLY).replace('_', ' ')} {text}"
-    if fields["state"] == SENT:
+    if fields["state"] == EntryState.SENT:
         text += f": {last.get('accepted', '')}"
-    elif fields["state"] == HELD:
+    elif fields["state"] == EntryState.HELD:
         until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(fields.get("due") or 0.0))
         text += f" until {until}: another attempt may follow"
     elif "problem" in last:

@@ -52,7 +52,7 @@ def format_target(target: str) -> str:
 
 
 def absolute_path(path: str) -> str:
-    """Return a path of the user's as the sender, in another directory, can use it."""
+    """Return a path of the user as an absolute one: the sender works in another directory."""
     return os.path.abspath(os.path.expanduser(path))
 
 

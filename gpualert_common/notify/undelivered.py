@@ -13,7 +13,7 @@ def state_dir_of(record_path: str) -> str:
 
 
 def undelivered_folder(record_path: str) -> str:
-    """Return the folder of markers, beside the one that holds the records."""
+    """Return the folder of markers, next to the one that holds the records."""
     return os.path.join(state_dir_of(record_path), FOLDER)
 
 

@@ -1,14 +1,14 @@
-"""Variables that mark the processes of a run, and the helper processes beside it."""
+"""Variables that mark the processes of a run, and its helper processes."""
 
 from __future__ import annotations
 
 from gpualert_common.processes.procfs import ProcessStat
 
 HELPER_OF = "GPUALERT_HELPER_OF"
-"""Variable of the processes that GPUAlert starts beside a run; its value is the run's marker.
+"""Variable of the helper processes that GPUAlert starts for a run; its value is the run's marker.
 
 Their descendants inherit it.  Once orphaned these come to the supervisor, as the run's own do, and
-are told apart by it.
+are distinguished by it.
 """
 _PREFIX = "GPUALERT_MARK_"
 _KTHREADD = 2
@@ -29,7 +29,7 @@ def has_marker(environment: bytes, marker: str) -> bool:
 
 
 def is_helper(environment: bytes, marker: str) -> bool:
-    """True when the environment is that of a helper process beside the run."""
+    """True when the environment is that of a helper process of the run."""
     return f"\0{HELPER_OF}={marker}\0".encode() in b"\0" + environment
 
 

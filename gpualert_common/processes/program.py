@@ -30,7 +30,7 @@ def start_program(
     """Start a program in a session of its own, so that no Ctrl-C of the caller's terminal ends it.
 
     Its working directory is the root, and it inherits no descriptor but those that are passed.
-    ``helper_of`` is the identifier of the run that it stands beside: it is no process of that run.
+    ``helper_of`` is the identifier of the run that it helps: it is not a process of that run.
     Raises OSError.
     """
     env = None if helper_of is None else {**os.environ, HELPER_OF: run_marker(helper_of)}

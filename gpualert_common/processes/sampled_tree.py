@@ -49,7 +49,7 @@ class SampledTree:
         return {pid: stats[pid] for pid in sorted(members)}
 
     def belongs(self, pid: int) -> bool | None:
-        """Whether the process that had this number lately was one of the run, None if unknown."""
+        """Return whether the last process with this number belonged to the run; None if unknown."""
         if pid in self._strangers:
             return False
         return True if pid in self._ever_members else None

@@ -12,6 +12,10 @@ from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.procfs import ProcessStat
 from gpualert_common.shells import names_shell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.spec import Survivor
+
 
 class ProcessTree:
     """The processes of one run, by the rules of :mod:`.membership`.
@@ -59,6 +63,19 @@ class ProcessTree:
                 found.append(process)
             else:
                 process.close()
+        return found
+
+    def survivors(self) -> list[Survivor]:
+        """Return what is known of every live process of the run; empty when none can be seen."""
+        try:
+            members = self.members()
+        except OSError:
+            return []
+        found: list[Survivor] = [
+            {"pid": process.pid, "command": procfs.read_name(process.pid)} for process in members
+        ]
+        for process in members:
+            process.close()
         return found
 
     def signal_group(self, *numbers: int) -> list[tuple[int, int]]:

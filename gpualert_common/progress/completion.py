@@ -24,7 +24,7 @@ _OTHER_WORK = compile_bytes(
 _COUNTER_WORDS = 3
 
 Count = tuple[int, int]
-"""How many are done, and how many there are."""
+"""The number that is done, and the total."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from gpualert_common.record.record import (
     describe,
     spare_of,
 )
+from gpualert_common.record.run_state import RunState
 
 __all__ = [
     "CLAIM",
@@ -57,6 +58,7 @@ __all__ = [
     "SUCCESSOR",
     "VERDICT",
     "Record",
+    "RunState",
     "describe",
     "make_directory",
     "refuse_strangers",

@@ -14,6 +14,7 @@ from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.record.files import (
     is_held_by_others,
     open_directory,
+    read_file,
     remove_all,
     try_lock,
     write_all,
@@ -243,31 +244,8 @@ class Directory:
         return dict(value)
 
     def _read(self, name: str, offset: int = 0, most_bytes: int | None = None) -> bytes | None:
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         where = os.path.join(self.path, name)
-        try:
-            fd = os.open(name, flags, dir_fd=self._dir_fd)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise _read_error(error, where) from None
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise DamagedFileError(f"{where}: not a file")
-            if most_bytes is not None and status.st_size > most_bytes:
-                raise RecordError(
-                    f"{where}: {status.st_size} bytes are more than the limit of {most_bytes}"
-                )
-            chunks = []
-            while chunk := os.pread(fd, 1 << 20, offset):
-                chunks.append(chunk)
-                offset += len(chunk)
-            return b"".join(chunks)
-        except OSError as error:
-            raise _read_error(error, where) from None
-        finally:
-            os.close(fd)
+        return read_file(self._dir_fd, name, where, offset, most_bytes)
 
     def read_number(self, name: str) -> int:
         """Return the decimal number in file ``name``; 0 if there is none."""
@@ -298,11 +276,3 @@ class Directory:
 
 def _lines(value: dict[str, Any]) -> bytes:
     return encode(value).encode("utf-8", "replace") + b"\n"
-
-
-def _read_error(error: OSError, where: str) -> Exception:
-    """Return the exception to raise for an error of reading."""
-    if error.errno is None:
-        return error  # a time-out of the engine, raised while we read
-    kind = DamagedFileError if error.errno == errno.ELOOP else RecordError  # we write no links
-    return kind(f"{where}: {error.strerror}")

@@ -7,6 +7,8 @@ import fcntl
 import os
 import stat
 
+from gpualert_common.errors import DamagedFileError, RecordError
+
 
 def make_directory(path: str) -> None:
     """Make ``path`` and its missing parents, for the owner only.  Raises OSError."""
@@ -53,6 +55,48 @@ def write_all(fd: int, data: bytes) -> None:
         if written == 0:
             raise OSError(errno.EIO, "write returned 0")
         view = view[written:]
+
+
+def read_file(
+    dir_fd: int, name: str, where: str, offset: int = 0, most_bytes: int | None = None
+) -> bytes | None:
+    """Return the content of file ``name`` from byte ``offset`` on; None if there is no file.
+
+    ``where`` names it in errors.  Raises DamagedFileError for what is no file, RecordError if it is
+    larger than ``most_bytes`` or cannot be read.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        fd = os.open(name, flags, dir_fd=dir_fd)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _read_error(error, where) from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedFileError(f"{where}: not a file")
+        if most_bytes is not None and status.st_size > most_bytes:
+            raise RecordError(
+                f"{where}: {status.st_size} bytes are more than the limit of {most_bytes}"
+            )
+        chunks = []
+        while chunk := os.pread(fd, 1 << 20, offset):
+            chunks.append(chunk)
+            offset += len(chunk)
+        return b"".join(chunks)
+    except OSError as error:
+        raise _read_error(error, where) from None
+    finally:
+        os.close(fd)
+
+
+def _read_error(error: OSError, where: str) -> Exception:
+    """Return the exception to raise for an error of reading."""
+    if error.errno is None:
+        return error  # a time-out of the engine, raised while we read
+    kind = DamagedFileError if error.errno == errno.ELOOP else RecordError  # we write no links
+    return kind(f"{where}: {error.strerror}")
 
 
 def remove_all(dir_fd: int) -> None:

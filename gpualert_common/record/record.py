@@ -12,6 +12,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.record.control import Control
 from gpualert_common.record.directory import encode
 from gpualert_common.record.files import make_directory, open_directory
+from gpualert_common.record.run_state import RunState, state_after
 from gpualert_common.spec import SCHEMA, Ending, RunSpec
 
 TYPE_CHECKING = False
@@ -37,14 +38,6 @@ by a rename: space that is released first could be taken by another process.
 """
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-
-_STATE_AFTER = {
-    "launched": "running",
-    "orphaned": "orphaned",
-    "resumed": "running",
-    "adopted": "running",
-    "stopping": "stopping",
-}
 
 _MAX_EVENTS_BYTES = 8 << 20
 """Limit for reading; a run that writes more events repeats the same ones."""
@@ -149,28 +142,18 @@ class Record(Control):
         return decode(Verdict, fields, os.path.join(self.path, VERDICT))
 
     @property
-    def state(self) -> str:
-        """State of the run.
-
-        One of starting, running, orphaned (running without an owner), stopping, ended, or lost
-        (no supervisor and no known end).
-        """
+    def state(self) -> RunState:
+        """State of the run."""
         if self.read_json(EXIT) is not None:
-            return "ended"
+            return RunState.ENDED
         if not self.is_held:  # it may have ended meanwhile
-            return "lost" if self.read_json(EXIT) is None else "ended"
+            return RunState.LOST if self.read_json(EXIT) is None else RunState.ENDED
         return self.recorded_state
 
     @property
-    def recorded_state(self) -> str:
+    def recorded_state(self) -> RunState:
         """State by the events so far, whether or not a process holds the record."""
-        state = "starting"
-        for value in self.events():
-            event = value.get("event", "")
-            is_repeated = event == "launched" and state != "starting"  # by a new recorder
-            if not is_repeated:
-                state = _STATE_AFTER.get(event, state)
-        return state
+        return state_after(event.get("event", "") for event in self.events())
 
     @property
     def logs(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The sentences of an alert: what the templates know as ``said``."""
+"""Phrases of an alert: the variable ``said`` of the templates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AlertPhrases:
 
     ``outcome`` completes "the job ..."; ``attribution`` answers "whose fault", ``retry`` completes
     "a retry ...", both empty when not known; ``fates`` counts the fates of the files; ``tone`` is
-    good, bad or odd; ``well`` says that nothing went wrong.
+    good, bad or odd; ``well`` is True if no failure was found.
     """
 
     subject: str
@@ -57,7 +57,7 @@ def write_subject(view: RunView) -> str:
     cause = one_line(view.cause, _MOST_CAUSE)
     rest = f" {one_line(view.outcome, _MOST_OUTCOME)}"
     if cause not in ("none", "unknown", _IMPLIED_BY_DISPOSITION.get(view.disposition)):
-        rest += f"{', yet its log shows' if view.disposition == 'completed' else ':'} {cause}"
+        rest += f"{', but its log shows' if view.disposition == 'completed' else ':'} {cause}"
     if view.duration_s is not None and view.disposition != "not_started":
         rest += f" after {duration(view.duration_s)}"
     if view.attempt > 1:

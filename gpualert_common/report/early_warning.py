@@ -28,7 +28,7 @@ _MOST_HOST = 24
 class WarningView:
     """One warning; its texts are redacted, on one line each.
 
-    ``says`` is what is wrong.  ``since``, and ``at``, the time of detection, are in seconds since
+    ``says`` is the problem.  ``since``, and ``at``, the time of detection, are in seconds since
     the epoch.
     """
 
@@ -43,7 +43,7 @@ def view_warning(event: Mapping[str, Any], text: TextSanitizer) -> WarningView:
     """Return the warning of an event of the record; of a damaged one the readable part."""
     at = number(event.get("at")) or 0.0
     return WarningView(
-        says=text.line(event.get("says")) or "something is wrong",
+        says=text.line(event.get("says")) or "unknown problem",
         since=number(event.get("since")) or at,
         at=at,
         shows=tuple(evidence_item(claim, text) for claim in _claims(event)),

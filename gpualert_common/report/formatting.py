@@ -16,8 +16,8 @@ _HIDDEN = {
     **dict.fromkeys(range(0xD800, 0xE000)),
 }
 _SHOWN = dict.fromkeys(_HIDDEN, "\ufffd")
-"""What a reader's program would obey (control characters, marks that turn the order of reading
-around) or could not be sent (halves of surrogates) shows as a mark in its place."""
+"""Replacements of characters that are not shown: control characters, marks that change the order of
+reading, and lone surrogates, which cannot be sent."""
 _SHOWN_LINES = {code: mark for code, mark in _SHOWN.items() if chr(code) not in "\n\t"}
 
 
@@ -105,7 +105,7 @@ def safe_line(text: str, most: int) -> str:
 
 
 def safe_lines(text: str) -> str:
-    """Return ``text`` with its lines, and without what a reader's program would obey."""
+    """Return ``text`` with its lines, and without control characters."""
     return text.translate(_SHOWN_LINES)
 
 

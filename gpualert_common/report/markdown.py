@@ -14,7 +14,7 @@ from gpualert_common.report.verdict_view import EXIT_STATUS, EvidenceItem, Verdi
 MOST_BYTES = 64_000
 _MARKS = re.compile(
     r"[\\`*\[~|]"
-    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # within a word it marks nothing
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # within a word it has no meaning
     r"|^[-+#=]"
 )
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
@@ -47,9 +47,9 @@ def render_page(
 ) -> str:
     """Return the verdict, the most important part first, in at most ``most_bytes`` of UTF-8.
 
-    ``now`` is the news of a run in progress; ``more`` is a command that shows everything.
+    ``now`` are the facts about a run in progress; ``more`` is a command that shows everything.
     """
-    rest = f"\nThe rest is left out{more and f'; {code(more)} tells all of it'}.\n"
+    rest = f"\nThe rest is left out{more and f'; {code(more)} shows all of it'}.\n"
     left = most_bytes - len(rest.encode())
     kept: list[str] = []
     all_facts = [*facts, ("More", more)] if more else facts
@@ -80,7 +80,7 @@ def _item(item: str | EvidenceItem) -> str:
         text += f" ({code(item.where)})"
     elif item.where not in ("", EXIT_STATUS):
         text += f" ({plain(item.where)})"
-    # A span and no block: pages wrap it.
+    # A span, not a block, so that pages wrap it.
     return f"{text}\n\n  {code(item.excerpt)}" if item.excerpt else text
 
 

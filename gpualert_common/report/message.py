@@ -36,7 +36,7 @@ _PLAIN_PAGE = (
 class RenderedAlert:
     """A message.  ``html`` is None where none was asked for, or none fits.
 
-    ``notes`` say which templates failed and why, a line each; they stand in the message, too.
+    ``notes`` are a line for each template that failed, with the reason; the message has them, too.
     """
 
     subject: str
@@ -89,9 +89,9 @@ class _Writer:
 
     def text(self, name: str, most: int) -> str:
         text = self._written(name, lambda template: self._body(template, most))
-        told = [note for note in self.notes if note not in text]  # a template of the user's own
-        if told and len(text.encode()) < most:
-            text = "\n".join([text.rstrip("\n"), "", *told, ""])
+        notes = [note for note in self.notes if note not in text]  # a template of the user's own
+        if notes and len(text.encode()) < most:
+            text = "\n".join([text.rstrip("\n"), "", *notes, ""])
         return cut(text, most, self._next)
 
     def page(self, text: str, most: int) -> str | None:
@@ -104,7 +104,7 @@ class _Writer:
         return plain
 
     def _written(self, name: str, write: Callable[[jinja2.Template], str]) -> str:
-        """Return the text of the user's template where there is one that works, else of ours."""
+        """Return the text of the user's template if it works, else of the built-in one."""
         if self._own is not None:
             try:
                 with limited(OWN_TEMPLATES_S, OWN_TEMPLATES_BYTES):
@@ -112,7 +112,7 @@ class _Writer:
                     text = write(template)
                     if text.strip():
                         return text
-                    raise templating.BadTemplateError("it says nothing")
+                    raise templating.BadTemplateError("it is empty")
             except jinja2.TemplateNotFound as error:
                 if error.name != name:
                     self._failed(name, error)

@@ -1,4 +1,4 @@
-"""The facts of a run that stand below its verdict: where, when, and how it ended."""
+"""The facts of a run below its verdict: place, time and outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _facts(view: RunView, logs: Sequence[str], zone: str) -> Iterator[Fact]:
     if view.attempt > 1 or view.task:
         yield "Attempt", f"{view.attempt}{'' if view.final else ', another one may follow'}"
     lasted = "" if view.duration_s is None else f", lasted {duration(view.duration_s)}"
-    if view.disposition != "not_started":  # the headline says all of it
+    if view.disposition != "not_started":  # the headline has all of it
         yield "Started", time(view.started_at, zone) + lasted
         yield "Ended", "" if view.disposition == "running" else view.exit_status
     yield "GPU-hours", view.gpu_hours

@@ -1,4 +1,4 @@
-"""A run prepared for display: its verdict, its facts, and what a message can carry of it."""
+"""A run prepared for display: its verdict, its facts, and the files of a message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBERS = ("told_as", "number")
 _MOST_NOTES = 50
 _MOST_LOG_LINES = 1000
 _DAMAGED = (AttributeError, KeyError, IndexError, OverflowError, RecordError, TypeError, ValueError)
-"""Raised where the content of a record's file is arbitrary."""
+"""Errors from arbitrary content of a record's file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def _times(spec: LaunchRecord, ending: Ending | None) -> tuple[float, float | No
 
 
 def _attempt_number(outcome: dict[str, Any] | None, owner: Owner, verdict: Verdict | None) -> int:
-    """Return the number of the attempt that saw the end, as the engine's users know it; else 1."""
+    """Return the number of the attempt that followed the end, in the engine's numbering; else 1."""
     known = [fields.get(name) for fields in (outcome or {}, owner) for name in _NUMBERS]
     for value in (*known, verdict and verdict.attempt):
         found = number(value)
@@ -161,7 +161,7 @@ def _is_final(owner: Owner | None, outcome: dict[str, Any] | None) -> bool:
 
 
 def _task_name(owner: Owner) -> str | None:
-    """Return the task as its engine's users know it, from the key that its face chose."""
+    """Return the task in the engine's terms, from the key of the run."""
     match owner.get("key"):
         case ["airflow", str(dag), str(), str(task), str(index)]:
             return f"{dag}.{task}" + (f"[{index}]" if index != "-1" else "")
@@ -198,7 +198,7 @@ def _headline(ending: Ending | None, status: str) -> str:
     if status.startswith("exit status"):
         end = f"Ended with {status}"
     elif status.startswith("not known"):
-        end = "Ended, and how is not known" if ending is not None else "No end is recorded"
+        end = "Ended with an unknown result" if ending is not None else "No end is recorded"
     else:
         end = status[0].upper() + status[1:]
     return f"{end}; no verdict could be made"
@@ -214,7 +214,7 @@ def _signal_name(number: int) -> str:
 
 
 def _log_paths(record: Record, spec: LaunchRecord) -> list[str]:
-    """Return the paths of the logs; where the streams are apart, that of stderr comes last."""
+    """Return the paths of the logs; with separate streams, that of stderr comes last."""
     return [record.log_path(name) for name in spec.logs]
 
 

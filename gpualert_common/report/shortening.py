@@ -25,7 +25,7 @@ STEPS = (
 )
 """Parts, and the number of items that each keeps in this step."""
 MOST_ROWS = 200
-"""Of the manifest, in any message: people read no more, and the record has all."""
+"""Rows of the manifest in any message: more are not read, and the record has all."""
 _SHORT_MARK = "[cut]"
 
 Write = Callable[[RunView, Mapping[str, int]], str]
@@ -35,7 +35,7 @@ Write = Callable[[RunView, Mapping[str, int]], str]
 def shorten(view: RunView, write: Write, most_bytes: int) -> str:
     """Return as much of the view as ``write`` gets into ``most_bytes`` of UTF-8.
 
-    The text is longer when even the least does not fit: the caller has to cut it.
+    The text is longer if even the shortest form does not fit: the caller has to cut it.
     """
     shown = _amounts(view)
     shown[ARTIFACTS] = min(shown[ARTIFACTS], MOST_ROWS)

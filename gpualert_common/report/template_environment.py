@@ -1,4 +1,4 @@
-"""Where templates come from: our own, and those of a user, which are kept in a sandbox."""
+"""Environments of the templates: the built-in ones, and those of a user in a sandbox."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FILTERS = {
 
 
 class BadTemplateError(Exception):
-    """A user's template cannot be used; the message says why, on one line."""
+    """A user's template cannot be used; the message has the reason, on one line."""
 
 
 @cache
@@ -55,7 +55,7 @@ def generate(template: jinja2.Template, variables: Mapping[str, Any], most: int)
     for piece in template.generate(**variables):
         length += len(piece)
         if length > most:
-            raise BadTemplateError(f"it says more than {most} characters")
+            raise BadTemplateError(f"it makes more than {most} characters")
         yield piece
 
 
@@ -96,7 +96,7 @@ class _DirectoryLoader(jinja2.BaseLoader):
             data = read_template(path)
         except (FileNotFoundError, NotADirectoryError):
             if os.path.lexists(os.path.join(self._folder, template)):
-                raise BadTemplateError("it is a link that leads nowhere") from None
+                raise BadTemplateError("it is a broken link") from None
             raise jinja2.TemplateNotFound(template) from None
         except OSError as error:
             raise BadTemplateError(f"it cannot be read: {error.strerror or error}") from None
@@ -111,7 +111,7 @@ def read_template(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         data = file.read(_MOST_TEMPLATE_BYTES + 1)
     if len(data) > _MOST_TEMPLATE_BYTES:
         raise OSError(errno.EFBIG, f"it is larger than {formatting.size(_MOST_TEMPLATE_BYTES)}")

@@ -49,7 +49,7 @@ def _time(seconds: float) -> Iterator[None]:
             yield
         finally:
             armed = False
-    finally:  # apart from the line above, where the alarm may still ring
+    finally:  # outside the line above, in which the alarm may still fire
         armed = False
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)

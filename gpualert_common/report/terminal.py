@@ -16,7 +16,7 @@ _LEAST_COLUMNS = 24
 _MOST_COLUMNS = 100
 """Longer lines are hard to read."""
 _SIDE_TITLES_FROM = 60
-"""Width from which on titles stand beside their texts, and not above them."""
+"""Smallest width with the titles to the left of their texts, not above them."""
 _TITLE_COLUMNS = 15
 _INDENT = 2
 _EXCERPT_LINES = 3
@@ -62,7 +62,7 @@ def render_page(
     now: Sequence[Fact] = (),
     facts: Sequence[Fact] = (),
 ) -> list[str]:
-    """Return the lines of a verdict.  ``now`` is the news of a run in progress.
+    """Return the lines of a verdict.  ``now`` are the facts about a run in progress.
 
     No line is wider than the layout, except a single word that is: it may be a path.
     """

@@ -20,14 +20,14 @@ class Masks(Protocol):
 
     @property
     def found(self) -> Any:
-        """How many secrets of each kind were masked so far."""
+        """Number of secrets of each kind that were masked so far."""
 
     def mask_text(self, text: str) -> str:
         """Return ``text`` with its secrets masked."""
 
 
 class NoMasks:
-    """Masks nothing: for a person who reads a record of their own on its own machine."""
+    """Masks nothing: for a user who reads a record on the machine of the run."""
 
     found: Mapping[str, int] = {}
 
@@ -47,7 +47,7 @@ class TextSanitizer:
 
     @property
     def masked(self) -> int:
-        """How many secrets were masked so far."""
+        """Number of secrets that were masked so far."""
         return sum(self._masks.found.values())
 
     def line(self, value: object, most: int = LINE) -> str:

@@ -1,6 +1,6 @@
 """A verdict prepared for display: its parts in plain words, bounded and safe to show.
 
-All that people see is rendered from one view: a terminal page, a Markdown page, a message.
+All displays are rendered from one view: a terminal page, a Markdown page, a message.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class VerdictView:
 
     @property
     def has_verdict(self) -> bool:
-        """False when the classifier failed, so that only the run's end is known."""
+        """False if the classifier failed, so that only the run's end is known."""
         return self.retry != UNKNOWN
 
     @property
     def is_healthy(self) -> bool:
-        """True where nothing went wrong, as far as is known."""
+        """True if no failure is known."""
         completed = self.disposition == "completed" and self.cause == "none"
         return completed and self.state in (None, "success")
 

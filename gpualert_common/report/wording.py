@@ -1,4 +1,4 @@
-"""The closed words of a verdict (dispositions, attributions, retries, families) in sentences."""
+"""Wording of the enumerated values of a verdict: dispositions, attributions, retries, families."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OUTCOMES = {
     "preempted": "was preempted",
     "not_started": "could not be started",
     "running": "is still running",
-    "unknown": "ended, how is not known",
+    "unknown": "ended with an unknown result",
 }
 _ATTRIBUTIONS = {
     "job": "the job itself",
@@ -47,8 +47,8 @@ _FAMILIES = {
     "D1": "GPU hardly used",
     "D2": "slowed by settings",
     "D3": "straggler",
-    "E1": "did not learn",
-    "E2": "began anew",
+    "E1": "learned nothing",
+    "E2": "did not resume",
     "E3": "trained too little",
     "F1": "lost node",
     "F2": "preempted or cancelled",
@@ -61,7 +61,7 @@ def describe_outcome(disposition: str, state: str | None) -> str:
     """Return the words that complete "the run ..."; ``state`` is that of its task."""
     outcome = _OUTCOMES.get(disposition, f"ended as {disposition}")
     if disposition == "completed" and state in ("failed", "up_for_retry"):
-        return f"{outcome}, yet its task failed"
+        return f"{outcome}, but its task failed"
     if state == "skipped":
         return f"{outcome}, and its task was skipped"
     return outcome

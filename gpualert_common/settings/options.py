@@ -218,7 +218,7 @@ OPTIONS: dict[str, Option] = {
             values.parse_globs,
             [],
             "files that alerts carry, as a glob pattern",
-            details="They are carried beside the [usual results](artifacts.md).",
+            details="They are carried in addition to the [usual results](artifacts.md).",
             metavar="GLOB",
         ),
         Option(
@@ -234,7 +234,7 @@ OPTIONS: dict[str, Option] = {
             "rules",
             values.parse_home_path,
             None,
-            "directory of your own rules for causes, used beside the shipped ones",
+            "directory of your own rules for causes, used in addition to the shipped ones",
             details="`~` is your home directory.",
             metavar="DIR",
             spec_field="rules",

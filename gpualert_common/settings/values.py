@@ -1,4 +1,4 @@
-"""Reading the value of one setting: durations, sizes, switches, paths, lists.
+"""Parsers for the value of one setting: durations, sizes, switches, paths, lists.
 
 Each function takes a value as TOML, a flag, an environment variable or an argument gives it, and
 raises ValueError for any other value.

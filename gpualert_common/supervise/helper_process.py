@@ -1,4 +1,4 @@
-"""Helper processes beside a run."""
+"""Helper processes of a run."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.launch.log_file import LogFile
     from gpualert_common.model import Verdict
-    from gpualert_common.spec import Ending
+    from gpualert_common.spec import EndFacts, Ending
 
     class LogClassifier(Protocol):
         """Turns logs and an ending into a verdict; each method may raise or hang."""
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         def feed(self, log: str, data: bytes, offset: int) -> None:
             """Read ``data``, found at ``offset`` of that log."""
 
-        def conclude(self, ending: Ending, facts: dict[str, Any]) -> Verdict:
+        def conclude(self, ending: Ending, facts: EndFacts) -> Verdict:
             """Return the verdict."""
 
 
@@ -75,7 +75,7 @@ class LiveClassifier:
         self._make_classifier = make_classifier
         self._classifier: LogClassifier | None = None
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
-        self._end: tuple[Ending, dict[str, Any]] | None = None
+        self._end: tuple[Ending, EndFacts] | None = None
         self._stop = threading.Event()
         self._reading: LoadScaledDeadline | None = None
         self._given_up = False
@@ -89,7 +89,7 @@ class LiveClassifier:
         """Start to follow the logs."""
         self._thread.start()
 
-    def conclude(self, ending: Ending, facts: dict[str, Any], deadline_s: float) -> Verdict | None:
+    def conclude(self, ending: Ending, facts: EndFacts, deadline_s: float) -> Verdict | None:
         """Return the verdict, or None with ``problem`` set when it is not ready in time."""
         self._end = ending, facts
         self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)

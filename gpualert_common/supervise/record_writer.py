@@ -23,8 +23,8 @@ _INDEX_SHARE = 1 / 1000
 class RecordWriter:
     """The files of one record that change while the run goes on and when it ends.
 
-    ``is_disk_full`` tells whether the log met a full disk, ``dropped_bytes`` how much of the log
-    was dropped because of that.
+    ``is_disk_full`` is True when the disk of the log was full, ``dropped_bytes`` how much of the
+    log was dropped because of that.
     """
 
     def __init__(self, record: Record, launch_record: dict[str, Any], logs: list[LogFile]) -> None:

@@ -19,7 +19,7 @@ import time
 
 from gpualert_common.codec import encode
 from gpualert_common.record import VERDICT
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.helper_process import HelperProcess
 from gpualert_common.supervise.live_classifier import LiveClassifier
 from gpualert_common.supervise.record_writer import RecordWriter
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpualert_common.launch.log_file import LogFile
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
+    from gpualert_common.spec import Survivor
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
     from gpualert_common.supervise.recorder_link import RecorderLink
 
@@ -47,7 +48,7 @@ class Recorder:
     """Writes the record of one run.
 
     :meth:`run` returns when the run has ended and is recorded, or when the link is closed.
-    ``reports_leases`` tells the supervisor four times a second who follows the run.
+    ``reports_leases`` makes it report the followers to the supervisor, four times a second.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class Recorder:
 
     # -- at the end ------------------------------------------------------------------------
 
-    def _finish(self, ending: Ending, survivors: list[dict[str, Any]]) -> None:
+    def _finish(self, ending: Ending, survivors: list[Survivor]) -> None:
         """Complete the record.  The exit record comes first: the supervisor waits for it."""
         self._terminal.finish()
         self._writer.store_exit({**ending.to_json(), "survivors": survivors})
@@ -188,13 +189,12 @@ class Recorder:
         if is_remembered:
             self._update_history()
 
-    def _conclude(self, ending: Ending, survivors: list[dict[str, Any]]) -> Verdict | None:
-        facts = {
-            "survivors": survivors,
-            "log_disk_full": self._writer.is_disk_full or bool(self._writer.dropped_bytes),
-            "log_dropped_bytes": self._writer.dropped_bytes,
-            "log_path": self._logs[-1].current_path,
-        }
+    def _conclude(self, ending: Ending, survivors: list[Survivor]) -> Verdict | None:
+        facts = EndFacts(
+            log_path=self._logs[-1].current_path,
+            survivors=len(survivors),
+            log_disk_full=self._writer.is_disk_full or bool(self._writer.dropped_bytes),
+        )
         verdict = self._classifier.conclude(ending, facts, VERDICT_DEADLINE_S)
         self._append_warnings()
         if verdict is None:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.spec import Ending
+    from gpualert_common.spec import Ending, Survivor
 
 
 def event_message(event: str, **fields: Any) -> dict[str, Any]:
@@ -18,6 +18,6 @@ def event_message(event: str, **fields: Any) -> dict[str, Any]:
     return {"kind": "event", "event": event, "at": time.time(), "fields": fields}
 
 
-def end_message(ending: Ending, survivors: list[dict[str, Any]]) -> dict[str, Any]:
+def end_message(ending: Ending, survivors: list[Survivor]) -> dict[str, Any]:
     """Return the message that has the recorder finish the record."""
     return {"kind": "ended", "ending": ending.to_json(), "survivors": survivors, "schema": SCHEMA}

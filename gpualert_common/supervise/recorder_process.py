@@ -1,4 +1,4 @@
-"""Starts a recorder beside the supervisor and waits for it, never longer than a deadline."""
+"""Starts a recorder process and waits for it, never longer than a deadline."""
 
 from __future__ import annotations
 

@@ -24,11 +24,28 @@ import time
 
 from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.spec import is_seconds, is_sender
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gpualert_common.spec import Sender
 
 LAST_CALL_S = 2.0
 KILLING_S = 5.0
 _RESCAN_S = 0.05
 _REQUEST, _LAST_CALL, _KILL = range(3)
+
+
+def read_terms(request: Mapping[str, Any]) -> tuple[Sender, float | None]:
+    """Return the sender and the grace of a request to stop; any process of the user may write one.
+
+    An invalid sender is empty, an invalid grace None.
+    """
+    sender, grace_s = request.get("sender"), request.get("grace_s")
+    return sender if is_sender(sender) else {}, grace_s if is_seconds(grace_s) else None
 
 
 class Stop:

@@ -14,18 +14,18 @@ from collections.abc import Mapping, Sequence
 from gpualert_common.launch.signals import STOPS, Inbox
 from gpualert_common.processes.children import reap_adopted
 from gpualert_common.processes.pidfd import await_exit, is_ready
-from gpualert_common.processes.procfs import read_name
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.spec import Ending, RunSpec, is_seconds
+from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.leader import Leader
 from gpualert_common.supervise.recorder_messages import end_message, event_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
-from gpualert_common.supervise.stop import Stop
+from gpualert_common.supervise.stop import Stop, read_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.spec import Sender, Survivor
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
 
 _TICK_S = 1.0
@@ -37,7 +37,7 @@ MAX_INTERRUPTIONS = 100
 _FORCE_AFTER = 3
 """A stop that was requested so often again kills at once: Ctrl-C, four times."""
 _SHORT_RUN_S = 0.005
-"""A child that exits within this time needs no recorder beside it, only after it."""
+"""A child that exits within this time needs no recorder during the run, only after it."""
 
 
 class Supervisor:
@@ -71,7 +71,7 @@ class Supervisor:
         self._next_tick = self._started + _TICK_S
         self.ending = Ending(time.time())
         self.ending.pid = pid
-        self.survivors: list[dict[str, Any]] = []
+        self.survivors: list[Survivor] = []
 
     def run(self) -> None:
         """Return when the child has exited and, after a stop, nothing of its tree is left.
@@ -203,12 +203,7 @@ class Supervisor:
         if self._policy is not None and not self._policy.may_stop(request):
             self._refuse(request, "it was superseded")
             return
-        sender, grace_s = request.get("sender"), request.get("grace_s")
-        self._request_stop(
-            signal.SIGTERM,
-            sender if isinstance(sender, dict) else {},
-            grace_s if is_seconds(grace_s) else None,
-        )
+        self._request_stop(signal.SIGTERM, *read_terms(request))
 
     def _answer(self, request: dict[str, Any]) -> None:
         if self._policy is None:
@@ -228,7 +223,7 @@ class Supervisor:
             self._record_all(policy.handle_follower_exit())
         because = policy.end_reason(time.monotonic())
         if because is not None and self._stop is None:
-            sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+            sender: Sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
             self._request_stop(signal.SIGTERM, sender)
         if policy.follower_fd != self._follower_fd:
             self._watch_follower(policy.follower_fd)
@@ -254,9 +249,7 @@ class Supervisor:
             self._record("time_limit", limit_s=limit_s)
             self._request_stop(signal.SIGTERM, {})
 
-    def _request_stop(
-        self, number: int, sender: dict[str, Any], grace_s: float | None = None
-    ) -> None:
+    def _request_stop(self, number: int, sender: Sender, grace_s: float | None = None) -> None:
         if self._stop is not None:
             self._repeat_stop(self._stop, number, grace_s)
             return
@@ -281,7 +274,7 @@ class Supervisor:
         stop.request(number)
 
     def _stop_survivors(self) -> None:
-        survivors = self._list_members()
+        survivors = self._tree.survivors()
         if survivors:
             if not self._recorder.has_started:
                 self._start_recorder()
@@ -295,18 +288,8 @@ class Supervisor:
         for pid in () if self._stop is not None and self._stop.survivors else self._copiers:
             await_exit(pid, max(0.0, deadline - time.monotonic()))
         if self._recorder.has_started or not self._tree.created_none():
-            self.survivors = self._list_members()
+            self.survivors = self._tree.survivors()
         if self._inbox is not None:
             self._inbox.take()
             self._recorder.interrupt_fd = self._inbox.fd
         self._recorder.finish(end_message(self.ending, self.survivors))
-
-    def _list_members(self) -> list[dict[str, Any]]:
-        try:
-            members = self._tree.members()
-        except OSError:
-            return []
-        found = [{"pid": process.pid, "command": read_name(process.pid)} for process in members]
-        for process in members:
-            process.close()
-        return found

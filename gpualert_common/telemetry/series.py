@@ -87,7 +87,7 @@ class TelemetryEvent:
 
 @dataclass(frozen=True, slots=True)
 class SourceAvailability:
-    """Whether a source is available, and its constant facts."""
+    """Status of a source, and its constant facts."""
 
     name: str
     available: bool

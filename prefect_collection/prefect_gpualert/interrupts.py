@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpualert_common.guardian.handle import Meaning
 
 _TIMEOUT_SLACK_S = 1.0
-"""Where Prefect can interrupt the task itself, it does so first, with its own message."""
+"""Delay in which Prefect can interrupt the task itself, with its own message."""
 _TIMEOUT_LEAD_S = 0.5
 """Prefect starts its clock before we do."""
 _CANCELLED_CHECKS = 4

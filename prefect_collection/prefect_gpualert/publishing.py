@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prefect_gpualert.api_posts import Poster
 
 DEADLINE_S = 5.0
-"""How long the end of a task waits for all posts together."""
+"""Time for which the end of a task waits for all posts together."""
 PROGRESS_S = 15.0
 """Time between two updates of a training's progress."""
 _POLL_S = 0.25

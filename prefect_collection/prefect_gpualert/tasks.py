@@ -68,7 +68,7 @@ def gpualert_run(
     warn: also alert while the training is in progress.
     artifact: files that alerts carry, as glob patterns.
     observe: sample GPUs, kernel log, memory and disks during the run.
-    rules: directory of your own rules for causes, used beside the shipped ones.
+    rules: directory of your own rules for causes, used in addition to the shipped ones.
     publish: show verdict and progress in Prefect, by artifacts and an event.
 
     ``return_all`` returns a list of all lines, of at most the last 32 MiB.

@@ -44,6 +44,9 @@ with DAG("ours_fails", schedule=None):
     GPUAlertOperator(task_id="train", bash_command="exit 3", on_failure_callback=[alert, alert])
 """
 NAMES = ("fails", "killed", "ours_killed", "ours_fails")
+VARIABLES = {"AIRFLOW__WORKERS__SOCKET_CLEANUP_TIMEOUT": "600"}
+"""Airflow calls back for a killed task only if it misses the heartbeat before its supervisor gives
+up on the sockets that the training still holds; both take 60 s by default."""
 KILLED = {"killed": "600", "ours_killed": "601"}
 """DAGs whose task is killed during its training, a ``sleep`` of that many seconds."""
 
@@ -57,7 +60,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     dags = home / "dags"
     dags.mkdir()
     (dags / "callbacks.py").write_text(DAGS)
-    made = Standalone(home, dags, {})
+    made = Standalone(home, dags, VARIABLES)
     try:
         made.start()
         yield made

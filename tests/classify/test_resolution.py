@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import pytest
 
@@ -477,7 +478,7 @@ def test_not_started(error: tuple[int, str], cause: str) -> None:
         ({"pid": 9, "uid": 0, "command": "/usr/bin/kubelet"}, Disposition.PREEMPTED),
     ],
 )
-def test_signal_passed_on(code: int, sender: dict[str, object], disposition: Disposition) -> None:
+def test_signal_passed_on(code: int, sender: Any, disposition: Disposition) -> None:
     """After a passed-on signal no status is a success: the run is cancelled or preempted."""
     facts = ExitFacts(code, signal=signal.SIGTERM, sender=sender)
     found = resolve([reading(STEPS)], facts, RULES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpualert_common.classifier import RunClassifier
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 from tests.scenarios.logs import traceback
 
 SHAPE = "RuntimeError: Error(s) in loading state_dict for Net:\n\tsize mismatch for a.weight: x"
@@ -40,7 +40,7 @@ def family(message: str, *frames: str) -> str | None:
     classifier.feed("output.log", f"starting\n{traceback(message, *frames)}".encode(), 0)
     ending = Ending(1.0, 2.0)
     ending.code = 1
-    verdict = classifier.conclude(ending, {})
+    verdict = classifier.conclude(ending, EndFacts())
     assert verdict.cause == "checkpoint"
     return verdict.family
 

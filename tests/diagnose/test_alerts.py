@@ -1,4 +1,4 @@
-"""Real runs, real senders: who is told of trouble while it goes on, and how often."""
+"""Warnings of real runs with real senders: recipients, texts, and how often they are sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAN = "for step in range(1, 9): print('step', step, 'loss', 'nan' if step > 4 el
 
 
 def waits(status: int, before: str = "") -> tuple[str, ...]:
-    """A training that does something, waits to be let go, and ends with that status."""
+    """Return a training that runs this code, waits for the file ``go``, and exits."""
     return python(
         "import os, sys, time\n"
         f"{before}"
@@ -43,13 +43,13 @@ def waits(status: int, before: str = "") -> tuple[str, ...]:
 
 
 def let_go(lab: Lab, run: Supervised) -> int:
-    """Have the training end; the status of the run."""
+    """Let the training end; return the status of the run."""
     (lab.home / "go").touch()
     return run.wait()
 
 
 def told(lab: Lab, about: str) -> EmailMessage:
-    """The only mail about that, waiting for it."""
+    """Wait for the only mail about that, and return it."""
 
     def find() -> list[EmailMessage]:
         new = (lab.state / "mailbox" / "new").glob("*")  # which may still be made
@@ -61,7 +61,7 @@ def told(lab: Lab, about: str) -> EmailMessage:
 
 
 def states(record: Record, kind: str) -> list[str]:
-    """What was written down of a kind."""
+    """Return the stored events of a kind."""
     events = [event for event in record.events() if event["event"].startswith("warning_")]
     return [event["event"].removeprefix("warning_") for event in events if event["kind"] == kind]
 
@@ -72,14 +72,14 @@ def disk(free_bytes: float) -> Curves:
 
 
 def warnings(record: Record) -> dict[str, str]:
-    """What the verdict says of warnings while it went on."""
+    """Return the verdict's texts about early warnings."""
     verdict = record.read_json("verdict.json") or {}
     found = {one["kind"]: one["text"] for one in verdict["warnings"]}
     return {kind: text for kind, text in found.items() if kind.startswith("early_")}
 
 
 def test_nan_is_told_at_once(lab: Lab) -> None:
-    """While the training goes on people hear what, where, since when, and how to stop it."""
+    """A mail during the training names the problem, place, time, and the command to stop it."""
     run = lab.launch(*waits(0, NAN), options=(*WARN, "--name", "vision"))
     mail = told(lab, "early_nan")
     assert run.process.poll() is None
@@ -97,7 +97,7 @@ def test_nan_is_told_at_once(lab: Lab) -> None:
 
 
 def test_recovered_and_withdrawn(lab: Lab) -> None:
-    """What went away again is withdrawn in the final message, which comes though all went well."""
+    """A warning that recovered is withdrawn in the final message, also of a successful run."""
     run = lab.launch(*waits(0), options=WARN)
     look(run.record, disk(1e8), seconds=60)
     told(lab, "early_disk_filling")
@@ -115,7 +115,7 @@ def test_recovered_and_withdrawn(lab: Lab) -> None:
 
 
 def dead_gpu(record: Record) -> None:
-    """Write down what is seen of a run whose only GPU fell off the bus a while ago."""
+    """Store the telemetry of a run whose only GPU fell off the bus some time ago."""
     ours = SourceEvent("processes_seen", "host:tree", "python", {"pids": {"python": [watched.PID]}})
     fault = SourceEvent("xid", "gpu:0", "Xid 79 on GPU 0", {"xid": 79, "gpu": 0})
     gone = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
@@ -129,7 +129,7 @@ def dead_gpu(record: Record) -> None:
 
 
 def test_fault_and_what_follows(lab: Lab) -> None:
-    """An Xid 79, the lost GPU and idle GPUs are told once, also at the end."""
+    """An Xid 79, the lost GPU and idle GPUs are one warning, also at the end."""
     run = lab.launch(*waits(0), options=WARN)
     dead_gpu(run.record)
     said = told(lab, "early_xid")
@@ -143,7 +143,7 @@ def test_fault_and_what_follows(lab: Lab) -> None:
 
 
 def test_fault_and_silence(lab: Lab) -> None:
-    """Of a run that also fell silent when its GPU did, the fault alone is news."""
+    """If a run becomes silent together with its GPU, only the fault is a warning."""
     record = Record.create(str(lab.home / "20261121-120000-000000-abcd"), sync=False)
     spec = RunSpec(["train"], alerts=alerts() | {"warn": True})
     began = time.time() - 1500
@@ -164,7 +164,7 @@ def test_fault_and_silence(lab: Lab) -> None:
 
 @pytest.mark.e2e
 def test_a_gpu_that_falls_off_the_bus(lab: Lab) -> None:
-    """The same by the driver's own word: NVML tells an Xid of a GPU that the training uses."""
+    """NVML reports an Xid of a GPU that the training uses, and a warning is sent."""
     process = Process(lab.home / "pid", 60 * GIB)
     card = replace(gpu(0), processes=(process,), memory_used=60 * GIB, utilization_gpu=97)
     machine = Scenario((replace(card, events=(GpuEvent(4.0, 79),), lost_at_s=9.0),))
@@ -180,7 +180,7 @@ def test_a_gpu_that_falls_off_the_bus(lab: Lab) -> None:
 
 @pytest.mark.parametrize("options", [("--notify", "mailbox"), ("--warn", "--notify", "none")])
 def test_nobody_asked(options: tuple[str, ...], lab: Lab) -> None:
-    """Without --warn, or without a channel, it stands in record and verdict, and nobody is told."""
+    """Without --warn, or without a channel, record and verdict have the warning; none is sent."""
     run = lab.launch(*waits(0), options=options)
     look(run.record, disk(1e8), seconds=60)
     until(lambda: states(run.record, "disk_filling"), "the disk to be noticed")
@@ -191,7 +191,7 @@ def test_nobody_asked(options: tuple[str, ...], lab: Lab) -> None:
 
 
 def test_by_mail(lab: Lab) -> None:
-    """A mail server gets it, too, with secrets masked, and the final message in its thread."""
+    """A mail server gets the warning with secrets masked, and the final message in its thread."""
     with mail_server() as server:
         address = f"smtp://{server.host}:{server.port}/?to=me@example.org&security=none"
         leak = "print('token ghp_' + 'a1B2' * 9, flush=True)\n"
@@ -232,7 +232,7 @@ def is_run(lab: Lab, program: str) -> bool:
 
 
 def test_stop_while_a_warning_is_sent(lab: Lab) -> None:
-    """A stop ends the training and not the sender, which is none of the run's processes."""
+    """A stop ends the training but not the sender, which is not a process of the run."""
     done = lab.home / "done"
     notifier = script(lab.home / "notifier", f"cat > /dev/null; sleep 3; touch {done}")
     options = ("--warn", "--notify", f"command:{notifier}", "--notify-deadline", "0")
@@ -245,7 +245,7 @@ def test_stop_while_a_warning_is_sent(lab: Lab) -> None:
 
 @pytest.mark.parametrize("victim", ["recorder", "sender"])
 def test_sender_without_a_parent(victim: str, lab: Lab) -> None:
-    """What tells people is no process of the run, also where the one that started it was killed."""
+    """The sender is not a process of the run, even if its starter was killed."""
     notifier = script(lab.home / "notifier", HANGS)
     options = ("--warn", "--notify", f"command:{notifier}", "--notify-deadline", "0")
     run = lab.launch(*waits(3, NAN), options=options)
@@ -258,7 +258,7 @@ def test_sender_without_a_parent(victim: str, lab: Lab) -> None:
 
 
 def test_supervisor_killed(lab: Lab) -> None:
-    """After the supervisor's death the record still says what was warned of."""
+    """After the supervisor's death the record still has the warnings."""
     run = lab.launch(*waits(0, NAN), options=WARN)
     told(lab, "early_nan")
     run.signal(signal.SIGKILL)
@@ -275,7 +275,7 @@ def test_supervisor_killed(lab: Lab) -> None:
 
 
 def test_detached(lab: Lab) -> None:
-    """A guardian warns, too."""
+    """A guardian also sends warnings."""
     done = lab.gpualert("run", "--detach", *WARN, "--", *waits(0, NAN))
     assert done.returncode == 0, done.stderr
     told(lab, "early_nan")
@@ -285,7 +285,7 @@ def test_detached(lab: Lab) -> None:
 
 @pytest.mark.e2e
 def test_outbox_shows_it(lab: Lab) -> None:
-    """What became of a warning is listed; one that was not sent before the end is retired."""
+    """The state of a warning is listed; a warning that was not sent before the end is retired."""
     channel = f"command:{script(lab.home / 'notifier', FAILS)}"
     run = lab.launch(*waits(1, NAN), options=("--warn", "--notify", channel))
 
@@ -298,7 +298,7 @@ def test_outbox_shows_it(lab: Lab) -> None:
 
 
 def test_from_python(lab: Lab) -> None:
-    """run(warn=True) warns as the program does."""
+    """run(warn=True) sends warnings like the program."""
     code = (
         "from gpualert_common import run\n"
         f"run({list(waits(0, NAN))!r}, cwd='.', warn=True, notify='mailbox')\n"

@@ -1,4 +1,4 @@
-"""Each kind of warning: what raises it, and what only looks like that."""
+"""Tests of each kind of warning: problems that raise it, and near misses."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ OFTEN = OutputTiming(moments=500, longest_pause_s=14.0)
 
 
 def xid(number: int, gpu: int = 0, ago_s: float = 20.0) -> tuple[str, float, SourceEvent]:
-    """An Xid as NVML tells it."""
+    """Return an Xid as NVML reports it."""
     fields = {"xid": number, "gpu": gpu}
     return "nvml", ago_s, SourceEvent("xid", f"gpu:{gpu}", f"Xid {number} on GPU {gpu}", fields)
 
 
 def lost(gpu: int = 0, ago_s: float = 15.0) -> tuple[str, float, SourceEvent]:
-    """A GPU that does not answer any more."""
+    """Return the event of a GPU that does not answer any more."""
     return "nvml", ago_s, SourceEvent("gpu_lost", f"gpu:{gpu}", f"GPU {gpu} is lost", {"gpu": gpu})
 
 
 def summary_of(found: Detection | None) -> str | None:
-    """What is said; empty for what is fine, None for what nobody can tell."""
+    """Return the text of the warning; empty for no problem, None for missing evidence."""
     return None if found is None else found.summary
 
 
 def told(lines: str) -> Any:
-    """The progress that these lines of a log tell."""
+    """Return the progress in these lines of a log."""
     reader = ProgressReader("output.log")
     reader.feed(lines.encode(), 0)
     return reader.snapshot()
 
 
 def losses(*values: float | str) -> Any:
-    """The progress of a plain loop with these losses."""
+    """Return the progress of a plain loop with these losses."""
     return told("".join(f"step {step} loss {loss}\n" for step, loss in enumerate(values, 1)))
 
 
@@ -52,26 +52,26 @@ def losses(*values: float | str) -> Any:
 
 @pytest.mark.parametrize("number", [79, 48, 95, 119, 74])
 def test_xid_of_the_hardware(number: int, tmp_path: Path) -> None:
-    """An Xid of the hardware, or of its driver, is told with its number and meaning."""
+    """An Xid of the hardware, or of its driver, raises a warning with its number and meaning."""
     found = Watched(tmp_path, used_gpu(), events=(xid(number),)).judged("xid")
     assert f"Xid {number} on GPU 0" in (summary_of(found) or "")
 
 
 @pytest.mark.parametrize("number", [13, 31, 43, 45, 63, 92, 154])
 def test_xid_that_is_none(number: int, tmp_path: Path) -> None:
-    """Xids of programs, of consequences, and those to be ignored are no news."""
+    """Xids of programs, consequences, and Xids to ignore raise no warning."""
     found = Watched(tmp_path, used_gpu(), events=(xid(number),)).judged("xid")
     assert found is NOT_DETECTED
 
 
 def test_xid_of_a_strangers_gpu(tmp_path: Path) -> None:
-    """A GPU that the run does not use may fail."""
+    """A failure of a GPU that the run does not use raises no warning."""
     curves = {**used_gpu(0), ("gpu:1", "memory_used_bytes"): 0.0}
     assert Watched(tmp_path, curves, events=(xid(79, gpu=1),)).judged("xid") is NOT_DETECTED
 
 
 def test_lost_gpu(tmp_path: Path) -> None:
-    """A GPU that is gone is told, also where no Xid says so."""
+    """A lost GPU raises a warning, also without an Xid."""
     found = Watched(tmp_path, used_gpu(), events=(lost(),)).judged("xid")
     assert summary_of(found) == "GPU 0 is lost"
 
@@ -80,7 +80,7 @@ def test_lost_gpu(tmp_path: Path) -> None:
 
 
 def test_nan_losses(tmp_path: Path) -> None:
-    """Losses that are not finite three times in a row."""
+    """Three losses in a row that are not finite raise a warning."""
     found = Watched(tmp_path, progress=losses(2.3, 2.1, "nan", "nan", "inf")).judged("nan")
     assert summary_of(found) == "losses not finite (from step 3 on)"
 
@@ -91,30 +91,30 @@ def test_nan_losses(tmp_path: Path) -> None:
     ids=["one step", "now and then", "none", "the last one"],
 )
 def test_nan_of_single_steps(values: tuple[float | str, ...], tmp_path: Path) -> None:
-    """A loss that is not finite once is no news."""
+    """A single loss that is not finite raises no warning."""
     assert Watched(tmp_path, progress=losses(*values)).judged("nan") is NOT_DETECTED
 
 
 def overflows(count: int) -> Any:
-    """The progress of a training whose gradients overflow so often."""
+    """Return the progress of a training whose gradients overflow so often."""
     line = "{{'loss': 2.{0}, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.{0}}}\n"
     good = "{'loss': 2.4, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': 0.001}\n"
     return told(good * 3 + "".join(line.format(1000 + step) for step in range(count)))
 
 
 def test_search_for_a_loss_scale(tmp_path: Path) -> None:
-    """A mixed-precision training whose first gradients overflow is fine."""
+    """A mixed-precision training whose first gradients overflow raises no warning."""
     assert Watched(tmp_path, progress=overflows(16)).judged("nan") is NOT_DETECTED
 
 
 def test_gradients_not_finite_for_long(tmp_path: Path) -> None:
-    """Gradients that never become finite are not, even where the losses look well."""
+    """Gradients that never become finite raise a warning, even with good losses."""
     found = Watched(tmp_path, progress=overflows(60)).judged("nan")
     assert (summary_of(found) or "").startswith("gradients not finite")
 
 
 def test_nothing_read_of_the_training(tmp_path: Path) -> None:
-    """Without losses nobody can tell."""
+    """Without losses the result is unknown."""
     assert Watched(tmp_path).judged("nan") is None
     assert warning_kinds()["nan"].FORETELLS
 
@@ -123,7 +123,7 @@ def test_nothing_read_of_the_training(tmp_path: Path) -> None:
 
 
 def slowed(share: float, since_s: float, name: str) -> Curves:
-    """A GPU that was slowed down for a share of the time, from so long ago on."""
+    """Return a GPU that was slowed down for a share of the time, from so long ago on."""
 
     def rising(age_s: float) -> float:
         return max(0.0, since_s - age_s) * share * 1e9
@@ -136,13 +136,13 @@ def slowed(share: float, since_s: float, name: str) -> Curves:
     [("throttled_hw_thermal_ns_total", "heat"), ("throttled_hw_power_brake_ns_total", "power")],
 )
 def test_throttling(name: str, by: str, tmp_path: Path) -> None:
-    """Slowed down by heat or power for most of ten minutes, by the driver's counters."""
+    """A slowdown by heat or power for most of ten minutes raises a warning, by the counters."""
     found = Watched(tmp_path, slowed(0.9, 15 * MINUTE_S, name)).judged("throttling")
     assert summary_of(found) == f"GPU 0 slowed down by {by}"
 
 
 def test_throttling_by_looks(tmp_path: Path) -> None:
-    """The same by the bits of the moment, on a card without counters."""
+    """On a card without counters the flags of the samples raise it."""
     curves = used_gpu(hw_thermal_slowdown=until(12 * MINUTE_S, 0.0, 1.0))
     assert summary_of(Watched(tmp_path, curves).judged("throttling")) == "GPU 0 slowed down by heat"
 
@@ -157,7 +157,7 @@ def test_throttling_by_looks(tmp_path: Path) -> None:
     ids=["two minutes", "now and then", "power cap"],
 )
 def test_no_throttling(curves: Curves, tmp_path: Path) -> None:
-    """A blip, a third of the time, or a power cap is no news."""
+    """A short slowdown, a third of the time, or a power cap raises no warning."""
     found = Watched(tmp_path, curves).judged("throttling")
     assert not summary_of(found)
 
@@ -166,7 +166,7 @@ def test_no_throttling(curves: Curves, tmp_path: Path) -> None:
 
 
 def test_gpus_idle(tmp_path: Path) -> None:
-    """All GPUs of the run, which had worked, do nothing for twelve minutes."""
+    """All GPUs of the run are idle for twelve minutes after they worked: a warning."""
     load = until(12 * MINUTE_S, 95.0, 0.0)
     curves = {
         **used_gpu(0, utilization_percent=load),
@@ -189,14 +189,14 @@ def test_gpus_idle(tmp_path: Path) -> None:
     ids=["a checkpoint", "never used", "slower", "given back", "at work again"],
 )
 def test_gpus_not_idle(load: Any, held: Any, tmp_path: Path) -> None:
-    """Idle for minutes, from the beginning on, without memory, or no longer: no news."""
+    """GPUs that are idle for minutes, from the start, without memory, or no longer: no warning."""
     memory = (lambda age_s: held(age_s) * GIB) if callable(held) else held * GIB
     curves = used_gpu(utilization_percent=load, memory_used_bytes=memory)
     assert Watched(tmp_path, curves).judged("gpu_idle") is NOT_DETECTED
 
 
 def test_one_gpu_at_work(tmp_path: Path) -> None:
-    """While one of them works the run goes on."""
+    """If one of them works, there is no warning."""
     curves = {**used_gpu(0, utilization_percent=until(1200, 95.0, 0.0)), **used_gpu(1)}
     assert Watched(tmp_path, curves).judged("gpu_idle") is NOT_DETECTED
 
@@ -205,11 +205,11 @@ def test_one_gpu_at_work(tmp_path: Path) -> None:
 
 
 SPINNING: Curves = {**used_gpu(utilization_percent=100.0), **processes(1.0)}
-"""Ranks that wait for a lost one, or a training at work: nobody can tell from here."""
+"""Return a run with busy GPUs: its ranks wait for a lost one, or train."""
 
 
 def dead(ago_s: float) -> Curves:
-    """A run of which nothing has been at work for so long."""
+    """Return a run whose processes and GPUs have been idle for so long."""
     gpu = used_gpu(utilization_percent=until(ago_s, 95.0, 0.0))
     return {**gpu, **processes(until(ago_s, 1.0, 0.0))}
 
@@ -224,7 +224,7 @@ def dead(ago_s: float) -> Curves:
     ids=["nothing works", "it had hardly begun", "ranks that wait"],
 )
 def test_silence(curves: Curves, silent_s: float, timing: OutputTiming, tmp_path: Path) -> None:
-    """Silence for much longer than ever before, and the longer the more is at work."""
+    """Silence for much longer than before raises a warning; later if something works."""
     watched = Watched(tmp_path, curves, silent_s=silent_s, timing=timing)
     assert summary_of(watched.judged("log_silent")) == "nothing printed"
 
@@ -241,7 +241,7 @@ def test_silence(curves: Curves, silent_s: float, timing: OutputTiming, tmp_path
     ids=["pause", "evaluation", "as ever", "prints nothing", "not watched"],
 )
 def test_no_silence(silent_s: float, timing: OutputTiming | None, tmp_path: Path) -> None:
-    """A training at work that pauses as it does, or never printed much, is fine."""
+    """A working training with its usual pauses, or with little output, raises no warning."""
     watched = Watched(tmp_path, SPINNING, silent_s=silent_s, timing=timing)
     assert not summary_of(watched.judged("log_silent"))
 
@@ -250,7 +250,7 @@ def test_no_silence(silent_s: float, timing: OutputTiming | None, tmp_path: Path
 
 
 def disk(free: Any, size: float = 1000.0, of: str = "disk:log") -> Curves:
-    """A disk with so many GiB free."""
+    """Return a disk with so many GiB free."""
     scaled = (lambda age_s: free(age_s) * GIB) if callable(free) else free * GIB
     return {(of, "free_bytes"): scaled, (of, "size_bytes"): size * GIB}
 
@@ -259,7 +259,7 @@ PLACES = {"disk": {"disk:log": {"path": "/scratch/runs"}, "disk:cwd": {"path": "
 
 
 def test_disk_that_fills(tmp_path: Path) -> None:
-    """A disk that loses a hundredth of what it has each minute is full within half an hour."""
+    """A disk that loses space steadily and is full within half an hour raises a warning."""
     curves = disk(lambda age_s: 20.0 + age_s / 60.0)
     found = Watched(tmp_path, curves, facts=PLACES).judged("disk_filling")
     assert summary_of(found) == "the disk of /scratch/runs filling up"
@@ -271,7 +271,7 @@ def test_disk_that_fills(tmp_path: Path) -> None:
     ids=["large", "small", "working directory"],
 )
 def test_disk_that_is_full(curves: Curves, tmp_path: Path) -> None:
-    """A disk on which next to nothing is left."""
+    """A disk with almost no space left raises a warning."""
     assert "full" in (
         summary_of(Watched(tmp_path, curves, facts=PLACES).judged("disk_filling")) or ""
     )
@@ -290,7 +290,7 @@ def test_disk_that_is_full(curves: Curves, tmp_path: Path) -> None:
     ids=["checkpoint", "far away", "up and down", "little and steady", "huge", "shared memory"],
 )
 def test_disk_that_does_not_fill(curves: Curves, tmp_path: Path) -> None:
-    """One checkpoint, a trend that ends tomorrow, files that come and go: no news."""
+    """One checkpoint, a slow trend, or temporary files raise no warning."""
     assert Watched(tmp_path, curves, facts=PLACES).judged("disk_filling") is NOT_DETECTED
 
 
@@ -298,7 +298,7 @@ def test_disk_that_does_not_fill(curves: Curves, tmp_path: Path) -> None:
 
 
 def memory(left: Any, limit: float, host: float = 200.0) -> Curves:
-    """A cgroup with so many GiB left, on a host of 256 GiB."""
+    """Return a cgroup with so many GiB left, on a host of 256 GiB."""
     scaled = (lambda age_s: left(age_s) * GIB) if callable(left) else left * GIB
     return {
         ("cgroup", "memory_left_bytes"): scaled,
@@ -315,7 +315,7 @@ def memory(left: Any, limit: float, host: float = 200.0) -> Curves:
     ids=["cgroup", "host"],
 )
 def test_memory_nearly_used_up(curves: Curves, place: str, tmp_path: Path) -> None:
-    """Next to nothing is left below the limit, or on the host."""
+    """Almost no memory left below the limit, or on the host, raises a warning."""
     found = Watched(tmp_path, curves).judged("memory_near_limit")
     assert summary_of(found) == f"memory of {place} nearly used up"
 
@@ -326,13 +326,13 @@ def test_memory_nearly_used_up(curves: Curves, place: str, tmp_path: Path) -> No
     ids=["tenth", "peak", "large", "nobody looked"],
 )
 def test_memory_that_is_left(curves: Curves, tmp_path: Path) -> None:
-    """Where a tenth is left, for a moment less, or gigabytes of a terabyte, nobody is told."""
+    """A tenth left, a short peak, or gigabytes of a terabyte raise no warning."""
     assert not summary_of(Watched(tmp_path, curves).judged("memory_near_limit"))
 
 
 @pytest.mark.parametrize("kind", warning_kinds())
 def test_full_gpu_memory(kind: str, tmp_path: Path) -> None:
-    """Allocators keep what they had: a full GPU is no news of any kind."""
+    """Allocators keep their memory: a full GPU raises no warning."""
     curves = {**used_gpu(memory_used_bytes=79.5 * GIB), **memory(30.0, 64.0)}
     assert not summary_of(Watched(tmp_path, curves).judged(kind))
 
@@ -342,7 +342,7 @@ def test_full_gpu_memory(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", warning_kinds())
 def test_kinds_are_told_how_to_help(kind: str) -> None:
-    """Each kind says what to do, and names only kinds and causes that there are."""
+    """Each kind has advice, and names only existing kinds and causes."""
     found = warning_kinds()[kind]
     assert found.DO
     assert set(warning_kinds()) >= found.FOLLOWS
@@ -351,5 +351,5 @@ def test_kinds_are_told_how_to_help(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", warning_kinds())
 def test_nothing_seen(kind: str, tmp_path: Path) -> None:
-    """Without any evidence no kind says anything."""
+    """Without any evidence no kind raises a warning."""
     assert not summary_of(Watched(tmp_path, seconds=0.0).judged(kind))

@@ -1,4 +1,4 @@
-"""The message of a warning: bounded, masked, and whole whatever the record holds."""
+"""Tests of the message of a warning: bounded, masked, and complete for any record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WARNING: dict[str, Any] = {
 
 
 def message(home: Path, budget: Budget, **changed: Any) -> Message:
-    """The message about a run with a long log, with some fields of the warning changed."""
+    """Return the message about a run with a long log, with some fields of the warning changed."""
     record = Record.create(str(home / "20261121-120000-000000-abcd"), sync=False)
     spec = RunSpec(["python", "train.py", "--token", SECRET], name="vision")
     record.write_json(SPEC, describe(spec, record, created_at=time.time(), host="gpu-17"))
@@ -40,7 +40,7 @@ def message(home: Path, budget: Budget, **changed: Any) -> Message:
 
 
 def test_says_what_is_needed(tmp_path: Path) -> None:
-    """Who, where, what, since when; what was seen, what to do, and how to look."""
+    """The message has the run, host, problem and time; evidence, advice, and commands."""
     found = message(tmp_path, Budget(text_bytes=20_000))
     assert found.subject == "[gpualert] vision on gpu-17: GPU 3 idle since 11:36 UTC"
     for said in ("GPU 3 idle since 2026-11-21 11:36:40 UTC", "12 minutes [nvml]", "* stop it",
@@ -54,7 +54,7 @@ def test_says_what_is_needed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("brief", [False, True])
 @pytest.mark.parametrize("text_bytes", [80, 200, 400, 700, 1000, 2000, 4000])
 def test_bounded(text_bytes: int, brief: bool, tmp_path: Path) -> None:
-    """The text is never longer than the channel takes, and begins with what is wrong."""
+    """The text is never longer than the limit of the channel, and starts with the problem."""
     found = message(tmp_path, Budget(text_bytes=text_bytes, brief=brief))
     assert len(found.text.encode()) <= text_bytes
     assert found.text.startswith("GPU 3 idle since")
@@ -71,7 +71,7 @@ def test_bounded(text_bytes: int, brief: bool, tmp_path: Path) -> None:
     ids=["long", "nothing", "hostile", "no time"],
 )
 def test_damaged(changed: dict[str, Any], tmp_path: Path) -> None:
-    """Whatever stands in the record becomes one line of subject and a text within the budget."""
+    """Any content of the record becomes one line of subject and a text within the budget."""
     found = message(tmp_path, Budget(text_bytes=3000), **changed)
     assert len(found.subject) <= 120
     assert found.subject.isprintable()

@@ -1,4 +1,4 @@
-"""The verdict: three parts, every claim with its source, the same after a trip through JSON."""
+"""Tests of the verdict: its parts, the sources of its claims, and its JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OOM = (
 
 
 def reading(log: str) -> LogReading:
-    """The reading of *log*."""
+    """Return the reading of *log*."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(log.encode(), 0)
     return scanner.finish()
@@ -32,7 +32,7 @@ def reading(log: str) -> LogReading:
 def verdict_on(
     readings: list[LogReading], facts: ExitFacts, *, rules: RuleSet = RULES, running: bool = False
 ) -> Verdict:
-    """The verdict on what was read and an ending."""
+    """Return the verdict on these readings and an ending."""
     return conclude(
         run_id="r1",
         attempt=2,
@@ -46,7 +46,7 @@ def verdict_on(
 
 
 def verdict(log: str, facts: ExitFacts, *, running: bool = False) -> Verdict:
-    """The verdict on one log and an ending."""
+    """Return the verdict on one log and an ending."""
     return verdict_on([reading(log)], facts, running=running)
 
 
@@ -72,7 +72,7 @@ def test_fields() -> None:
 
 
 def test_every_claim_has_a_source() -> None:
-    """A claim about the log says where, with an excerpt that stands there."""
+    """A claim about the log has its place, and an excerpt from there."""
     found = verdict(OOM, ExitFacts(1))
     cited = [claim for claim in found.shows if claim.source == "log"]
     assert cited
@@ -86,7 +86,7 @@ def test_every_claim_has_a_source() -> None:
 
 
 def test_sources() -> None:
-    """What was read, and what could not be, is listed."""
+    """All sources are listed, with those that could not be read."""
     found = verdict(OOM, ExitFacts(None))
     log, status = found.sources
     assert log == SourceStatus(
@@ -107,7 +107,7 @@ def test_unscanned_bytes_are_told() -> None:
 
 
 def test_no_line_behind_what_was_not_read() -> None:
-    """Behind a gap nobody knows the number of a line: its place is told by the offset alone."""
+    """After a gap the number of a line is unknown: its place is the offset alone."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(b"begin\n", 0)
     scanner.feed(OOM.encode(), 1000)
@@ -125,7 +125,7 @@ def test_family_of_a_plain_bug(before: str, family: str | None) -> None:
 
 
 def test_success() -> None:
-    """A run that ended well is healthy, with its limits told."""
+    """A successful run is healthy, and the verdict names what it cannot decide."""
     found = verdict("step 1\n", ExitFacts(0))
     assert (found.cause, found.family, found.disposition) == ("none", "G1", Disposition.COMPLETED)
     assert found.cannot_decide
@@ -145,7 +145,7 @@ def test_neither_success_nor_failure(facts: ExitFacts, running: bool, headline: 
 
 
 def test_not_started() -> None:
-    """What could not be started is told with the system's reason."""
+    """The verdict on a program that could not be started has the system's reason."""
     facts = ExitFacts(127, started=False, start_error=(2, "No such file or directory: 'trian'"))
     found = verdict("", facts)
     assert found.headline == "The command could not be started: No such file or directory: 'trian'"
@@ -153,7 +153,7 @@ def test_not_started() -> None:
 
 
 def test_failure_behind_status_zero_is_warned_of() -> None:
-    """A failure that the exit status hides is told, and that it is hidden."""
+    """A failure that the exit status hides is reported, with a warning that it is hidden."""
     found = verdict(OOM, ExitFacts(0))
     assert (found.cause, found.disposition) == ("cuda_oom", Disposition.COMPLETED)
     assert [warning.kind for warning in found.warnings] == ["exit_status"]
@@ -161,7 +161,7 @@ def test_failure_behind_status_zero_is_warned_of() -> None:
 
 @pytest.mark.parametrize("code", [None, 0, 1, 2, 126, 127, 137, 255, -1, -9, -11, -64, 300, -300])
 def test_any_status_gives_a_verdict(code: int | None) -> None:
-    """Whatever the status, there is a verdict that survives the trip through JSON."""
+    """For any status there is a verdict that is unchanged after encoding as JSON."""
     for log in ("", OOM):
         found = verdict(log, ExitFacts(code))
         assert decode(Verdict, json.loads(json.dumps(encode(found))), "a.json") == found
@@ -185,7 +185,7 @@ def test_json_is_the_contract() -> None:
 
 @pytest.mark.parametrize("change", [{"schema": 2}, {"schema": None}, {"disposition": "odd"}])
 def test_foreign_json_is_refused(change: dict[str, object]) -> None:
-    """A verdict of a newer schema, or none at all, is refused with a reason."""
+    """A verdict of a newer schema, or other data, is rejected with a reason."""
     data = {**encode(verdict("", ExitFacts(0))), **change}
     with pytest.raises(RecordError):
         decode(Verdict, data, "a.json")

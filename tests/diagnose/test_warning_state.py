@@ -1,4 +1,4 @@
-"""What is news of all that comes and goes, and what a verdict says of it."""
+"""Tests of the state of warnings: new ones, recovered ones, and their text in a verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULT = Detection("Xid 79 on GPU 3 (GPU has fallen off the bus)", NOON + 30)
 
 
 def seen(warned: WarningState, *moments: Mapping[str, Detection]) -> list[dict[str, Any]]:
-    """The events of some moments, a minute apart."""
+    """Return the events of several detections, a minute apart."""
     found = []
     for minute, signs in enumerate(moments):
         found += warned.update(signs, NOON + 600 + 60 * minute)
@@ -29,12 +29,12 @@ def seen(warned: WarningState, *moments: Mapping[str, Detection]) -> list[dict[s
 
 
 def news(events: list[dict[str, Any]]) -> list[str]:
-    """The kinds that people are told of."""
+    """Return the kinds of warnings that are sent."""
     return [event["kind"] for event in events if event.get("news")]
 
 
 def ended(disposition: Disposition, cause: str) -> Verdict:
-    """The verdict on a run that ended so."""
+    """Return the verdict on a run with this end."""
     verdict = conclude(
         run_id="r", attempt=1, host="h", log_path=None, readings=(),
         facts=ExitFacts(code=1), rules=load_rules(),
@@ -47,12 +47,12 @@ WELL = ended(Disposition.COMPLETED, "none")
 
 
 def texts(warned: WarningState, verdict: Verdict) -> dict[str, str]:
-    """What a verdict says, by kind."""
+    """Return the texts of a verdict, by kind."""
     return {one.kind: one.text for one in warned.verdict_warnings(verdict)}
 
 
 def test_once() -> None:
-    """What holds for long is told once."""
+    """A lasting problem raises one warning."""
     events = seen(
         WarningState(), *[{"throttling": Detection("GPU 0 slowed down by heat", NOON)}] * 50
     )
@@ -61,7 +61,7 @@ def test_once() -> None:
 
 
 def test_flapping() -> None:
-    """What comes and goes is told once, written down a bounded number of times, and said so."""
+    """A problem that comes and goes raises one warning and a bounded number of events."""
     warned = WarningState()
     events = seen(
         warned,
@@ -71,11 +71,11 @@ def test_flapping() -> None:
     assert len(events) == MOST_CHANGES
     told = texts(warned, WELL)["early_disk_filling"]
     assert "come and gone 10 times" in told
-    assert "withdrawn" not in told  # it may well hold by now
+    assert "withdrawn" not in told  # it may be present again
 
 
 def test_what_nobody_can_tell() -> None:
-    """A kind of which nothing is known for a while has not recovered."""
+    """A warning without evidence for a while has not recovered."""
     warned = WarningState()
     assert len(seen(warned, {"gpu_idle": IDLE}, {}, {}, {"gpu_idle": IDLE})) == 1
     assert warned.is_active("gpu_idle")
@@ -99,12 +99,12 @@ def test_what_nobody_can_tell() -> None:
          "one after the other", "apart", "a day later"],
 )  # fmt: skip
 def test_one_cause(moments: list[dict[str, Detection]], told: list[str]) -> None:
-    """What follows from something that is up is no news of its own."""
+    """A warning that follows from an active one is not sent."""
     assert news(seen(WarningState(), *moments)) == told
 
 
 def test_parts_are_told_with_it() -> None:
-    """In the verdict a fault and what followed from it are one warning."""
+    """In the verdict a fault and its consequence are one warning."""
     warned = WarningState()
     seen(warned, {"xid": FAULT}, {"xid": FAULT, "gpu_idle": IDLE})
     (text,) = texts(warned, FAILED).values()
@@ -113,7 +113,7 @@ def test_parts_are_told_with_it() -> None:
 
 
 def test_withdrawn() -> None:
-    """What recovered is withdrawn, with both times."""
+    """A recovered warning is withdrawn, with both times."""
     warned = WarningState()
     seen(warned, {"gpu_idle": IDLE}, {"gpu_idle": NOT_DETECTED})
     assert texts(warned, WELL) == {
@@ -132,14 +132,14 @@ def test_withdrawn() -> None:
     ids=["failed", "well", "foretold"],
 )
 def test_still_up(verdict: Verdict, ends: str) -> None:
-    """What held to the end says since when, and whether it came to what it foretold."""
+    """A warning that is active at the end has its time, and whether its cause followed."""
     warned = WarningState()
     seen(warned, {"gpu_idle": IDLE})
     assert texts(warned, verdict)["early_gpu_idle"].endswith(ends)
 
 
 def test_a_peak_before_the_kill() -> None:
-    """What the cause bears out is not withdrawn because it was gone with the process."""
+    """A warning that the cause confirms is not withdrawn, though it ended with the process."""
     warned = WarningState()
     sign = Detection("memory of its cgroup nearly used up", NOON)
     seen(warned, {"memory_near_limit": sign}, {"memory_near_limit": NOT_DETECTED})
@@ -149,7 +149,7 @@ def test_a_peak_before_the_kill() -> None:
 
 
 def test_from_the_record() -> None:
-    """Whoever reads the events knows as much, and does not tell it again."""
+    """A state that is read from the events is the same, and sends no warning again."""
     moments: list[dict[str, Detection]] = [
         {"xid": FAULT}, {"log_silent": SILENT}, {"log_silent": NOT_DETECTED},
         {"nan": Detection("no", NOON)},

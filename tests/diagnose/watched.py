@@ -1,6 +1,6 @@
-"""The observer of a run, played: what it saw stands in the record with the times at which it did.
+"""Simulated telemetry of a run: samples are in the record with their times.
 
-So the hours of a training takes no time; everything that reads it is real.
+So hours of a training take no time; all code that reads the record is real.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def until(ago_s: float, before: float, after: float) -> Curve:
 
 
 def used_gpu(index: int = 0, **values: Curve | float) -> dict[tuple[str, str], Curve | float]:
-    """A GPU on which the run holds memory, at work unless it is said otherwise."""
+    """Return a GPU on which the run holds memory; it works by default."""
     of = f"gpu:{index}"
     known: dict[str, Curve | float] = {
         "memory_total_bytes": 80.0 * GIB,
@@ -53,7 +53,7 @@ def used_gpu(index: int = 0, **values: Curve | float) -> dict[tuple[str, str], C
 
 
 def processes(cores: Curve | float) -> dict[tuple[str, str], Curve | float]:
-    """The run's processes, which use so many cores."""
+    """Return the run's processes, which use so many cores."""
     return {("host:tree", "cores"): cores, ("host:tree", "rss_bytes"): 8.0 * GIB}
 
 
@@ -65,7 +65,7 @@ def look(
     events: Sequence[tuple[str, float, SourceEvent]] = (),
     facts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write down what was seen in the last *seconds*; events are (source, how long ago, event)."""
+    """Store the samples of the last *seconds*; events are (source, seconds ago, event)."""
     writer = TelemetryWriter(record)
     for source in SOURCES:
         writer.add_source(source, available=True, facts=dict((facts or {}).get(source, {})))
@@ -99,7 +99,7 @@ def _source(of: str) -> str:
 
 @dataclass
 class Watched:
-    """A run that goes on, as it is judged at this moment."""
+    """A run in progress, as the detectors see it now."""
 
     home: Path
     curves: Curves = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Watched:
     progress: Progress | None = None
 
     def judged(self, kind: str) -> Detection | None:
-        """What is said of it by that kind."""
+        """Return the detection of that kind."""
         record = Record.create(str(self.home / "run"), sync=False)
         look(record, self.curves, seconds=self.seconds, events=self.events, facts=self.facts)
         telemetry = Telemetry()

@@ -22,6 +22,7 @@ from gpualert_common.guardian.ownership import (
     OwnershipState,
     OwnershipTerms,
 )
+from gpualert_common.record import RunState
 
 LEASE_S = 6.0
 
@@ -216,28 +217,28 @@ def test_each_state_can_be_stopped() -> None:
 
 
 DECISIONS: list[tuple[Predecessor, TakeoverAction]] = [
-    (Predecessor("ended"), TakeoverAction.CLAIM),
-    (Predecessor("ended", is_claimed=True), TakeoverAction.LAUNCH),
-    (Predecessor("ended", is_stopped=True), TakeoverAction.LAUNCH),
-    (Predecessor("ended", has_status=False), TakeoverAction.LAUNCH),
-    (Predecessor("ended", is_same=False), TakeoverAction.LAUNCH),
-    (Predecessor("orphaned", number=1), TakeoverAction.ADOPT),
-    (Predecessor("orphaned", number=9), TakeoverAction.ADOPT),
-    (Predecessor("orphaned", is_same=False), TakeoverAction.STOP),
-    (Predecessor("running", number=1), TakeoverAction.ADOPT),
-    (Predecessor("running", number=2), TakeoverAction.WAIT),
-    (Predecessor("running", number=3), TakeoverAction.WAIT),
-    (Predecessor("running", number=1, is_same=False), TakeoverAction.STOP),
-    (Predecessor("running", number=2, is_same=False), TakeoverAction.WAIT),
-    (Predecessor("starting"), TakeoverAction.WAIT),
-    (Predecessor("stopping", number=1), TakeoverAction.WAIT),
-    (Predecessor("stopping", is_same=False), TakeoverAction.WAIT),
-    (Predecessor("lost"), TakeoverAction.LAUNCH),
-    (Predecessor("lost", has_remains=True), TakeoverAction.END_REMAINS),
-    (Predecessor("running", number=1, is_far=True, is_silent=True), TakeoverAction.FENCE),
-    (Predecessor("stopping", is_far=True, is_silent=True), TakeoverAction.FENCE),
-    (Predecessor("running", number=1, is_far=True), TakeoverAction.ADOPT),
-    (Predecessor("ended", is_far=True, is_silent=True), TakeoverAction.CLAIM),
+    (Predecessor(RunState.ENDED), TakeoverAction.CLAIM),
+    (Predecessor(RunState.ENDED, is_claimed=True), TakeoverAction.LAUNCH),
+    (Predecessor(RunState.ENDED, is_stopped=True), TakeoverAction.LAUNCH),
+    (Predecessor(RunState.ENDED, has_status=False), TakeoverAction.LAUNCH),
+    (Predecessor(RunState.ENDED, is_same=False), TakeoverAction.LAUNCH),
+    (Predecessor(RunState.ORPHANED, number=1), TakeoverAction.ADOPT),
+    (Predecessor(RunState.ORPHANED, number=9), TakeoverAction.ADOPT),
+    (Predecessor(RunState.ORPHANED, is_same=False), TakeoverAction.STOP),
+    (Predecessor(RunState.RUNNING, number=1), TakeoverAction.ADOPT),
+    (Predecessor(RunState.RUNNING, number=2), TakeoverAction.WAIT),
+    (Predecessor(RunState.RUNNING, number=3), TakeoverAction.WAIT),
+    (Predecessor(RunState.RUNNING, number=1, is_same=False), TakeoverAction.STOP),
+    (Predecessor(RunState.RUNNING, number=2, is_same=False), TakeoverAction.WAIT),
+    (Predecessor(RunState.STARTING), TakeoverAction.WAIT),
+    (Predecessor(RunState.STOPPING, number=1), TakeoverAction.WAIT),
+    (Predecessor(RunState.STOPPING, is_same=False), TakeoverAction.WAIT),
+    (Predecessor(RunState.LOST), TakeoverAction.LAUNCH),
+    (Predecessor(RunState.LOST, has_remains=True), TakeoverAction.END_REMAINS),
+    (Predecessor(RunState.RUNNING, number=1, is_far=True, is_silent=True), TakeoverAction.FENCE),
+    (Predecessor(RunState.STOPPING, is_far=True, is_silent=True), TakeoverAction.FENCE),
+    (Predecessor(RunState.RUNNING, number=1, is_far=True), TakeoverAction.ADOPT),
+    (Predecessor(RunState.ENDED, is_far=True, is_silent=True), TakeoverAction.CLAIM),
 ]
 
 

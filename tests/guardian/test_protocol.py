@@ -18,6 +18,7 @@ import pytest
 from gpualert_common.guardian import attempt
 from gpualert_common.guardian.attempt import Predecessor, TakeoverAction, choose_action
 from gpualert_common.guardian.ownership import MOST_GAP_S, Ownership, OwnershipTerms
+from gpualert_common.record import RunState
 
 LEASE_S = 3.0
 TICK_S = 2.0
@@ -188,22 +189,22 @@ def _take_key(world: World, index: int) -> None:
 
 def _predecessor(run: Run) -> Predecessor:
     if run.ended:
-        state = "ended"
+        state = RunState.ENDED
     elif run.guardian == "dead":
-        state = "lost"
+        state = RunState.LOST
     elif not run.launched:
-        state = "starting"
+        state = RunState.STARTING
     elif run.stopping:
-        state = "stopping"
+        state = RunState.STOPPING
     else:
-        state = "running" if run.ownership.owner is not None else "orphaned"
+        state = RunState.RUNNING if run.ownership.owner is not None else RunState.ORPHANED
     return Predecessor(
         state,
         number=run.adopted_by[-1] + 1 if run.adopted_by else run.number,
         has_status=run.ended == "known",
         is_claimed=run.claimed_by is not None,
         is_stopped=run.stopping,
-        has_remains=state == "lost" and run.child,
+        has_remains=state is RunState.LOST and run.child,
     )
 
 

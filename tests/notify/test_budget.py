@@ -51,7 +51,7 @@ def failed_run(place: Path, work: Path, lines: int) -> Record:
     return record_run(ending, state_dir=str(place / "state"), log=log, cwd=str(work), name="job")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(files=FILES, lines=LINES, limit=st.integers(4_000, 400_000), most=st.integers(0, 8))
 def test_message_within_its_limit(
     files: list[tuple[str, str, int, str]], lines: int, limit: int, most: int

@@ -12,6 +12,7 @@ import pytest
 
 from gpualert_common.notify import channel_config
 from gpualert_common.notify.delivery import GIVE_UP_S
+from gpualert_common.notify.entry import EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import reconcile
 from gpualert_common.notify.record_delivery import deliver
@@ -323,7 +324,7 @@ def test_damage_in_one_record(lab: Lab) -> None:
     damaged = ended_run(lab, alerts=[1, {"channels": 3}])
     later = ended_run(lab, alerts=alerts(command("later", "true")))
     for record in (damaged, later):
-        Outbox(record).mark([Outbox(record).draft(MAILBOX, "pending")])
+        Outbox(record).mark([Outbox(record).draft(MAILBOX, EntryState.PENDING)])
     (Path(damaged.path) / "outcome.json").write_text("{")
     send(ended_run(lab))
     until(lambda: states(later) == {"later": "sent"}, "the other record's alert to be sent")

@@ -168,7 +168,7 @@ def test_omissions_are_counted() -> None:
     text = render_alert(long_alert(), text_bytes=2_800).text
     lines, files = text.count("  step "), text.count("out/file_")
     assert f"without the first {300 - lines} of them" in text
-    assert f"and {60 - files} more; the record has all" in text
+    assert f"and {60 - files} more; the record lists all examined files" in " ".join(text.split())
     assert f"and {8 - text.count('  * claim')} more, in verdict.json" in text
 
 
@@ -178,7 +178,10 @@ def test_manifest_is_bounded() -> None:
     text = render_alert(replace(failed(), artifacts=files), text_bytes=ROOMY).text
     assert text.count("out/file_0.json") == 200
     assert "10000 attached" in text
-    assert f"and {9_800 + failed().beyond_cap} more; the record has all" in text
+    assert (
+        f"and {9_800 + failed().beyond_cap} more; the record lists all examined files"
+        in " ".join(text.split())
+    )
 
 
 def test_mark_has_the_missing_amount() -> None:
@@ -261,10 +264,10 @@ WELL = {"disposition": "completed", "cause": "none"}
 SUBJECTS: dict[str, dict[str, Any]] = {
     "[gpualert] train-llm failed: cuda_oom after 3 h 05 min": {},
     "[gpualert] train-llm completed after 3 h 05 min": WELL,
-    "[gpualert] train-llm completed, yet its log shows cuda_oom after 3 h 05 min": {
+    "[gpualert] train-llm completed, but its log shows cuda_oom after 3 h 05 min": {
         "disposition": "completed"
     },
-    "[gpualert] train-llm completed, yet its task failed after 3 h 05 min": {
+    "[gpualert] train-llm completed, but its task failed after 3 h 05 min": {
         **WELL, "state": "failed"
     },
     "[gpualert] train-llm failed, and its task was skipped: cuda_oom after 3 h 05 min": {
@@ -285,7 +288,7 @@ SUBJECTS: dict[str, dict[str, Any]] = {
     "[gpualert] train-llm could not be started: command_not_found": {
         "disposition": "not_started", "cause": "command_not_found"
     },
-    "[gpualert] train-llm ended, how is not known": {
+    "[gpualert] train-llm ended with an unknown result": {
         "disposition": "unknown", "cause": "unknown", "duration_s": None
     },
     "[gpualert] train-llm failed: cuda_oom after 3 h 05 min, attempt 3 (will be retried)": {

@@ -30,7 +30,7 @@ BOMBS = {
     "unknown_name": ("{{ job }}", "line 1: 'job' is undefined"),
     "syntax": ("{% if %}", "line 1: Expected an expression"),
     "unclosed": ("a\n\n{{", "line 3: unexpected 'end of template'"),
-    "nothing": ("\n  \n", "it says nothing"),
+    "nothing": ("\n  \n", "it is empty"),
     "range": ("{{ range(10 ** 12) | list }}", "line 1: OverflowError: Range too big"),
     "product": ("{{ 'a' * 10 ** 10 }}", "it took more than 256.0 MiB of memory"),
     "width": ("{{ '%9999999999d' % 1 }}", "it took more than 256.0 MiB of memory"),
@@ -41,7 +41,7 @@ BOMBS = {
     ),
     "flood": (
         "{% for i in range(100000) %}{{ 'x' * 10000 }}{% endfor %}",
-        "it says more than 8388608 characters",
+        "it makes more than 8388608 characters",
     ),
     "itself": (f"{{% include '{BODY}' %}}", "it includes or calls itself without end"),
     "child_of_itself": (f"{{% extends '{BODY}' %}}", "it includes or calls itself without end"),

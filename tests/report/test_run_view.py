@@ -159,7 +159,7 @@ def test_texts_are_safe_and_short(record: Record) -> None:
     [
         ({"code": 1}, "Ended with exit status 1; no verdict could be made"),
         ({"code": -9}, "Killed by signal 9 (SIGKILL); no verdict could be made"),
-        ({"code": None}, "Ended, and how is not known; no verdict could be made"),
+        ({"code": None}, "Ended with an unknown result; no verdict could be made"),
         (None, "No end is recorded; no verdict could be made"),
     ],
     ids=["failed", "killed", "unknown", "no_end"],

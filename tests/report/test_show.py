@@ -185,7 +185,7 @@ def test_supervisor_died(lab: Lab) -> None:
     until(lambda: "its exit status is not known" in show(lab), "the end of the run on the page")
     page = show(lab)
     assert page.startswith(
-        "The outcome of the run is not known\nThe run ended, how is not known.\n"
+        "The outcome of the run is not known\nThe run ended with an unknown result.\n"
     )
     assert f"Next           gpualert recover {run.record.run_id}" in page
     assert run.record.read_json("verdict.json") is None, "reading has finished the record"

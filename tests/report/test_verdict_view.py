@@ -34,7 +34,7 @@ from gpualert_common.report import markdown, terminal
 from gpualert_common.report.formatting import columns
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.verdict_view import EvidenceItem, VerdictView, view_verdict
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 from tests.scenarios import hangs, hardware, memory, training
 from tests.verdicts import UNKNOWN, verdict_with
 
@@ -66,7 +66,7 @@ def verdict_of(log: str, code: int) -> Verdict:
     classifier.feed("output.log", log.encode(), 0)
     ending = Ending(0.0)
     ending.code = code
-    return classifier.conclude(ending, {})
+    return classifier.conclude(ending, EndFacts())
 
 
 @cache
@@ -270,7 +270,7 @@ def test_markdown_is_bounded(many: int) -> None:
         view(verdict_with(headline="x", do=("ü" * 2000,) * many)), more="gpualert show y"
     )
     assert len(page.encode()) <= markdown.MOST_BYTES
-    assert ("The rest is left out; `gpualert show y` tells all of it." in page) == (many == 50)
+    assert ("The rest is left out; `gpualert show y` shows all of it." in page) == (many == 50)
 
 
 def test_masks_reach_every_part() -> None:

@@ -50,6 +50,7 @@ def test_missing_keys_are_ours(tmp_path: Path) -> None:
     shipped = known.by_cause["filesystem_io"]
     assert known.rules[0] is mine
     assert (mine.attribution, mine.words.headline) == (shipped.attribution, shipped.words.headline)
+    assert (mine.family, mine.fault_class) == (shipped.family, shipped.fault_class)
     assert mine.words.do == ("ask the people of the storage",)
     assert check_rules(own=own) == []
 
@@ -78,6 +79,10 @@ def test_classify_and_list_use_own_rules(tmp_path: Path) -> None:
 _WRONG = {
     "not a cause": (STORAGE.replace("filesystem_io", "blobfs"), "id"),
     "an unknown key": (STORAGE.replace("[verdict]", "weight = 1\n[verdict]"), "weight"),
+    "an unknown fault class": (
+        STORAGE.replace("[verdict]", 'fault_class = "disk"\n[verdict]'),
+        "fault_class",
+    ),
     "a look-ahead": (STORAGE.replace("BLOBFS: s", "(?=B)BLOBFS: s", 1), "patterns.our_server.re"),
     "a gap in the words": (STORAGE.replace("ask the", "ask {whom}, the"), "verdict.do"),
     "a name that ours has": (

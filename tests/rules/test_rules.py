@@ -19,6 +19,7 @@ GOOD = """
 id = "div_zero"
 order = 1
 family = "A1"
+fault_class = "code"
 attribution = "job"
 retry = "after_fix"
 since = "0.1.0"
@@ -98,6 +99,8 @@ _BROKEN = [
     ("missing key", ("order = 1\n", ""), "order"),
     ("unknown cause", ('id = "div_zero"', 'id = "division"'), "id"),
     ("unknown family", ('"A1"', '"A9"'), "family"),
+    ("unknown fault class", ('"code"', '"bug"'), "fault_class"),
+    ("missing fault class", ('fault_class = "code"\n', ""), "fault_class"),
     ("unknown role", ('role = "root"', 'role = "cause"'), "patterns[0].role"),
     ("not a version", ('since = "0.1.0"', 'since = "soon"'), "since"),
     ("not TOML", ("order = 1", "order = = 1"), "file"),

@@ -77,14 +77,14 @@ def told(run: Callable[..., Iterable[Told]], variants: int, *, missing: bool) ->
     found = list(run(partial(told_of, missing=missing), range(len(CASES)), each))
     whole = sum(found, Told())
     print("with sources missing at random" if missing else "with all sources")
-    print(table(whole.families, "true / told"))
+    print(table(whole.families, "true / found"))
     for (true, other), count in sorted(whole.causes.items()):
         if true != other:
-            print(f"  {true} told as {other}: {count}")
+            print(f"  {true} reported as {other}: {count}")
     total = whole.causes.total()
     print(
-        f"{whole.right} of {total} right, {whole.less} less than is true; "
-        f"{whole.crossed} times job and machine taken for one another"
+        f"{whole.right} of {total} right, {whole.less} weaker than the truth; "
+        f"{whole.crossed} times job and machine confused"
     )
     return whole
 
@@ -93,7 +93,7 @@ def main() -> int:
     """Print the tables; return 1 if a verdict confuses job and machine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variants", type=int, default=200, help="of each family")
-    parser.add_argument("--list", action="store_true", help="only say which scenarios there are")
+    parser.add_argument("--list", action="store_true", help="only list the scenarios")
     options = parser.parse_args()
     assert MODULES
     for family, own, near in by_family():

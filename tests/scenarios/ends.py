@@ -22,14 +22,14 @@ def _slurm(chance: Random, why: str) -> str:
 
 @scenario("F2", "preempted")
 def preempted_by_slurm(chance: Random) -> Scene:
-    """Slurm needs its nodes for a job of more weight."""
+    """Slurm needs its nodes for a job with higher priority."""
     log = some_steps(chance) + _slurm(chance, "DUE TO PREEMPTION")
     return Scene(log=log, code=chance.choice((-15, 143, 1)), signal=15, cards=_cards(chance))
 
 
 @scenario("F2", "preempted")
 def worker_drained(chance: Random) -> Scene:
-    """The engine says that its worker goes away."""
+    """The engine reports that its worker stops."""
     sender = {"pid": 1, "meant_as": "preempted", "because": "the worker was told to stop"}
     code = chance.choice((-15, 0, 143))
     return Scene(log=some_steps(chance), code=code, signal=15, sender=sender, cards=_cards(chance))
@@ -37,7 +37,7 @@ def worker_drained(chance: Random) -> Scene:
 
 @scenario("F2", "preempted")
 def pod_evicted(chance: Random) -> Scene:
-    """A pod is evicted; the training saves and leaves with 0."""
+    """A pod is evicted; the training saves and exits with 0."""
     sender = {"pid": 1, "meant_as": "preempted", "because": "the pod was evicted"}
     log = some_steps(chance) + "received SIGTERM, saving\nsaved\n"
     return Scene(log=log, code=0, signal=15, sender=sender, cards=_cards(chance))
@@ -45,14 +45,14 @@ def pod_evicted(chance: Random) -> Scene:
 
 @scenario("F2", "preempted")
 def killed_after_its_grace(chance: Random) -> Scene:
-    """It does not go in time, and is killed."""
+    """It does not exit in time, and is killed."""
     sender = {"pid": 1, "meant_as": "preempted", "because": "the worker was told to stop"}
     return Scene(log=some_steps(chance), code=-9, signal=15, sender=sender, cards=_cards(chance))
 
 
 @scenario("F2", "cancelled")
 def stopped_by_a_person(chance: Random) -> Scene:
-    """Somebody presses Ctrl-C, or says so to the engine."""
+    """A person presses Ctrl-C, or stops the task in the engine."""
     number = chance.choice((2, 15))
     sender = {"pid": 77, "meant_as": "cancelled", "because": "somebody stopped the task"}
     log = some_steps(chance)
@@ -64,7 +64,7 @@ def stopped_by_a_person(chance: Random) -> Scene:
 
 @near_miss("F2", "traceback", family=None)
 def failed_before_it_was_told(chance: Random) -> Scene:
-    """A bug ended it; the scheduler only cleaned up behind it."""
+    """A bug ended it; the scheduler only cleaned up afterwards."""
     log = some_steps(chance) + traceback("KeyError: 'x'", "main", "step")
     return Scene(log=log, code=1, cards=_cards(chance))
 
@@ -80,27 +80,27 @@ def outlived_a_notice(chance: Random) -> Scene:
 
 @near_miss("F2", "killed_unknown")
 def killed_without_a_word(chance: Random) -> Scene:
-    """Nobody said why."""
+    """The reason of the stop is unknown."""
     return Scene(log=some_steps(chance), code=-9, cards=_cards(chance))
 
 
 @near_miss("F2", "segfault")
 def crashed_natively(chance: Random) -> Scene:
-    """A signal, and nobody sent it."""
+    """A signal that no process sent."""
     log = some_steps(chance) + "Fatal Python error: Segmentation fault\n"
     return Scene(log=log, code=chance.choice((-11, 139)), cards=_cards(chance))
 
 
 @near_miss("F2", "time_limit")
 def at_the_limit_of_slurm(chance: Random) -> Scene:
-    """Its time was up, which is no preemption."""
+    """It reached its time limit, which is not a preemption."""
     log = some_steps(chance) + _slurm(chance, "DUE TO TIME LIMIT")
     return Scene(log=log, code=chance.choice((-15, 143)), signal=15, cards=_cards(chance))
 
 
 @scenario("F3", "time_limit")
 def at_our_limit(chance: Random) -> Scene:
-    """Our own limit ends it at work."""
+    """Our own limit ends it while it works."""
     code = chance.choice((-15, 0, -9))
     silent_s = chance.uniform(0, 100)
     return Scene(
@@ -131,7 +131,7 @@ def silent_at_the_limit(chance: Random) -> Scene:
 
 @scenario("F3", "time_limit")
 def evaluating_at_the_limit(chance: Random) -> Scene:
-    """It evaluates on its processors."""
+    """It evaluates on the CPU."""
     cores = steps((0.0, 1.0), (0.7, chance.uniform(0.2, 32)))
     return Scene(
         log=some_steps(chance) + "evaluating\n",
@@ -151,7 +151,7 @@ def does_not_heed_the_limit(chance: Random) -> Scene:
 
 @near_miss("F3", "idle_hang")
 def stood_still_until_the_limit(chance: Random) -> Scene:
-    """The limit only found it."""
+    """The limit ends a run that hangs."""
     silent_s = chance.uniform(300, 3000)
     at = 1.0 - silent_s / 3600.0
     cards = [Card(load=steps((0.0, 90.0), (at, 0.0)))]
@@ -168,7 +168,7 @@ def failed_shortly_before(chance: Random) -> Scene:
 
 @near_miss("F3", "none")
 def ended_in_time(chance: Random) -> Scene:
-    """It came to its end."""
+    """It completed before the limit."""
     last = chance.choice((200, 1000))
     log = "time limit is 3600 s\n" + plain(falling(chance), range(1, last + 1, 5), last)
     return Scene(log=log, cards=_cards(chance))
@@ -176,14 +176,14 @@ def ended_in_time(chance: Random) -> Scene:
 
 @near_miss("F3", "cancelled")
 def stopped_shortly_before(chance: Random) -> Scene:
-    """A person was quicker."""
+    """A person stopped it before the limit."""
     sender = {"pid": 77, "meant_as": "cancelled", "because": "somebody stopped it"}
     return Scene(log=some_steps(chance), code=-15, signal=15, sender=sender, cards=_cards(chance))
 
 
 @near_miss("F3", "collective")
 def collective_gave_up(chance: Random) -> Scene:
-    """A time-out of a collective is no time limit."""
+    """A time-out of a collective is not a time limit."""
     rank = chance.randint(0, 7)
     log = some_steps(chance) + (
         f"[rank{rank}]:[E1120 09:33:58.904 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught "

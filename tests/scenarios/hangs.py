@@ -21,7 +21,7 @@ def _stands_still(chance: Random, **more: object) -> Scene:
 
 @scenario("C3", "idle_hang")
 def stuck_loader(chance: Random) -> Scene:
-    """Nothing moves until the time limit."""
+    """It makes no progress until the time limit."""
     return _stands_still(chance)
 
 
@@ -33,7 +33,7 @@ def stuck_before_the_first_step(chance: Random) -> Scene:
 
 @scenario("C3", "idle_hang")
 def stuck_without_a_gpu(chance: Random) -> Scene:
-    """On processors alone."""
+    """A hang of a run on the CPU alone."""
     scene = _stands_still(chance)
     scene.cards = ()
     return scene
@@ -41,7 +41,7 @@ def stuck_without_a_gpu(chance: Random) -> Scene:
 
 @scenario("C3", "idle_hang")
 def stuck_unseen_by_nvml(chance: Random) -> Scene:
-    """Where there is no NVML."""
+    """A hang without NVML."""
     return _stands_still(chance, missing=["nvml"])
 
 
@@ -65,7 +65,7 @@ def silent_and_at_work(chance: Random) -> Scene:
 
 @near_miss("C3", "time_limit")
 def silent_on_the_processor(chance: Random) -> Scene:
-    """It prepares data for an hour on its processors."""
+    """It prepares data for an hour on the CPU."""
     load = steps((0.0, 0.0))
     silent_s = chance.uniform(600, 3000)
     cores = steps((0.0, chance.uniform(0.9, 16.0)))
@@ -81,6 +81,6 @@ def silent_on_the_gpu(chance: Random) -> Scene:
 
 @near_miss("C3", "time_limit")
 def nobody_looked(chance: Random) -> Scene:
-    """Nothing but the log is known."""
+    """Only the log is known."""
     missing = ["nvml", "processes", "kernel_log", "cgroup"]
     return Scene(silent_s=chance.uniform(600, 3000), missing=missing, **TIMEOUT)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def _cards(count: int) -> list[Card]:
 
 
 def _soon(chance: Random) -> float:
-    """Some seconds to minutes before the end of an hour."""
+    """Return a time, seconds to minutes before the end of an hour."""
     return 1.0 - chance.uniform(5.0, 600.0) / 3600.0
 
 
@@ -64,7 +64,7 @@ def fatal_xid(chance: Random) -> Scene:
 
 @scenario("B2", "gpu_hardware")
 def lost_gpu_in_a_collective(chance: Random) -> Scene:
-    """A GPU falls off the bus; what is left of the run waits for it until the watchdog ends it."""
+    """A GPU falls off the bus; the other ranks wait until the watchdog stops them."""
     lost = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
     events = [*told(79, 0, _soon(chance)), ("nvml", 0.99, lost)]
     return Scene(cards=_cards(8), code=-6, log=NCCL.format(rank=3), events=events)
@@ -105,7 +105,7 @@ def follow_on_and_root(chance: Random) -> Scene:
 
 @near_miss("B2", "cuda_runtime")
 def xid_of_the_program(chance: Random) -> Scene:
-    """The driver reports what the program did wrong."""
+    """The driver reports an error of the program."""
     log = CUDA_ERROR.format(what="an illegal memory access was encountered")
     events = told(chance.choice(OF_THE_PROGRAM), 0, _soon(chance))
     return Scene(cards=_cards(2), code=1, log=log, events=events)
@@ -113,7 +113,7 @@ def xid_of_the_program(chance: Random) -> Scene:
 
 @near_miss("B2", "traceback", family=None)
 def xid_of_a_stranger(chance: Random) -> Scene:
-    """A GPU that the run does not use fails meanwhile."""
+    """A GPU that the run does not use fails during the run."""
     cards = [Card(), Card(used=False)]
     log = "Traceback (most recent call last):\n  File \"t.py\", line 2\nKeyError: 'x'\n"
     events = told(chance.choice(FATAL), 1, _soon(chance))
@@ -122,7 +122,7 @@ def xid_of_a_stranger(chance: Random) -> Scene:
 
 @near_miss("B2", "cuda_runtime")
 def latent_errors(chance: Random) -> Scene:
-    """Errors that were there before the run, which fails for a reason of its own."""
+    """Errors from before the run, which fails for another reason."""
     before = steps((0.0, float(chance.randint(1, 40))))
     log = CUDA_ERROR.format(what="device-side assert triggered")
     card = Card(counters={"ecc_uncorrected_total": before})
@@ -131,14 +131,14 @@ def latent_errors(chance: Random) -> Scene:
 
 @near_miss("B2", "killed_unknown")
 def only_follow_ons(chance: Random) -> Scene:
-    """The clean-up after a program that was killed by somebody."""
+    """The clean-up after a program that a person killed."""
     events = told(45, 0, 0.999)
     return Scene(cards=_cards(chance.choice((1, 8))), code=-9, events=events)
 
 
 @near_miss("B2", "cuda_runtime")
 def error_of_the_program_alone(chance: Random) -> Scene:
-    """No source has anything to say of the GPU."""
+    """No source reports anything about the GPU."""
     what = chance.choice(
         ("device-side assert triggered", "an illegal memory access was encountered")
     )
@@ -171,7 +171,7 @@ def short_of_power(chance: Random) -> Scene:
 
 @scenario("B3", "throttling")
 def overheated_without_counters(chance: Random) -> Scene:
-    """An old driver tells only of the moment."""
+    """An old driver reports only the current state."""
     at = chance.uniform(0.3, 0.45)
     clock = steps((0.0, 1755.0), (at, 900.0))
     card = Card(clock=clock, gauges={"hw_thermal_slowdown": steps((0.0, 0.0), (at, 1.0))})
@@ -180,7 +180,7 @@ def overheated_without_counters(chance: Random) -> Scene:
 
 @scenario("B3", "throttling")
 def overheated_in_the_middle(chance: Random) -> Scene:
-    """Hot from the middle on, in a run of a day."""
+    """A card is hot from the middle on, in a run of a day."""
     clock = steps((0.0, 1755.0), (0.5, chance.uniform(700.0, 1300.0)))
     card = Card(clock=clock, counters={"throttled_hw_thermal_ns_total": rising(86400e9, 0.5)})
     return Scene(cards=[card], seconds=86400.0)
@@ -195,7 +195,7 @@ def overheated_among_peers(chance: Random) -> Scene:
 
 @near_miss("B3", "none")
 def at_its_power_limit(chance: Random) -> Scene:
-    """A card at its power cap, as under any full load."""
+    """A card at its power cap, as is normal under full load."""
     card = Card(
         clock=steps((0.0, 1755.0), (0.1, 1600.0)),
         counters={"throttled_power_ns_total": rising(3600e9 * chance.uniform(0.5, 1.0))},
@@ -205,7 +205,7 @@ def at_its_power_limit(chance: Random) -> Scene:
 
 @near_miss("B3", "none")
 def short_spells(chance: Random) -> Scene:
-    """Hot now and then."""
+    """A card is hot now and then."""
     share = chance.uniform(0.02, 0.4)
     card = Card(counters={"throttled_sw_thermal_ns_total": rising(3600e9 * share)})
     return Scene(cards=[card])
@@ -234,7 +234,7 @@ def stranger_is_hot(chance: Random) -> Scene:
 
 
 def _among(chance: Random, slow: Card, least: int = 4) -> list[Card]:
-    """A card among peers that differ as cards do, at any place."""
+    """Return a card among peers with normal differences, at any place."""
     count = chance.choice([number for number in (4, 8) if number >= least])
     cards = [Card(clock=flat(chance.uniform(1690, 1755))) for _ in range(count - 1)]
     cards.insert(chance.randrange(count), slow)
@@ -253,7 +253,7 @@ def one_is_slow(chance: Random) -> Scene:
 
 @scenario("D3", "straggler")
 def one_has_power_of_a_half(chance: Random) -> Scene:
-    """One has a power limit that somebody forgot to take back."""
+    """One has a power limit that an administrator forgot to remove."""
     clock = flat(chance.uniform(500.0, 1150.0))
     card = Card(clock=clock, counters={"throttled_power_ns_total": rising(3600e9)})
     return _trained(chance, _among(chance, card))
@@ -261,7 +261,7 @@ def one_has_power_of_a_half(chance: Random) -> Scene:
 
 @scenario("D3", "straggler")
 def slow_from_the_first_third_on(chance: Random) -> Scene:
-    """One falls back after a while and stays so."""
+    """One becomes slow after a while and stays slow."""
     at = chance.uniform(0.05, 0.35)
     clock = steps((0.0, 1740.0), (at, chance.uniform(300.0, 1150.0)))
     return _trained(chance, _among(chance, Card(clock=clock)))
@@ -269,7 +269,7 @@ def slow_from_the_first_third_on(chance: Random) -> Scene:
 
 @scenario("D3", "straggler")
 def slow_by_its_own_measure(chance: Random) -> Scene:
-    """Cards of two kinds, and one is far from what it can."""
+    """Cards of two kinds, one of them far below its own maximum."""
     clock, highest = flat(chance.uniform(400, 1000)), {"sm_clock_max_mhz": flat(1980.0)}
     cards = _among(chance, Card(clock=clock))
     for card in cards:
@@ -279,7 +279,7 @@ def slow_by_its_own_measure(chance: Random) -> Scene:
 
 @scenario("D3", "straggler")
 def slow_for_a_day(chance: Random) -> Scene:
-    """In a run of a day, of which older looks are thinned."""
+    """In a run of a day, whose older samples are thinned."""
     clock = flat(chance.uniform(400.0, 1200.0))
     return _trained(chance, _among(chance, Card(clock=clock), least=8), seconds=86400.0)
 
@@ -293,20 +293,20 @@ def all_are_slow(chance: Random) -> Scene:
 
 @near_miss("D3", "none")
 def a_little_slower(chance: Random) -> Scene:
-    """Cards differ as cards do."""
+    """Cards with normal differences."""
     return _trained(chance, [Card(clock=flat(chance.uniform(1500, 1755))) for _ in range(8)])
 
 
 @near_miss("D3", "none")
 def one_idles(chance: Random) -> Scene:
-    """One holds a model that is asked now and then: its clock is that of idling."""
+    """One holds a model that is used now and then: its clock is that of an idle card."""
     idle = Card(clock=flat(chance.uniform(210, 600)), load=flat(0.0))
     return _trained(chance, _among(chance, idle))
 
 
 @near_miss("D3", "none")
 def cards_of_two_kinds(chance: Random) -> Scene:
-    """One of another model, at the clock that it has."""
+    """One card of another model, at its normal clock."""
     other = Card(clock=flat(1000.0), gauges={"sm_clock_max_mhz": flat(1050.0)})
     cards = _among(chance, other)
     for card in cards:
@@ -324,14 +324,14 @@ def slow_for_a_while(chance: Random) -> Scene:
 
 @near_miss("D3", "none")
 def a_strangers_is_slow(chance: Random) -> Scene:
-    """A card of somebody else."""
+    """A card of another job."""
     slow = Card(used=False, memory=flat(0.0), clock=flat(chance.uniform(210, 900)))
     return _trained(chance, _among(chance, slow))
 
 
 @scenario("B2", "gpu_hardware")
 def rows_remapped(chance: Random) -> Scene:
-    """A row is remapped for an error that could not be corrected, and a kernel fails."""
+    """A row is remapped after an uncorrectable error, and a kernel fails."""
     cards = _cards(chance.choice((1, 2, 8)))
     hurt, before = chance.randrange(len(cards)), chance.randint(0, 3)
     at = _soon(chance)
@@ -344,7 +344,7 @@ def rows_remapped(chance: Random) -> Scene:
 
 @near_miss("B2", "traceback", family=None)
 def contained_and_a_bug(chance: Random) -> Scene:
-    """An error was contained, and the training went on for minutes until it met a bug."""
+    """A contained error, and a bug that ended the training minutes later."""
     at = 1.0 - chance.uniform(90, 3000) / 3600
     log = some_steps(chance) + traceback("KeyError: 'x'", "main", "step")
     cards = _cards(chance.choice((1, 4)))
@@ -354,7 +354,7 @@ def contained_and_a_bug(chance: Random) -> Scene:
 
 @near_miss("B2", "none")
 def survived_a_fault(chance: Random) -> Scene:
-    """An error that was contained, in a run that ended well."""
+    """A contained error in a successful run."""
     events = told(chance.choice((63, 92, 94)), 0, chance.uniform(0.1, 0.9))
     log = hugging_face(chance, falling(chance))
     return Scene(log=log, cards=_cards(chance.choice((1, 4))), events=events)
@@ -362,7 +362,7 @@ def survived_a_fault(chance: Random) -> Scene:
 
 @near_miss("B2", "cuda_runtime")
 def errors_of_a_neighbour(chance: Random) -> Scene:
-    """A card fails that another job was given; in the container NVML shows nobody's processes."""
+    """A card of another job fails; in the container NVML shows no processes."""
     own, other = chance.sample(range(8), 2)
     cards = [Card(used=False, others_bytes=0) for _ in range(8)]
     cards[other].counters = {"ecc_uncorrected_total": steps((0.0, 0.0), (0.99, 3.0))}

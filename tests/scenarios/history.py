@@ -96,20 +96,20 @@ def slow(chance: Random, load: tuple[float, float], **more: object) -> Scene:
 
 @scenario("D1", "under_utilization")
 def waits_for_data(chance: Random) -> Scene:
-    """A GPU that worked nine tenths of the time idles half of it, and steps take longer."""
+    """A GPU that worked 90 % of the time is idle for half of it, and steps take longer."""
     return slow(chance, (25.0, 55.0))
 
 
 @scenario("D1", "under_utilization")
 def all_wait_for_data(chance: Random) -> Scene:
-    """Eight of them do."""
+    """The same with eight GPUs."""
     before = often(chance, lambda chance: usual(chance, 8))
     return slow(chance, (25.0, 55.0), cards=cards(chance, (25.0, 55.0), 8), earlier=before)
 
 
 @scenario("D1", "under_utilization")
 def waits_for_fewer_processors(chance: Random) -> Scene:
-    """Its loader has a fourth of the processors that it had."""
+    """Its loader has a quarter of the earlier CPUs."""
 
     def before(chance: Random) -> Scene:
         scene = usual(chance)
@@ -122,7 +122,7 @@ def waits_for_fewer_processors(chance: Random) -> Scene:
 
 @scenario("D1", "under_utilization")
 def fewer_tokens(chance: Random) -> Scene:
-    """It tells its throughput, not the time of a step."""
+    """It reports its throughput, not the time of a step."""
     rate = chance.uniform(5000, 50000)
 
     def before(chance: Random) -> Scene:
@@ -134,19 +134,19 @@ def fewer_tokens(chance: Random) -> Scene:
 
 @near_miss("D1", "none")
 def slower_and_as_busy(chance: Random) -> Scene:
-    """Steps take longer while the GPU works as ever: it does not wait."""
+    """Steps take longer while the GPU is as busy as before: it does not wait."""
     return slow(chance, (84.0, 96.0))
 
 
 @near_miss("D1", "none")
 def less_load_as_fast(chance: Random) -> Scene:
-    """A better kernel leaves the GPU idle for longer, and steps take no longer."""
+    """A faster kernel leaves the GPU idle for longer, and steps take no longer."""
     return slow(chance, (30.0, 60.0), log=printed(chance, slower=chance.uniform(0.6, 1.1)))
 
 
 @near_miss("D1", "none")
 def two_before(chance: Random) -> Scene:
-    """Two earlier runs say nothing yet."""
+    """Two earlier runs are not enough."""
     return slow(chance, (25.0, 55.0), earlier=often(chance, usual, (1, 2)))
 
 
@@ -164,7 +164,7 @@ def a_third_slower(chance: Random) -> Scene:
 
 @near_miss("D1", "none")
 def never_the_same(chance: Random) -> Scene:
-    """Its time was never the same twice."""
+    """Its time differs from run to run."""
     before = [
         Scene(log=printed(chance, slower=share), cards=cards(chance, (25, 90)), seconds=SECONDS)
         for share in (0.4, 0.7, 1.0, 1.6, 2.0)
@@ -175,7 +175,7 @@ def never_the_same(chance: Random) -> Scene:
 
 @near_miss("D1", "none")
 def failed_before(chance: Random) -> Scene:
-    """What failed is no measure."""
+    """Failed runs do not count for the comparison."""
 
     def failed(chance: Random) -> Scene:
         scene = usual(chance)
@@ -190,13 +190,13 @@ def failed_before(chance: Random) -> Scene:
 
 @scenario("D2", "launch_blocking")
 def blocking_and_slower(chance: Random) -> Scene:
-    """It was not there before, and the GPU waits."""
+    """The setting is new, and the GPU waits."""
     return slow(chance, (30.0, 60.0), variables={"CUDA_LAUNCH_BLOCKING": "1"})
 
 
 @scenario("D2", "slow_interconnect")
 def without_a_way(chance: Random) -> Scene:
-    """A way between the GPUs is out of use that was in use before."""
+    """A path between the GPUs is disabled that was in use before."""
     setting = chance.choice(
         ("NCCL_P2P_DISABLE=1", "NCCL_SHM_DISABLE=1", "NCCL_NET=Socket", "NCCL_P2P_LEVEL=LOC")
     )
@@ -222,7 +222,7 @@ def without_infiniband(chance: Random) -> Scene:
 
 @scenario("D2", "save_storm")
 def saves_more_often(chance: Random) -> Scene:
-    """Each hundred steps before, each ten or twenty now; all of it takes far longer."""
+    """It saves every ten or twenty steps instead of every hundred, and takes far longer."""
 
     def before(chance: Random) -> Scene:
         return Scene(log=printed(chance, every=100), cards=cards(chance), seconds=SECONDS)
@@ -234,13 +234,13 @@ def saves_more_often(chance: Random) -> Scene:
 
 @near_miss("D2", "none")
 def blocking_switched_off(chance: Random) -> Scene:
-    """The variable says no."""
+    """The variable has the value for no."""
     return slow(chance, (84.0, 96.0), variables={"CUDA_LAUNCH_BLOCKING": "0"})
 
 
 @near_miss("D2", "none")
 def without_a_way_as_ever(chance: Random) -> Scene:
-    """It was out of use before, too: what makes this one slower is something else."""
+    """The path was also disabled before: this run is slower for another reason."""
     variables = {"NCCL_P2P_DISABLE": "1"}
 
     def before(chance: Random) -> Scene:
@@ -254,7 +254,7 @@ def without_a_way_as_ever(chance: Random) -> Scene:
 
 @near_miss("D2", "none")
 def without_a_way_as_fast(chance: Random) -> Scene:
-    """It is out of use for the first time, and costs nothing."""
+    """The path is disabled for the first time, and the run is not slower."""
     before = often(chance, lambda chance: usual(chance, 8))
     return slow(
         chance,
@@ -268,13 +268,13 @@ def without_a_way_as_fast(chance: Random) -> Scene:
 
 @near_miss("D2", "none")
 def without_a_way_alone(chance: Random) -> Scene:
-    """One GPU talks to nobody."""
+    """A single GPU has no peers."""
     return slow(chance, (84.0, 96.0), variables={"NCCL_P2P_DISABLE": "1"})
 
 
 @near_miss("D2", "none")
 def saves_more_often_as_fast(chance: Random) -> Scene:
-    """Each hundred steps before, each twenty now, and it takes no longer."""
+    """It saves every twenty steps instead of every hundred, and takes no longer."""
 
     def before(chance: Random) -> Scene:
         return Scene(log=printed(chance, every=100), cards=cards(chance), seconds=SECONDS)
@@ -284,13 +284,13 @@ def saves_more_often_as_fast(chance: Random) -> Scene:
 
 @near_miss("D2", "none")
 def slower_on_another_host(chance: Random) -> Scene:
-    """Nothing that is known is different but the host."""
+    """Only the host is known to be different."""
     return slow(chance, (84.0, 96.0), hostname="n7")
 
 
 @near_miss("D2", "none")
 def slower_with_another_version(chance: Random) -> Scene:
-    """Nothing that is known is different but a library."""
+    """Only a library is known to be different."""
 
     def before(chance: Random) -> Scene:
         scene = usual(chance)
@@ -305,7 +305,7 @@ def slower_with_another_version(chance: Random) -> Scene:
 
 
 def short(chance: Random, log: str, before: Callable[[Random], Scene], **more: object) -> Scene:
-    """A run that prints this, after several that trained."""
+    """Return a run that prints this, after several that trained."""
     fields: dict[str, object] = {
         "log": log,
         "seconds": 30.0,
@@ -317,19 +317,19 @@ def short(chance: Random, log: str, before: Callable[[Random], Scene], **more: o
 
 
 def by_hand(chance: Random) -> Scene:
-    """A loop of one's own that ran to its end."""
+    """Return a custom loop that ran to its end."""
     return Scene(log=without_total(chance, chance.randint(550, 650)), seconds=SECONDS)
 
 
 @scenario("E3", "undertrained")
 def far_fewer_steps(chance: Random) -> Scene:
-    """Nothing says how many were meant."""
+    """The log has no planned number of steps."""
     return short(chance, without_total(chance, chance.randint(2, 40)), by_hand)
 
 
 @scenario("E3", "undertrained")
 def limit_of_a_test(chance: Random) -> Scene:
-    """A limit was left in from a test: it did all that it was told to, and that is a hundredth."""
+    """A limit from a test was left in: it made all planned steps, a hundredth of the usual ones."""
 
     def before(chance: Random) -> Scene:
         return Scene(log=printed(chance, steps=6000), seconds=SECONDS)
@@ -340,14 +340,14 @@ def limit_of_a_test(chance: Random) -> Scene:
 
 @scenario("E3", "undertrained")
 def no_step_at_all(chance: Random) -> Scene:
-    """It ended at once, and well, without a step."""
+    """It succeeded at once, without a step."""
     log = chance.choice(("nothing to do\n", "loading data\nkept 0 of 120000 rows\ndone\n"))
     return short(chance, log, by_hand)
 
 
 @near_miss("E3", "none")
 def stopped_early_as_asked(chance: Random) -> Scene:
-    """An early stop is what somebody asked for."""
+    """An early stop is intended."""
     said = ("Early stopping: no improvement for 5 epochs", "Stopping early at epoch 3")
     log = without_total(chance, chance.randint(10, 40)) + chance.choice(said) + "\n"
     return short(chance, log, by_hand)
@@ -355,7 +355,7 @@ def stopped_early_as_asked(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def the_rest_of_a_training(chance: Random) -> Scene:
-    """It went on where another one had stopped, which was near the end."""
+    """It resumed an earlier run near its end."""
     first = STEPS - chance.choice((30, 40))
     log = printed(chance, first=first)
     command = ["python", "train.py", "--resume"]
@@ -364,13 +364,13 @@ def the_rest_of_a_training(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def half_the_data(chance: Random) -> Scene:
-    """There was less to train on today."""
+    """It had less data than before."""
     return short(chance, without_total(chance, chance.randint(150, 400)), by_hand, seconds=300.0)
 
 
 @near_miss("E3", "none")
 def first_of_its_kind(chance: Random) -> Scene:
-    """Nothing ran before that was of this command."""
+    """There are no earlier runs of this command."""
     scene = short(chance, without_total(chance, chance.randint(11, 40)), by_hand)
     for one in scene.earlier:
         one.command = ["python", "train.py", "--all"]
@@ -379,7 +379,7 @@ def first_of_its_kind(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def short_as_ever(chance: Random) -> Scene:
-    """It never does more."""
+    """Its earlier runs were equally short."""
 
     def before(chance: Random) -> Scene:
         return Scene(log=without_total(chance, chance.randint(12, 40)), seconds=30.0, silent_s=1.0)
@@ -389,7 +389,7 @@ def short_as_ever(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def chain_that_saves(chance: Random) -> Scene:
-    """It saves at its last step and leaves, for the next one to go on."""
+    """It saves at its last step and exits, and the next run resumes."""
     log = printed(chance, steps=40, total=6000, every=40)
 
     def before(chance: Random) -> Scene:
@@ -400,5 +400,5 @@ def chain_that_saves(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def silent_for_as_long(chance: Random) -> Scene:
-    """It tells no steps any more, and takes as long as ever."""
+    """It no longer reports steps, and takes as long as before."""
     return short(chance, "." * chance.randint(10, 200) + "\ndone\n", by_hand, seconds=SECONDS)

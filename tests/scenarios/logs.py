@@ -1,4 +1,4 @@
-"""What programs print: tracebacks, the steps of trainings in several forms, loading bars."""
+"""Output of programs: tracebacks, the steps of trainings in several forms, loading bars."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hugging_face(
     norm: float = 1.2,
     rate: float = 5e-5,
 ) -> str:
-    """What Trainer 5 prints: dicts of quoted values, and its bar."""
+    """Return the output of Trainer 5: dicts of quoted values, and its bar."""
     lines = []
     for step in range(first, last + 1):
         part = step / last
@@ -43,7 +43,7 @@ def hugging_face(
 
 
 def megatron(chance: Random, loss: Loss, first: int = 10, last: int = 600, total: int = 600) -> str:
-    """What Megatron-LM prints every ten iterations."""
+    """Return the output of Megatron-LM every ten iterations."""
     return "".join(
         f" [2026-11-20 10:{step // 60 % 60:02d}:{step % 60:02d}] iteration {step:8d}/{total:8d} |"
         f" consumed samples: {step * 64:12d} | elapsed time per iteration (ms): "
@@ -56,12 +56,12 @@ def megatron(chance: Random, loss: Loss, first: int = 10, last: int = 600, total
 
 
 def plain(loss: Loss, steps: Iterable[int], last: int) -> str:
-    """What people print by themselves."""
+    """Return the output of a custom loop."""
     return "".join(f"step {step}: loss {loss(step / last):.4f}\n" for step in steps)
 
 
 def some_steps(chance: Random) -> str:
-    """The begin of a training that did not get to its end."""
+    """Return the begin of a training that did not reach its end."""
     last = chance.choice((300, 5000))
     done = range(1, chance.randint(30, 120))
     return plain(falling(chance), done, last)
@@ -80,7 +80,7 @@ def traceback(said: str, *frames: str, file: str = "train.py") -> str:
 
 
 def of_rank(chance: Random, text: str) -> str:
-    """The same as a rank of a distributed run prints it, or one that is alone."""
+    """Return the same text from a rank of a distributed run, or from a single process."""
     rank = chance.choice((None, 0, chance.randint(0, 7)))
     if rank is None:
         return text
@@ -88,7 +88,7 @@ def of_rank(chance: Random, text: str) -> str:
 
 
 def loading(chance: Random) -> str:
-    """Bars of what comes before a training."""
+    """Return progress bars from before a training."""
     total = chance.randint(2, 40)
     bars = "\r".join(
         f"Loading checkpoint shards: {100 * at // total:3d}%|##  | {at}/{total} [00:{at:02d}<00:09]"

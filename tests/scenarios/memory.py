@@ -1,4 +1,4 @@
-"""Runs that died for want of memory, on the host or on the GPU, and those that only look so."""
+"""Runs that ran out of memory, on the host or on the GPU, and runs that resemble them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _oom(pid: int, cgroup: str | None = None, kind: str = "cgroup") -> SourceEve
 
 
 def _late(chance: Random) -> float:
-    """A moment in the last seconds of an hour: a launcher takes some to end."""
+    """Return a time in the last seconds of an hour: a launcher takes some seconds to exit."""
     return 1.0 - chance.uniform(0.0, 29.0) / 3600.0
 
 
@@ -42,7 +42,7 @@ def leader_killed(chance: Random) -> Scene:
 
 @scenario("A2", "oom_killer")
 def worker_killed(chance: Random) -> Scene:
-    """The kernel kills a loader; the parent raises and leaves with 1."""
+    """The kernel kills a loader; the parent raises an exception and exits with 1."""
     worker = PID + chance.randint(1, 50)
     seen = SourceEvent(
         "processes_seen", "host:tree", "1 pt_data_worker", {"pids": {"pt": [worker]}}
@@ -80,7 +80,7 @@ def host_ran_out(chance: Random) -> Scene:
 
 @scenario("A2", "oom_killer")
 def peers_complain(chance: Random) -> Scene:
-    """A rank is killed; the log shows only what the others say of their lost peer."""
+    """A rank is killed; the log has only the errors of the other ranks."""
     rank = PID + chance.randint(1, 8)
     log = (
         "[rank0]: RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:534] Connection closed by "
@@ -99,7 +99,7 @@ def killed_by_somebody(chance: Random) -> Scene:
 
 @near_miss("A2", "killed_unknown")
 def stranger_killed(chance: Random) -> Scene:
-    """The kernel kills somebody else at that time; ours was killed by a person."""
+    """The kernel kills another process at that time; a person killed ours."""
     return Scene(
         code=SIGKILL,
         memory_cgroup="/job",
@@ -117,14 +117,14 @@ def killed_long_ago(chance: Random) -> Scene:
 
 @near_miss("A2", "killed_unknown")
 def silent_without_a_log(chance: Random) -> Scene:
-    """SIGKILL where nothing of the machine can be read: nobody knows."""
+    """SIGKILL without any telemetry: the sender is unknown."""
     missing = ["kernel_log", "cgroup", "processes", "nvml"]
     return Scene(code=chance.choice((SIGKILL, 137)), missing=missing)
 
 
 @near_miss("A2", "killed_unknown")
 def other_group_killed(chance: Random) -> Scene:
-    """The group above counts a kill that may have been anybody's."""
+    """The parent cgroup counts a kill of an unknown process."""
     fields = {"path": "/", "kills": 1, "own": False}
     event = SourceEvent("cgroup_oom_kill", "cgroup", "processes killed in cgroup /: 1", fields)
     events = [("cgroup", _late(chance), event)]
@@ -144,7 +144,7 @@ def _full(chance: Random, memory: Curve, **said: float) -> Scene:
 
 @scenario("B1", "cuda_oom")
 def gpu_memory_ran_out(chance: Random) -> Scene:
-    """The log says so, and the curve of the card agrees."""
+    """The log reports it, and the memory curve of the card agrees."""
     held, begin = chance.uniform(0.9, 0.99), chance.uniform(0.2, 0.9)
     memory = steps((0.0, held * begin), (chance.uniform(0.1, 0.95), held))
     return _full(chance, memory, asked=chance.uniform(0.02, 0.2), free=1 - held, held=held)
@@ -168,14 +168,14 @@ def gpu_request_too_large(chance: Random) -> Scene:
 
 @scenario("B1", "cuda_oom")
 def gpu_memory_rose_unseen(chance: Random) -> Scene:
-    """Between two looks: the curve does not agree, and the verdict says so."""
+    """Between two samples: the curve does not agree, and the verdict reports it."""
     held = chance.uniform(0.2, 0.7)
     return _full(chance, flat(held), asked=0.05, free=0.02, held=0.93)
 
 
 @scenario("B1", "cuda_oom")
 def gpu_memory_by_another_door(chance: Random) -> Scene:
-    """A library of CUDA says so in its own words."""
+    """A library of CUDA reports it with its own message."""
     said = chance.choice(
         (
             "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(h)`",
@@ -191,7 +191,7 @@ def gpu_memory_by_another_door(chance: Random) -> Scene:
 
 @near_miss("B1", "host_oom")
 def host_memory_ran_out(chance: Random) -> Scene:
-    """It is the host's memory that an allocation failed in, on a card that is nearly full."""
+    """An allocation in host memory fails, on a card that is nearly full."""
     said = (
         "RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't "
         "allocate memory: you tried to allocate 68719476736 bytes. Error code 12 (Cannot allocate "
@@ -211,7 +211,7 @@ def fails_on_a_full_card(chance: Random) -> Scene:
 
 @near_miss("B1", "traceback", family=None)
 def caught_and_smaller(chance: Random) -> Scene:
-    """It made do with a smaller batch; a bug ended it later."""
+    """It continued with a smaller batch; a bug ended it later."""
     log = (
         CUDA_OOM.format(gpu=0, asked=4, total=80, free=1, held=78) + "retrying with batch size 8\n"
     )
@@ -221,7 +221,7 @@ def caught_and_smaller(chance: Random) -> Scene:
 
 @near_miss("B1", "none")
 def as_full_as_it_can_be(chance: Random) -> Scene:
-    """An allocator that keeps what it once had, in a good run."""
+    """A caching allocator keeps its memory, in a successful run."""
     last = chance.choice((200, 1000))
     log = plain(falling(chance), range(1, last + 1, 5), last)
     return Scene(log=log, cards=[Card(memory=flat(chance.uniform(0.9, 0.999)))])
@@ -229,7 +229,7 @@ def as_full_as_it_can_be(chance: Random) -> Scene:
 
 @near_miss("B1", "oom_killer")
 def killed_on_a_full_card(chance: Random) -> Scene:
-    """The kernel killed it for the host's memory; that of the card was nearly full, too."""
+    """The kernel killed it for the host's memory; the card was also nearly full."""
     events = [("kernel_log", _late(chance), _oom(PID, "/job"))]
     cards = [Card(memory=flat(chance.uniform(0.9, 0.99)))]
     return Scene(code=SIGKILL, log=some_steps(chance), cards=cards, events=events)

@@ -1,4 +1,4 @@
-"""What has nothing to do with a run and is seen beside it: tenants, chatter, sources that fail."""
+"""Noise around a run: other tenants, unrelated log lines, sources that fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def disturbed(scene: Scene, chance: Random) -> Scene:
 
 
 def with_sources_missing(scene: Scene, chance: Random) -> Scene:
-    """The same run where some of what could be seen was not there."""
+    """Return the same run with some sources missing."""
     gone = chance.sample(_SOURCES, chance.randint(1, len(_SOURCES)))
     return replace(scene, missing=sorted({*scene.missing, *gone}))
 
@@ -79,7 +79,7 @@ def _with_chatter(log: str, chance: Random) -> str:
 
 
 def _of_a_stranger(scene: Scene, chance: Random) -> tuple[str, float, SourceEvent]:
-    """Something that the kernel said at any time, of what the run has nothing to do with."""
+    """Return kernel messages at any time that do not concern the run."""
     at = chance.uniform(0.0, 1.0)
     unused = [index for index, card in enumerate(scene.cards) if not card.used]
     killed = {

@@ -1,4 +1,4 @@
-"""Runs that were to go on from a checkpoint and did not, and those that rightly began anew."""
+"""Runs that should resume from a checkpoint but did not, and runs that started over on purpose."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CUT_OFF = (
 
 
 def before(chance: Random, folder: str = "out") -> dict[str, Any]:
-    """What the output held before the launch."""
+    """Return the content of the output directory before the launch."""
     step = chance.randint(1, 90) * 100
     path = f"{folder}/checkpoint-{step}"
     return {"named": {}, "before": [{"path": path, "step": step, "written_at": 1.0}]}
@@ -50,13 +50,13 @@ def _trained(chance: Random) -> str:
 
 
 def _in_a_shell(chance: Random, *command: str) -> list[str]:
-    """As a workflow engine starts it, or directly."""
+    """Return the command, as started by a workflow engine or directly."""
     return list(command) if chance.random() < 0.5 else ["bash", "-c", " ".join(command)]
 
 
 @scenario("E2", "resume_from_scratch")
 def began_anew(chance: Random) -> Scene:
-    """A checkpoint of a certain step is named, and the first step is the first."""
+    """The command names a checkpoint of a certain step, and the first step is step 1."""
     flag = chance.choice(("--resume_from_checkpoint", "--resume", "--resume-from"))
     path = f"/ckpt/step-{chance.randint(100, 9000)}"
     return Scene(
@@ -66,7 +66,7 @@ def began_anew(chance: Random) -> Scene:
 
 @scenario("E2", "resume_from_scratch")
 def passed_over(chance: Random) -> Scene:
-    """The file that is named was there."""
+    """The named file existed."""
     path = chance.choice(("runs/last.ckpt", "/scratch/me/model.pt", "out"))
     command = _in_a_shell(chance, "python", "train.py", "--resume", path)
     return Scene(
@@ -76,7 +76,7 @@ def passed_over(chance: Random) -> Scene:
 
 @scenario("E2", "resume_from_scratch")
 def began_anew_after_requeue(chance: Random) -> Scene:
-    """The scheduler started it again, and what it had saved was there."""
+    """The scheduler restarted it, and its checkpoint existed."""
     log = chance.choice(("", NOT_FOUND)) + megatron(chance, falling(chance))
     restarts = {"SLURM_RESTART_COUNT": str(chance.randint(1, 5))}
     return Scene(log=log, variables=restarts, checkpoints=before(chance))
@@ -84,7 +84,7 @@ def began_anew_after_requeue(chance: Random) -> Scene:
 
 @scenario("E2", "resume_from_scratch")
 def searched_in_vain(chance: Random) -> Scene:
-    """It was to look for the newest one by itself; there was one."""
+    """It should find the newest checkpoint by itself; there was one."""
     option = chance.choice((["--resume", "auto"], ["--auto-resume"], ["--init_from=resume"]))
     command = _in_a_shell(chance, "python", "train.py", *option, "--output_dir", "out")
     return Scene(log=_trained(chance), command=command, checkpoints=before(chance))
@@ -100,7 +100,7 @@ def began_anew_by_equals(chance: Random) -> Scene:
 
 @scenario("E2", "checkpoint", family="E2")
 def other_model_inside(chance: Random) -> Scene:
-    """What it resumes from is of another model."""
+    """The checkpoint belongs to another model."""
     frames = ("main", "train.py:resume_from:model.load_state_dict(state)")
     log = of_rank(chance, traceback(SHAPE, *frames))
     return Scene(log=log, code=1, cards=[Card(memory=flat(0.1), load=flat(0))], seconds=60.0)
@@ -108,7 +108,7 @@ def other_model_inside(chance: Random) -> Scene:
 
 @scenario("E2", "checkpoint", family="E2")
 def cut_off_in_writing(chance: Random) -> Scene:
-    """The newest checkpoint is half a file, and the command asks for it."""
+    """The newest checkpoint is truncated, and the command names it."""
     frames = ("main", "/opt/torch/serialization.py:load:reader = open(file)")
     command = _in_a_shell(chance, "python", "train.py", "--resume", "out/last.pt")
     return Scene(log=of_rank(chance, traceback(CUT_OFF, *frames)), code=1, command=command)
@@ -132,7 +132,7 @@ def requeued_onto_nothing(chance: Random) -> Scene:
 
 @scenario("E2", "checkpoint", family="E2")
 def trainer_finds_none(chance: Random) -> Scene:
-    """Transformers' trainer was told to resume, and there is nothing."""
+    """Transformers' trainer should resume, and there is no checkpoint."""
     said = "ValueError: No valid checkpoint found in output directory (out)"
     log = traceback(said, "main", "/opt/transformers/trainer.py:train:raise ValueError(")
     return Scene(log=log, code=1)
@@ -140,7 +140,7 @@ def trainer_finds_none(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def resumed_as_asked(chance: Random) -> Scene:
-    """It was to go on, and did."""
+    """It should resume, and did."""
     first = chance.randint(200, 400) // 10 * 10
     log = megatron(chance, falling(chance), first=first)
     command = ["python", "pretrain.py", "--load", "/ckpt/run7"]
@@ -149,7 +149,7 @@ def resumed_as_asked(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def first_run_that_may_resume(chance: Random) -> Scene:
-    """A script that always says it would resume, and there is nothing yet."""
+    """A script that always names a checkpoint, and there is none yet."""
     option = chance.choice((["--resume", "auto"], ["--resume", "out/last.pt"], ["--auto_resume"]))
     named = {"out/last.pt": False}
     command = _in_a_shell(chance, "python", "train.py", *option, "--output_dir", "out")
@@ -159,7 +159,7 @@ def first_run_that_may_resume(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def first_run_of_megatron(chance: Random) -> Scene:
-    """Loads from where it saves, as all of its runs do; it says that there is nothing."""
+    """It always loads from its output directory; it reports that there is no checkpoint."""
     log = NOT_FOUND + megatron(chance, falling(chance))
     command = ["python", "pretrain_gpt.py", "--load", "/ckpt", "--save", "/ckpt"]
     return Scene(log=log, command=command, checkpoints={"named": {"/ckpt": False}, "before": []})
@@ -167,7 +167,7 @@ def first_run_of_megatron(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def tuned_from_a_base(chance: Random) -> Scene:
-    """The weights to begin with are another training's."""
+    """The initial weights are those of another training."""
     command = chance.choice(
         (
             ["python", "pretrain_gpt.py", "--load", "/base/llama", "--finetune"],
@@ -182,7 +182,7 @@ def tuned_from_a_base(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def saves_where_it_is_told(chance: Random) -> Scene:
-    """A flag names the checkpoint that is to be written."""
+    """A flag names the checkpoint to write."""
     flag = chance.choice(("--checkpoint", "--ckpt", "--save", "--checkpoint-dir", "--load_in_8bit"))
     checkpoints = chance.choice(({}, before(chance)))
     return Scene(
@@ -192,7 +192,7 @@ def saves_where_it_is_told(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def requeued_before_it_saved(chance: Random) -> Scene:
-    """Preempted in its first minutes: there was nothing to go on from."""
+    """Preempted in its first minutes: there was no checkpoint to resume from."""
     log = chance.choice(("", NOT_FOUND)) + _trained(chance)
     restarts = {"SLURM_RESTART_COUNT": str(chance.randint(1, 3))}
     return Scene(log=log, variables=restarts, checkpoints={"named": {}, "before": []})
@@ -200,7 +200,7 @@ def requeued_before_it_saved(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def begins_anew_on_purpose(chance: Random) -> Scene:
-    """It is told to overwrite what is there."""
+    """Its command asks to overwrite existing checkpoints."""
     command = ["python", "run.py", "--output_dir", "out", "--overwrite_output_dir"]
     return Scene(log=_trained(chance), command=command, checkpoints=before(chance))
 
@@ -214,7 +214,7 @@ def evaluation_of_another_model(chance: Random) -> Scene:
 
 @near_miss("E2", "shape_mismatch", family=None)
 def fails_after_it_resumed(chance: Random) -> Scene:
-    """It went on, and failed for a reason of its own."""
+    """It resumed, and failed for another reason."""
     said = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x48 and 64x64)"
     log = "resuming from out/last.pt\n" + some_steps(chance) + traceback(said, "main", "forward")
     return Scene(log=log, code=1, command=["python", "t.py", "--resume", "out/last.pt"])
@@ -222,7 +222,7 @@ def fails_after_it_resumed(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def evaluates_what_it_names(chance: Random) -> Scene:
-    """The checkpoint is named to be evaluated."""
+    """The command names a checkpoint to evaluate."""
     script = chance.choice((["evaluate.py"], ["tools/test.py"], ["main.py", "--eval"]))
     command = _in_a_shell(chance, "python", *script, "--resume", "m.pt")
     return Scene(log=_trained(chance), command=command, checkpoints={"named": {"m.pt": True}})
@@ -230,7 +230,7 @@ def evaluates_what_it_names(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def flag_before_the_configuration(chance: Random) -> Scene:
-    """What stands behind a flag without a value is another argument."""
+    """The word after a flag without a value is another argument."""
     command = _in_a_shell(chance, "python", "train.py", "--resume", "conf/base.yaml")
     found = {"named": {"conf/base.yaml": True}, "before": []}
     return Scene(log=_trained(chance), command=command, checkpoints=found)
@@ -238,7 +238,7 @@ def flag_before_the_configuration(chance: Random) -> Scene:
 
 @near_miss("E2", "none")
 def counts_its_own_steps(chance: Random) -> Scene:
-    """It says that it went on, and counts from one."""
+    """It reports that it resumed, and counts from one."""
     step = chance.randint(100, 9000)
     log = f"Resuming training from out/last.pt at step {step}\n"
     return Scene(
@@ -250,7 +250,7 @@ def counts_its_own_steps(chance: Random) -> Scene:
 
 @scenario("E2", "resume_from_scratch")
 def fine_tuning_began_anew(chance: Random) -> Scene:
-    """The name of a script, or of its output, makes no resume a begin on purpose."""
+    """A script or output name with "sft" does not mean an intended new start."""
     command = ["python", "finetune.py", "--output_dir", "out/sft", "--resume_from_checkpoint"]
     path = f"out/sft/checkpoint-{chance.randint(1, 90) * 100}"
     found = {"named": {path: True}, "before": []}

@@ -103,7 +103,7 @@ class Scene:
     code: int | None = 0
     limit: str | None = None
     signal: int | None = None
-    sender: dict[str, Any] | None = None
+    sender: Any = None
     seconds: float = 3600.0
     silent_s: float = 2.0
     cores: Curve = _ONE_CORE

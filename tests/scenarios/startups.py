@@ -1,4 +1,4 @@
-"""Runs that died before training, and runs that had trained, whatever their logs omit."""
+"""Runs that failed before training, and runs that had trained although their logs omit it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY_ERROR = "KeyError: 'labels'"
 
 
 def _untouched(chance: Random) -> list[Card]:
-    """GPUs on which there is no more than a context, if that."""
+    """Return GPUs that hold a context at most."""
     held = chance.choice((0.0, chance.uniform(0.002, 0.012)))
     return [Card(memory=flat(held), load=flat(0.0)) for _ in range(chance.choice((1, 2, 8)))]
 
@@ -33,7 +33,7 @@ def _dies(chance: Random, log: str, code: int = 1) -> Scene:
 
 @scenario("A1", "missing_module")
 def without_a_module(chance: Random) -> Scene:
-    """What it imports is not there."""
+    """A module that it imports is missing."""
     name = chance.choice(("flash_attn", "deepspeed", "wandb", "sentencepiece"))
     said = f"ModuleNotFoundError: No module named {name!r}"
     return _dies(chance, of_rank(chance, traceback(said, "<module>")))
@@ -70,7 +70,7 @@ def forgotten_on_the_cpu(chance: Random) -> Scene:
 
 @scenario("A1", "file_not_found")
 def no_such_data(chance: Random) -> Scene:
-    """A path that is not there."""
+    """A path that does not exist."""
     path = chance.choice(("/data/train.json", "conf/model.yaml", "/mnt/shards"))
     said = f"FileNotFoundError: [Errno 2] No such file or directory: {path!r}"
     return _dies(chance, of_rank(chance, traceback(said, "<module>", "main")))
@@ -78,7 +78,7 @@ def no_such_data(chance: Random) -> Scene:
 
 @scenario("A1", "checkpoint")
 def cut_off_base_model(chance: Random) -> Scene:
-    """A shard of the base model was not downloaded whole."""
+    """A shard of the base model is incomplete."""
     said = (
         "safetensors_rust.SafetensorError: Error while deserializing header: "
         "MetadataIncompleteBuffer"
@@ -109,7 +109,7 @@ def after_silent_hours(chance: Random) -> Scene:
 
 @near_miss("A1", "traceback", family=None)
 def after_steps_without_nvml(chance: Random) -> Scene:
-    """In mid-run, where nothing is known of GPUs."""
+    """In mid-run, without telemetry of GPUs."""
     log = hugging_face(chance, falling(chance), last=chance.randint(5, 60))
     log = log[: log.index("{'train_runtime'")] + traceback(KEY_ERROR, "main", "step")
     return Scene(log=log, code=1, missing=["nvml"])
@@ -125,13 +125,13 @@ def too_large_from_the_start(chance: Random) -> Scene:
 
 @near_miss("A1", "killed_unknown")
 def killed_while_it_loads(chance: Random) -> Scene:
-    """Somebody kills it at the start."""
+    """A person kills it at the start."""
     return _dies(chance, loading(chance), -9)
 
 
 @near_miss("A1", "none")
 def handled(chance: Random) -> Scene:
-    """An exception that the program reports and outlives."""
+    """An exception that the program reports and handles."""
     last = chance.choice((200, 1000))
     log = traceback("ImportError: No module named 'apex'", "<module>") + "falling back to torch\n"
     log += plain(falling(chance), range(1, last + 1, 5), last)

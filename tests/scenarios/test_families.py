@@ -57,5 +57,5 @@ def test_enough_of_each(family: str) -> None:
 
 
 def test_causes_of_a_start() -> None:
-    """The family of runs that died before training knows the causes of its rules."""
+    """The family of runs that failed before training has the causes of its rules."""
     assert {rule.id for rule in load_rules() if rule.family == "A1"} == startup.CAUSES

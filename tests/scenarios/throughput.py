@@ -1,4 +1,4 @@
-"""Successful runs that are slow for a reason that one run shows, and runs that only seem slow."""
+"""Successful runs that are slow for a reason that one run shows, and runs that only look slow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _trained(chance: Random, load: Curve, count: int | None = None, **more: obje
 
 @scenario("D1", "under_utilization", weaker=("none",))
 def starved_by_the_loader(chance: Random) -> Scene:
-    """The GPUs wait for data that processors prepare."""
+    """The GPUs wait for data that the CPU prepares."""
     cores = flat(chance.uniform(1, 30))
     return _trained(chance, flat(chance.uniform(1, 25)), cores=cores)
 
@@ -44,26 +44,26 @@ def a_model_on_the_processor(chance: Random) -> Scene:
 
 @scenario("D1", "under_utilization")
 def busy_at_the_start_only(chance: Random) -> Scene:
-    """Fast as long as the cache holds, and starved ever after."""
+    """It is fast as long as the cache lasts, and starved afterwards."""
     load = steps((0.0, 90.0), (chance.uniform(0.005, 0.03), chance.uniform(0.5, 8.0)))
     return _trained(chance, load)
 
 
 @near_miss("D1", "none")
 def at_full_load(chance: Random) -> Scene:
-    """GPUs at work."""
+    """GPUs that work."""
     return _trained(chance, flat(chance.uniform(60, 100)))
 
 
 @near_miss("D1", "none")
 def half_used(chance: Random) -> Scene:
-    """A model of which nobody can say that it could do more."""
+    """A model with a moderate load, which may be its normal load."""
     return _trained(chance, flat(chance.uniform(35, 70)))
 
 
 @near_miss("D1", "none")
 def one_of_them_serves(chance: Random) -> Scene:
-    """One GPU trains, the other holds a teacher that is asked now and then."""
+    """One GPU trains, the other holds a teacher model that is used now and then."""
     cards = [Card(), Card(load=flat(chance.uniform(1, 20)))]
     return Scene(log=hugging_face(chance, falling(chance)), cards=cards)
 
@@ -78,7 +78,7 @@ def a_long_start(chance: Random) -> Scene:
 
 @near_miss("D1", "traceback", family=None)
 def starved_and_failed(chance: Random) -> Scene:
-    """What ended it was a bug."""
+    """A bug ended it."""
     scene = _trained(chance, flat(3.0))
     end = scene.log.index("{'train_runtime'")
     scene.log = scene.log[:end] + traceback("KeyError: 'x'", "main", "step")
@@ -170,19 +170,19 @@ def saves_now_and_then(chance: Random) -> Scene:
 
 @near_miss("D2", "none")
 def one_gpu_needs_no_way(chance: Random) -> Scene:
-    """Ways between GPUs are off where there is one GPU."""
+    """Paths between GPUs are disabled in a run with one GPU."""
     return _trained(chance, flat(90.0), count=1, variables={"NCCL_P2P_DISABLE": "1"})
 
 
 @near_miss("D2", "none")
 def a_way_is_off(chance: Random) -> Scene:
-    """A way is off, and what it costs nobody measured."""
+    """A path is disabled, and its cost is not known."""
     return _trained(chance, flat(90.0), count=4, variables={"NCCL_IB_DISABLE": "1"})
 
 
 @near_miss("D2", "cuda_runtime")
 def blocking_to_find_a_bug(chance: Random) -> Scene:
-    """Somebody looks for the kernel that fails."""
+    """A person debugs a kernel that fails."""
     said = "torch.AcceleratorError: CUDA error: device-side assert triggered"
     log = hugging_face(chance, falling(chance))
     log = log[: log.index("{'train_runtime'")] + traceback(said, "main", "backward")

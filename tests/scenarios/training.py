@@ -1,4 +1,4 @@
-"""Runs that ended with 0: trained, diverged, restarted, truncated, or without any report of it."""
+"""Runs that exited with 0: trained, diverged, restarted, truncated, or without any report."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def trained_by_megatron(chance: Random) -> Scene:
 
 @scenario("G1", "none")
 def trained_by_hand(chance: Random) -> Scene:
-    """A loop of one's own."""
+    """A custom loop."""
     last = chance.choice((200, 1000))
     return Scene(log=plain(falling(chance), range(1, last + 1, 5), last), cards=_cards(chance))
 
 
 @near_miss("E1", "none")
 def noisy_reward(chance: Random) -> Scene:
-    """Losses around zero, as of policy gradients, say nothing."""
+    """Losses around zero, as of policy gradients, are no criterion."""
     return Scene(log=hugging_face(chance, lambda _part: chance.gauss(0, 1e-4)))
 
 
@@ -66,7 +66,7 @@ def one_bad_step(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def stopped_early(chance: Random) -> Scene:
-    """An early stop, which somebody asked for."""
+    """An intended early stop."""
     log = plain(falling(chance), range(1, 60), 100)
     return Scene(log=log + "Early stopping: no improvement for 5 epochs\n")
 
@@ -100,7 +100,7 @@ def frozen(chance: Random) -> Scene:
 
 @scenario("E1", "not_learning")
 def no_learning_rate(chance: Random) -> Scene:
-    """A schedule that is zero."""
+    """A learning rate schedule that is zero."""
     at = chance.uniform(0.6, 4.0)
     log = hugging_face(chance, lambda _part: at + chance.gauss(0, at / 2000), rate=0.0)
     return Scene(log=log)
@@ -108,7 +108,7 @@ def no_learning_rate(chance: Random) -> Scene:
 
 @scenario("E1", "nan_loss")
 def nan_to_the_end(chance: Random) -> Scene:
-    """Not a number from some step on."""
+    """A loss that is NaN from some step on."""
     at = chance.uniform(0.2, 0.9)
     fall = falling(chance)
     log = megatron(chance, lambda part: math.nan if part > at else fall(part))
@@ -117,7 +117,7 @@ def nan_to_the_end(chance: Random) -> Scene:
 
 @scenario("E3", "undertrained", weaker=("none",))
 def cut_short(chance: Random) -> Scene:
-    """It ended with 0 after a small part of its steps."""
+    """It exited with 0 after a small part of its steps."""
     total = chance.choice((2000, 5000, 20000))
     last = int(total * chance.choice((0.002, 0.02, 0.08, 0.3, 0.7))) // 10 * 10
     log = megatron(chance, falling(chance), last=max(20, last), total=total)
@@ -132,7 +132,7 @@ def three_steps(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def one_of_a_chain(chance: Random) -> Scene:
-    """It saves and leaves, for the next job to go on."""
+    """It saves and exits, and the next job resumes."""
     last = chance.randint(2, 20) * 10
     log = megatron(chance, falling(chance), last=last, total=20000)
     log += f"saving checkpoint at iteration {last:7d} to /ckpt in torch_dist format\n"
@@ -149,7 +149,7 @@ def no_batches(chance: Random) -> Scene:
 
 @scenario("E3", "undertrained")
 def cut_short_in_a_trainer(chance: Random) -> Scene:
-    """A Trainer's bar says what was meant."""
+    """A Trainer's bar shows the planned number of steps."""
     total = chance.randint(800, 5000)
     lines = hugging_face(chance, falling(chance), last=chance.randint(12, 60)).splitlines()
     log = "\n".join(re.sub(r"/\d+ \[", f"/{total} [", line) for line in lines[:-1])
@@ -158,7 +158,7 @@ def cut_short_in_a_trainer(chance: Random) -> Scene:
 
 @scenario("E3", "undertrained")
 def resumed_for_a_moment(chance: Random) -> Scene:
-    """It goes on, and ends after some steps."""
+    """It resumes, and ends after some steps."""
     first = chance.randint(2, 9) * 100
     log = megatron(chance, falling(chance), first=first, last=first + 60, total=90000)
     return Scene(log=log, cards=_cards(chance))
@@ -166,7 +166,7 @@ def resumed_for_a_moment(chance: Random) -> Scene:
 
 @scenario("E3", "undertrained")
 def no_batches_at_all(chance: Random) -> Scene:
-    """The same, behind what is printed of the model."""
+    """The same, after the summary of the model."""
     head = "  | Name  | Type | Params\n" * chance.randint(1, 9)
     log = head + "`Trainer.fit` stopped: No training batches.\n"
     return Scene(log=log, cards=_cards(chance))
@@ -174,21 +174,21 @@ def no_batches_at_all(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def all_of_its_steps(chance: Random) -> Scene:
-    """It made all steps that were meant."""
+    """It made all planned steps."""
     last = chance.randint(3, 60) * 10
     return Scene(log=megatron(chance, falling(chance), last=last, total=last))
 
 
 @near_miss("E3", "nan_loss")
 def cut_short_by_nan(chance: Random) -> Scene:
-    """It ended early since its losses were no numbers."""
+    """It ended early because its losses were NaN."""
     log = megatron(chance, lambda _part: math.nan, last=100, total=9000)
     return Scene(log=log, cards=_cards(chance))
 
 
 @near_miss("E1", "none")
 def harder_data(chance: Random) -> Scene:
-    """Harder data begin in the middle: the loss jumps, and falls again."""
+    """Harder data start in the middle: the loss jumps, and falls again."""
     at, jump = chance.uniform(0.3, 0.7), chance.uniform(1.5, 4.0)
     fall = falling(chance)
 
@@ -202,7 +202,7 @@ def harder_data(chance: Random) -> Scene:
 
 @near_miss("E1", "none")
 def converged_long_ago(chance: Random) -> Scene:
-    """A loss that hardly moves, with a rate and gradients that do."""
+    """A loss that hardly moves, although the rate and the gradients are normal."""
     at = chance.uniform(0.2, 3.0)
     log = hugging_face(chance, lambda _part: at + chance.gauss(0, at / 100))
     return Scene(log=log, cards=_cards(chance))
@@ -224,7 +224,7 @@ def overfits(chance: Random) -> Scene:
 
 @near_miss("E1", "none")
 def warm_restarts(chance: Random) -> Scene:
-    """The learning rate begins anew again and again, and the loss jumps each time."""
+    """The learning rate restarts several times, and the loss jumps each time."""
     fall, times = falling(chance), chance.choice((3, 4))
 
     def loss(part: float) -> float:
@@ -242,7 +242,7 @@ def hidden_by_a_pipe(chance: Random) -> Scene:
 
 @near_miss("G1", "nan_loss")
 def nan_behind_a_zero(chance: Random) -> Scene:
-    """It ended with 0, and its losses are no numbers."""
+    """It exited with 0, and its losses are NaN."""
     at = chance.uniform(0.1, 0.9)
     fall = falling(chance)
     log = hugging_face(chance, lambda part: math.nan if part > at else fall(part))
@@ -251,14 +251,14 @@ def nan_behind_a_zero(chance: Random) -> Scene:
 
 @near_miss("G1", "not_learning")
 def frozen_behind_a_zero(chance: Random) -> Scene:
-    """It ended with 0, and nothing moved."""
+    """It exited with 0, and its loss did not change."""
     at = chance.uniform(0.6, 9.0)
     return Scene(log=hugging_face(chance, lambda _part: at, norm=0.0), cards=_cards(chance))
 
 
 @near_miss("G1", "oom_killer")
 def killed_and_swallowed(chance: Random) -> Scene:
-    """A script that goes on when its training was killed, and says so."""
+    """A script that reports that its training was killed, and continues."""
     log = plain(falling(chance), range(1, 50), 1000)
     log += "slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks "
     log += "have been OOM Killed.\n"
@@ -267,14 +267,14 @@ def killed_and_swallowed(chance: Random) -> Scene:
 
 @near_miss("G1", "undertrained")
 def nothing_behind_a_zero(chance: Random) -> Scene:
-    """It ended with 0 after a hundredth of its steps."""
+    """It exited with 0 after a hundredth of its steps."""
     log = megatron(chance, falling(chance), last=chance.randint(3, 9) * 10, total=9000)
     return Scene(log=log, cards=_cards(chance))
 
 
 @scenario("E1", "nan_loss")
 def infinite_at_the_end(chance: Random) -> Scene:
-    """It overflows for good."""
+    """Its gradients overflow up to the end."""
     at = chance.uniform(0.3, 0.9)
     fall = falling(chance)
     log = hugging_face(chance, lambda part: math.inf if part > at else fall(part))
@@ -315,14 +315,14 @@ def sweep(chance: Random) -> Scene:
 
 @near_miss("E1", "none")
 def evaluates_ever_harder_data(chance: Random) -> Scene:
-    """Nothing is trained: the losses are those of a model that is there."""
+    """It does not train: the losses are those of an existing model."""
     command = chance.choice((["python", "evaluate.py"], ["python", "main.py", "--eval"]))
     return Scene(log=plain(lambda part: 1 + 3 * part, range(1, 90), 90), command=command)
 
 
 @near_miss("E1", "none")
 def norms_that_are_none(chance: Random) -> Scene:
-    """A norm that is not computed rightly, and a loss that falls."""
+    """A wrong gradient norm, and a loss that falls."""
     log = hugging_face(chance, falling(chance), norm=math.nan)
     return Scene(log=log, cards=_cards(chance))
 
@@ -337,7 +337,7 @@ def skips_every_step(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def stopped_behind_an_evaluation(chance: Random) -> Scene:
-    """A callback stops it, and says nothing."""
+    """A callback stops it silently."""
     total = chance.randint(2000, 5000)
     lines = hugging_face(chance, falling(chance), last=chance.randint(12, 60)).splitlines()[:-1]
     lines = [re.sub(r"/\d+ \[", f"/{total} [", line) for line in lines]
@@ -348,6 +348,6 @@ def stopped_behind_an_evaluation(chance: Random) -> Scene:
 
 @near_miss("E3", "none")
 def saved_and_left(chance: Random) -> Scene:
-    """Its time is over between two lines: it saves, and leaves the rest to the next job."""
+    """Its time is over between two lines: it saves, and the next job continues."""
     log = plain(falling(chance), range(10, 300, 10), 300).replace(":", "/90000:")
     return Scene(log=f"{log}Saved checkpoint to out/last.pt\n", cards=_cards(chance))

@@ -8,8 +8,8 @@ from tests.structure.source import ROOT
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"_version", "causes", "errors", "launch_record", "shells"}),
-    frozenset({"model", "spec"}),
-    frozenset({"codec", "command_options", "plugins", "regex", "toml_table"}),
+    frozenset({"spec"}),
+    frozenset({"codec", "command_options", "model", "plugins", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes"}),
     frozenset({"classify", "record", "redact", "settings"}),

@@ -70,7 +70,7 @@ class GPUAlertOperator(BashOperator):
     :param warn: also alert while the training is in progress.
     :param artifact: files that alerts carry, as glob patterns.
     :param observe: sample GPUs, kernel log, memory and disks during the run.
-    :param rules: directory of your own rules for causes, used beside the shipped ones.
+    :param rules: directory of your own rules for causes, used in addition to the shipped ones.
 
     Of ``grace`` and the arguments below it, one that is None comes from gpualert's configuration.
     """

@@ -21,7 +21,7 @@ from gpualert_common.report import markdown, terminal
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.verdict_view import view_verdict
 from gpualert_common.settings import load_settings
-from gpualert_common.spec import Ending
+from gpualert_common.spec import EndFacts, Ending
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
     classifier = RunClassifier(LaunchRecord(rules=own))
     for log in options.logs:
         _read(classifier, log)
-    verdict = classifier.conclude(ending, {})
+    verdict = classifier.conclude(ending, EndFacts())
     verdict = replace(verdict, log_path=_log_of(verdict, options.logs))
     explanation = classifier.explanation if options.explain else None
     if options.json:

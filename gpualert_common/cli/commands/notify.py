@@ -17,7 +17,7 @@ from gpualert_common.launch_record import AlertSettings, ChannelConfig
 from gpualert_common.notify import delivery
 from gpualert_common.notify.channel_config import alerts_of
 from gpualert_common.notify.compose import compose
-from gpualert_common.notify.entry import PENDING
+from gpualert_common.notify.entry import EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
@@ -71,7 +71,7 @@ def _test(options: argparse.Namespace) -> int:
         record = _test_record(place, alerts)
         outbox = Outbox(record)
         for channel in alerts["channels"]:
-            entry = outbox.add(outbox.draft(_with_mailbox(channel, options), PENDING))
+            entry = outbox.add(outbox.draft(_with_mailbox(channel, options), EntryState.PENDING))
             row: dict[str, str | bool] = {"channel": channel["name"], "kind": channel["kind"]}
             try:
                 accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))

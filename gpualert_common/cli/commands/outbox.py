@@ -14,7 +14,7 @@ from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import alerts_of
-from gpualert_common.notify.entry import DROPPED, FAILED, HELD, PENDING, UNSENT
+from gpualert_common.notify.entry import UNSENT, EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import preview, reconcile
 from gpualert_common.notify.schedule import AlertAction
@@ -101,11 +101,13 @@ def _retry(options: argparse.Namespace) -> int:
             deadline_s=_RETRY_S,
             patience_s=0.0,
         )
-        rows += [_row(record, fields) for fields in sent if one or fields["state"] != HELD]
+        rows += [
+            _row(record, fields) for fields in sent if one or fields["state"] != EntryState.HELD
+        ]
     _print(options, rows)
     if not rows:
         print("nothing to deliver", file=sys.stderr)
-    return int(any(row["state"] in (PENDING, FAILED) for row in rows))
+    return int(any(row["state"] in (EntryState.PENDING, EntryState.FAILED) for row in rows))
 
 
 def _drop(options: argparse.Namespace) -> int:
@@ -116,7 +118,7 @@ def _drop(options: argparse.Namespace) -> int:
     for entry in entries:
         if entry.locked:
             raise UsageError(f"{entry.channel} is being sent now; try again")
-        if entry.change(UNSENT, state=DROPPED):
+        if entry.change(UNSENT, state=EntryState.DROPPED):
             dropped.append(_row(record, entry.fields))
         elif entry.state in UNSENT:
             raise UsageError(f"{record.path}: the disk rejects the change; nothing is dropped")

@@ -80,9 +80,9 @@ def _in_full(rule: Rule) -> dict[str, Any]:
 
 
 def _show(rule: Rule) -> None:
-    told = _in_full(rule)
-    patterns, raised_in = told.pop("patterns_in_full"), told.pop("raised_in")
-    for name, value in told.items():
+    fields = _in_full(rule)
+    patterns, raised_in = fields.pop("patterns_in_full"), fields.pop("raised_in")
+    for name, value in fields.items():
         for text in value if isinstance(value, list | tuple) else [value]:
             print(f"{name:14} {text}")
     for one in raised_in:

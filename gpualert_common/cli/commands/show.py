@@ -11,7 +11,7 @@ from gpualert_common.cli import live
 from gpualert_common.cli.arguments import add_output_forms, add_run
 from gpualert_common.cli.records import format_place, state_dir, summarize
 from gpualert_common.errors import DamagedFileError
-from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record
+from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record, RunState
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
 from gpualert_common.report.run_facts import Fact, list_facts
@@ -86,7 +86,7 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
 def _state(record: Record, *, alive: bool) -> list[Fact]:
     """Return the known facts of a run that has no verdict yet."""
     state = record.state
-    if state == "lost":
+    if state is RunState.LOST:
         if recover.is_far(record):
             place = format_place(record)
             return [("State", f"its supervisor is not visible from here: it ran on {place}")]

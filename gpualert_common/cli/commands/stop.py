@@ -13,7 +13,7 @@ from gpualert_common import recover as recovery
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import format_place, state_dir
 from gpualert_common.errors import UsageError
-from gpualert_common.record import Record
+from gpualert_common.record import Record, RunState
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
@@ -37,13 +37,13 @@ def execute(options: argparse.Namespace) -> int:
     grace_s = record.spec.grace_s
     if options.grace is not None:
         grace_s = load_settings({"grace": options.grace})["grace"].value
-    if record.state == "ended":
+    if record.state is RunState.ENDED:
         return _answer(options, record, "already ended", 1)
     if recovery.is_far(record):
         raise UsageError(f"{record.run_id} runs on {format_place(record)}; stop it there")
-    if record.state != "lost":
+    if record.state is not RunState.LOST:
         _ask_to_stop(record, grace_s)
-    if record.state == "lost":
+    if record.state is RunState.LOST:
         return _stop_unsupervised(options, record, grace_s)
     ending = record.ending
     if ending is None:
@@ -71,7 +71,7 @@ def _ask_to_stop(record: Record, grace_s: float) -> None:
     sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
     record.request("stop", grace_s=grace_s, sender=sender)
     deadline = time.monotonic() + grace_s + LAST_CALL_S + KILLING_S + _STOP_MARGIN_S
-    while record.state not in ("ended", "lost") and time.monotonic() < deadline:
+    while record.state not in (RunState.ENDED, RunState.LOST) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 

@@ -1,4 +1,4 @@
-"""Interface of a channel.  Each kind is one file beside this one; its name is the kind's name.
+"""Interface of a channel.  Each kind is a file in this folder; its name is the kind's name.
 
 A channel's module is imported before a run is launched, to check its settings, so it imports
 heavy modules (smtplib, email, apprise) only where it sends.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         """A destination of alerts.  Created for every attempt, in a process of its own.
 
         ``KEYS`` are the settings it takes, each with a function that checks and converts a value
-        (raises ValueError saying what is wrong) and a line of help; ``REQUIRED`` those that must
-        be given; ``SECRET`` those whose values never touch the disk.
+        (raises ValueError with the problem) and a line of help; ``REQUIRED`` those that must
+        be given; ``SECRET`` those whose values are never written to the disk.
         """
 
         KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]]

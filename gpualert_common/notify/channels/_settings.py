@@ -28,7 +28,7 @@ def text(value: Any) -> str:
 
 
 def one_of(*choices: str) -> Callable[[Any], str]:
-    """Return a function that takes these words only."""
+    """Return a function that accepts only these words."""
 
     def read(value: Any) -> str:
         if value not in choices:

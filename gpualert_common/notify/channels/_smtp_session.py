@@ -1,4 +1,4 @@
-"""One conversation with a mail server; every fault in it names the server and the command."""
+"""Session with a mail server; each of its errors names the server and the command."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Server:
 
 
 class _Client(smtplib.SMTP):
-    """Leaves no socket behind when the caller's deadline ends the wait for the greeting."""
+    """SMTP client that leaves no open socket when a deadline ends the wait for the greeting."""
 
     def connect(self, *arguments: Any, **options: Any) -> tuple[int, bytes]:
         try:
@@ -95,9 +95,9 @@ class Session:
 
     @property
     def size_limit(self) -> int | None:
-        """The largest mail that the server announces (RFC 1870); None where it does not."""
-        said = self._client.esmtp_features.get("size", "").strip()
-        return int(said) if said.isdecimal() and int(said) > 0 else None
+        """The largest mail that the server announces (RFC 1870); None if it announces none."""
+        size = self._client.esmtp_features.get("size", "").strip()
+        return int(size) if size.isdecimal() and int(size) > 0 else None
 
     @property
     def takes_utf8(self) -> bool:
@@ -116,7 +116,7 @@ class Session:
     def send(
         self, sender: str, recipients: Sequence[str], mail: bytes, *, utf8: bool
     ) -> tuple[str, dict[str, DeliveryError]]:
-        """Send it to all recipients that the server takes.
+        """Send it to all recipients that the server accepts.
 
         Returns its last answer and why it refused the others.  Raises TooLargeError, after which
         the session goes on; and DeliveryError, among others when no recipient was taken.
@@ -130,7 +130,7 @@ class Session:
             what = f"RCPT TO:<{recipient}>"
             with self._asking(what):
                 code, answer = self._client.rcpt(recipient)
-            if code == 421:  # it hangs up, on those it has taken too
+            if code == 421:  # it hangs up, also on the recipients that it accepted
                 raise self._refusal(what, code, answer)
             if not 200 <= code < 300:
                 refused[recipient] = self._refusal(what, code, answer)

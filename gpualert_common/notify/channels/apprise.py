@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from gpualert_common.notify.message import Budget, Message
 
 _TEXT_BYTES = 10_000
-"""Slack refuses blocks near 13,200 characters; a chat is no place for more."""
+"""Slack rejects blocks near 13,200 characters; more does not belong in a chat."""
 
 _TEXT_BYTES_OF = {"ntfy": 3_800, "ntfys": 3_800}
-"""Less than apprise believes: a server of ntfy makes a file of what is over 4,096 bytes."""
+"""Less than apprise's limit: a server of ntfy turns a text above 4,096 bytes into a file."""
 
 _TITLE_CHARS = 250
 _FILES_BYTES = 8_000_000
-"""Discord's, by most of the sources, which do not agree."""
+"""Limit of Discord according to most sources, which do not agree."""
 _FILES = 10
 _LEAST_RETRY_BYTES = 64 << 10
 
 _PAUSE_S = 1.0
-"""Between two requests of one call: what chats ask for, not the 5.5 s that apprise takes."""
+"""Pause between two requests of one call: chats need this; the 5.5 s of apprise are too long."""
 
 _LATER = {408, 425, 429}
-"""The transient ones of the answers 4xx."""
+"""Status codes 4xx that are transient."""
 _TOO_LARGE = 413
 
 
@@ -46,7 +46,7 @@ class AppriseChannel:
         "url": (_settings.text, "apprise's URL; better env:NAME or file:PATH than the URL itself"),
         "text_bytes": (
             _settings.size,
-            "largest text; by default what the service takes",
+            "largest text; by default the limit of the service",
         ),
         "files_bytes": (_settings.size, "all files of one message together; 8MB by default"),
     }
@@ -59,11 +59,11 @@ class AppriseChannel:
 
     @property
     def address(self) -> str:
-        """The URL with its secrets masked, as far as apprise and we can tell them."""
+        """The URL with its secrets masked, as far as apprise and gpualert recognise them."""
         try:
             with _LogCapture() as overheard:
                 return _address(self._service(overheard))
-        except DeliveryError:  # not installed, or not a URL of its: the scheme is all there is
+        except DeliveryError:  # not installed, or not a URL of apprise: only the scheme is known
             return f"{self._url.partition('://')[0]}://..."
 
     @property
@@ -72,7 +72,9 @@ class AppriseChannel:
         try:
             with _LogCapture() as overheard:
                 return self._budget(self._service(overheard))
-        except DeliveryError:  # sending says why; until then the least that any of them takes
+        except (
+            DeliveryError
+        ):  # sending reports the reason; until then the smallest limit of all services
             return self._budget(None)
 
     def send(
@@ -99,7 +101,7 @@ class AppriseChannel:
         return f"{self.address} took the text" + (f" and {carried} files" if carried else "")
 
     def probe(self) -> str:
-        """Ask apprise whether it knows the URL, and nobody else; one line with its address.
+        """Check, without network access, that apprise knows the URL; return its address in a line.
 
         Raises DeliveryError.
         """
@@ -126,7 +128,7 @@ class AppriseChannel:
     def _notify(
         self, message: Message, files: Any, timeout_s: float, overheard: _LogCapture
     ) -> None:
-        """One call of apprise.  Raises DeliveryError with what it logged of the reason."""
+        """One call of apprise.  Raises DeliveryError with the reason that apprise logged."""
         import apprise
 
         # A service of its own for each call: one that was used waits before it is used again.
@@ -178,7 +180,7 @@ class AppriseChannel:
 
 
 class _TooLargeError(DeliveryError):
-    """The service takes files, but no message of that size."""
+    """The service accepts files, but not a message of that size."""
 
 
 class _LogCapture:
@@ -224,7 +226,7 @@ def _with_files(budget: Budget, files_bytes: int) -> Budget:
 
 
 def _on_disk(attachments: Sequence[Attachment], folder: str) -> Any:
-    """The files as apprise wants them, under ``folder``; equal names do not meet."""
+    """Write the files for apprise below ``folder``; files of the same name stay separate."""
     import os
 
     import apprise
@@ -242,12 +244,12 @@ def _on_disk(attachments: Sequence[Attachment], folder: str) -> Any:
 
 
 def _address(service: Any) -> str:
-    """apprise's masked URL without parameters, and without what else may be a token."""
+    """Return apprise's masked URL without parameters and other parts that may be tokens."""
     import re
 
     shown = str(service.url(privacy=True)).partition("?")[0].rstrip("/")
     scheme, _, rest = shown.partition("://")
-    # A webhook's path is no secret to apprise, but its long parts mostly are.
+    # apprise shows the path of a webhook, but its long parts are usually secret.
     return f"{scheme}://" + re.sub(r"(?<=/)[^/]{12,}", "...", rest)
 
 

@@ -1,11 +1,12 @@
 """A program of yours, which gets each alert as a mail (RFC 5322) on its standard input.
 
-It runs without a shell, in a session of its own, with these variables beside the environment of
-whoever sends: `GPUALERT_SUBJECT`, `GPUALERT_MESSAGE_ID`, and `GPUALERT_THREAD_ID`, which is the
-same for all attempts at one task. Exit status 0 says delivered, 75 (`EX_TEMPFAIL`) asks to be
-called again later, and any other is a failure for good; its last output is kept as the reason.
-A program that takes too long is killed with all that it started, and called again later.
-Its command line is kept in the record, so it is no place for a secret: let it read that itself.
+It runs without a shell, in its own session, with the environment of the sender and these variables:
+`GPUALERT_SUBJECT`, `GPUALERT_MESSAGE_ID`, and `GPUALERT_THREAD_ID`, which is the same for all
+attempts at one task. Exit status 0 means delivered, 75 (`EX_TEMPFAIL`) means that it is to be
+called again later, and any other status is a permanent failure; its last output is kept as the
+reason.  A program that takes too long is killed with all processes that it started, and called
+again later.  Its command line is stored in the record, so it must not hold a secret: the program
+reads it itself.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _COMMON_FAULTS = {126: "it cannot be executed", 127: "a command was not found"}
 
 
 def _words(value: Any) -> list[str]:
-    """The program and its arguments, from a list or from text quoted as for a shell.
+    """Return the program and its arguments, from a list or from text quoted as for a shell.
 
-    A path to it is made whole: the sender has another working directory.
+    A relative path becomes absolute: the sender has another working directory.
     """
     import os
     import shlex
@@ -54,7 +55,7 @@ class CommandChannel:
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
         "command": (_words, "the program and its arguments, as a list or quoted as for a shell"),
-        "size_bytes": (_settings.size, "largest mail it is given; 1MB by default"),
+        "size_bytes": (_settings.size, "largest mail for the program; 1MB by default"),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ("command",)
     SECRET: ClassVar[tuple[str, ...]] = ()
@@ -86,7 +87,7 @@ class CommandChannel:
 
         program = self._command[0]
         if progress.has("mail"):
-            return f"{program} has taken it already"
+            return f"{program} has accepted it already"
         who = local_address()
 
         def make(message: Message) -> bytes:
@@ -125,8 +126,8 @@ def _run(
 
     from gpualert_common.notify.isolation import lift_limits
 
-    lift_limits()  # those of this process are not meant for it
-    # A file in memory rather than a pipe: who does not read it blocks nobody.
+    lift_limits()  # the variables of this process are not for it
+    # A file in memory rather than a pipe: a program that does not read it blocks nothing.
     stdin = os.memfd_create("message")
     try:
         with open(stdin, "wb", closefd=False) as file:
@@ -158,7 +159,7 @@ def _run(
 def _last_output(running: subprocess.Popen[bytes], timeout_s: float) -> str:
     """Return its last output, read until it ends or its time is over.
 
-    What it left in the background may hold the pipe open for ever; nobody waits for that.
+    A background process that it left may hold the pipe open forever; that is not waited for.
     """
     import os
     import select
@@ -199,15 +200,15 @@ def _end(running: subprocess.Popen[bytes]) -> int | None:
 def _failure(program: str, status: int | None, output: str, timeout_s: float) -> DeliveryError:
     from gpualert_common.notify.mime import one_line
 
-    said = f": {one_line(output)}" if output.strip() else ""
+    reason = f": {one_line(output)}" if output.strip() else ""
     if status is None:
-        why = f"{program} was killed after {timeout_s:g} s{said}"
+        why = f"{program} was killed after {timeout_s:g} s{reason}"
         return DeliveryError(why, transient=True)
     if status < 0:
-        return DeliveryError(f"{program} was killed by signal {-status}{said}", transient=True)
+        return DeliveryError(f"{program} was killed by signal {-status}{reason}", transient=True)
     known = f" ({_COMMON_FAULTS[status]})" if status in _COMMON_FAULTS else ""
     return DeliveryError(
-        f"{program} exited with {status}{known}{said}", transient=status == _EX_TEMPFAIL
+        f"{program} exited with {status}{known}{reason}", transient=status == _EX_TEMPFAIL
     )
 
 

@@ -1,7 +1,7 @@
-"""A Maildir on this machine: the channel that needs nothing and nobody.
+"""A Maildir on this machine: the channel without any requirements.
 
-Any mail program that reads a Maildir reads it (`mutt -f PATH`). The same alert is never in it
-twice, and nothing is ever removed from it.
+Any mail program for Maildirs reads it (`mutt -f PATH`). It never holds the same alert twice, and
+nothing is ever removed from it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class MailboxChannel:
         self,
         compose: Callable[[Budget], Message],
         progress: Progress,
-        timeout_s: float,  # noqa: ARG002 - no other side is waited for
+        timeout_s: float,  # noqa: ARG002 - there is nothing to wait for
     ) -> str:
         """Store the message; it is on the disk when this returns."""
         from gpualert_common.notify.mime import as_mail, local_address
@@ -148,7 +148,7 @@ def _sync(folder: str) -> None:
 def _remove(path: str) -> None:
     try:
         os.unlink(path)
-    except OSError:  # renamed, or never made; the fault that matters is on its way
+    except OSError:  # renamed, or never made; the important error is being raised
         pass
 
 

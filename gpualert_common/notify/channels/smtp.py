@@ -1,4 +1,4 @@
-"""Mail by SMTP: encrypted unless configured otherwise, never larger than the server takes.
+"""Mail by SMTP: encrypted unless configured otherwise, never larger than the server accepts.
 
 The certificate of the server is always verified. A server without STARTTLS gets nothing unless
 `security` is `none`, and a password never leaves the machine in clear. Each accepted recipient
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 _PORTS = {"starttls": 587, "ssl": 465, "none": 25}
 
 _SIZE_UNKNOWN_BYTES = 10_000_000
-"""Exchange's default, the least of the large servers; for one that does not say what it takes."""
+"""Default of Exchange, the smallest among large servers; used if a server announces no limit."""
 
 _SIZE_BYTES = 25_000_000
-"""Gmail's: a relay often says more than the mailboxes behind it take."""
+"""Limit of Gmail: a relay often announces more than the mailboxes behind it accept."""
 
 _TEXT_BYTES = 64 << 10
 _HTML_BYTES = 90_000
-"""Gmail clips what is past some 102 KB."""
+"""Gmail clips a page at some 102 KB."""
 
 
 class SmtpChannel:
@@ -41,13 +41,13 @@ class SmtpChannel:
         "port": (_settings.port, "its port; 587 with starttls, 465 with ssl, 25 with none"),
         "security": (
             _settings.one_of("starttls", "ssl", "none"),
-            "starttls (the default), ssl, or none: all of the mail can then be read on its way",
+            "starttls (the default), ssl, or none: then the mail is sent unencrypted",
         ),
         "user": (_settings.text, "login name; without it there is no login"),
         "password": (_settings.text, "better env:NAME or file:PATH than the password itself"),
         "from": (_settings.address, "the sender; by default the user, or gpualert at this host"),
         "to": (_settings.addresses, "recipients: addresses in a list, or with commas"),
-        "ca_file": (_settings.path, "certificates to trust beside those of the system"),
+        "ca_file": (_settings.path, "certificates to trust in addition to those of the system"),
         "size_bytes": (_settings.size, "largest mail; by default the server's SIZE up to 25MB"),
         "ehlo_name": (_settings.text, "the name of this host in EHLO"),
     }
@@ -93,7 +93,7 @@ class SmtpChannel:
         return f"{server.shown} accepted it for {', '.join(accepted)}: {answer}"
 
     def probe(self, timeout_s: float) -> str:
-        """Greet the server and log in, and send nothing; one line on what it allowed.
+        """Greet the server and log in without sending a mail; return the result in one line.
 
         ``timeout_s`` bounds each wait.  Raises DeliveryError.
         """
@@ -107,7 +107,7 @@ class SmtpChannel:
     def _largest(
         self, opened: Session, compose: Callable[[Budget], Message], recipients: list[str]
     ) -> tuple[str, dict[str, DeliveryError]]:
-        """Send as much as the server takes, also where it says so only after it has seen it."""
+        """Send as much as the server accepts, even if it rejects a mail only after receiving it."""
         from email.utils import parseaddr
 
         from gpualert_common.notify.channels._smtp_session import TooLargeError

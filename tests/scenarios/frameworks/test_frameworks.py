@@ -27,7 +27,7 @@ LIMIT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """A program with its options, the causes that are right, and what ran in its place before."""
+    """A program with its options, the right causes, and the earlier run in its directory."""
 
     command: str
     causes: tuple[str, ...]
@@ -59,8 +59,8 @@ for name, command, before, folder, file in (
     ("lightning", PL, "--stop-at 2", "out/checkpoints", "out/checkpoints/last.ckpt"),
     ("keras", f"{KERAS} --checkpoint", "--stop-at 9", "out", "out/009.keras"),
 ):
-    # The programs look for checkpoints in the folder that they are given: a checkpoint itself is
-    # none, and they begin anew without a word.
+    # The programs look for checkpoints in the given folder: for the path of a checkpoint itself
+    # they find none, and silently start over.
     killed = f"{command} {before}"
     TRAININGS |= {
         f"{name}-resumed": Training(f"{command} --resume {folder}", ("none",), killed),
@@ -71,7 +71,7 @@ for name, command, before, folder, file in (
 
 
 def supervise(lab: Lab, command: str) -> dict[str, Any]:
-    """The verdict on a program, and what it was made from beside the log."""
+    """Return the verdict on a program, and the evidence for it other than the log."""
     variables = {
         **os.environ,
         **lab.environment(),
@@ -91,7 +91,7 @@ def supervise(lab: Lab, command: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", TRAININGS)
 def test_training(name: str, lab: Lab) -> None:
-    """What became of it is told, though it ended with 0; a healthy one is left alone."""
+    """The verdict reports the problem although the program exited with 0; or none if healthy."""
     training = TRAININGS[name]
     if training.before:
         assert supervise(lab, training.before)["exit_code"] == 1

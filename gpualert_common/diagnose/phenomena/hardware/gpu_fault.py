@@ -91,8 +91,8 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         )
     for one in evidence.events("gpu_lost"):
         if one not in lost:
-            said = f"{one.text}; it is not known to belong to this run"
-            yield Finding(FAMILY, Weight.WARNS, said, kind="lost_elsewhere")
+            text = f"{one.text}; it is not known to belong to this run"
+            yield Finding(FAMILY, Weight.WARNS, text, kind="lost_elsewhere")
     for gpu, name in _latent(evidence):
         yield Finding(
             FAMILY,
@@ -114,8 +114,8 @@ def _fault(
     if not evidence.has_failed:
         return Finding(FAMILY, Weight.WARNS, because, kind="gpu_fault", claims=tuple(claims))
     since = evidence.ended_at - _explains_for_s(evidence.resolution.cause)
-    told = any(one.at >= since for one in (*xids, *lost))
-    near = told or any(one.at >= since for one in risen)
+    is_reported = any(one.at >= since for one in (*xids, *lost))
+    near = is_reported or any(one.at >= since for one in risen)
     gpus = [*(one.of for one in lost), *(gpu_of(one, evidence) for one in xids)]
     gpus += [one.gpu for one in risen]
     known = [gpu for gpu in gpus if gpu]
@@ -126,7 +126,7 @@ def _fault(
         Weight.DECIDES if near else Weight.SUPPORTS,
         because,
         cause=_CAUSE,
-        confidence=0.8 if unknown else 0.97 if told else 0.9,
+        confidence=0.8 if unknown else 0.97 if is_reported else 0.9,
         over=_OVER if ours else _OF_A_GPU,
         claims=tuple(claims),
         details={"fault": because, **_details(xids), **_index(known)},

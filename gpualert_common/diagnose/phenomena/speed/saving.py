@@ -29,10 +29,10 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     steps = progress.counts.last_step - (progress.counts.first_step or 0) + 1
     if saves < thresholds.LEAST_SAVES:
         return
-    said = f"it saved {saves} checkpoints in {steps} steps"
-    claim = _claim(progress, said)
+    text = f"it saved {saves} checkpoints in {steps} steps"
+    claim = _claim(progress, text)
     if saves >= thresholds.SAVES_PER_STEP * steps:
-        yield _storm(said, (claim,), {"saves": saves, "steps": steps})
+        yield _storm(text, (claim,), {"saves": saves, "steps": steps})
         return
     slow = Comparison(evidence).slowdown
     if slow is None or not slow.is_comparable or slow.usual.saves_per_step is None:
@@ -43,14 +43,14 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     details: dict[str, Scalar] = {"kind": "more_often", "saves": saves, "steps": steps}
     usually = f"earlier runs saved {before.median * steps:.3g} in as many steps"
     claims = (claim, Claim(usually, HISTORY), Claim(slow.text, HISTORY))
-    yield _storm(f"{said}; {usually}, and {slow.text}", claims, details)
+    yield _storm(f"{text}; {usually}, and {slow.text}", claims, details)
 
 
-def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, Scalar]) -> Finding:
+def _storm(text: str, claims: tuple[Claim, ...], details: dict[str, Scalar]) -> Finding:
     return Finding(
         FAMILY,
         Weight.DECIDES,
-        said,
+        text,
         cause="save_storm",
         confidence=0.85,
         over=frozenset(("none",)),
@@ -59,6 +59,6 @@ def _storm(said: str, claims: tuple[Claim, ...], details: dict[str, Scalar]) -> 
     )
 
 
-def _claim(progress: Progress, said: str) -> Claim:
+def _claim(progress: Progress, text: str) -> Claim:
     first = next(one for one in progress.checkpoints if one.action is CheckpointAction.SAVED)
-    return Claim(said, "progress", LogLocation(first.file, first.line, first.offset))
+    return Claim(text, "progress", LogLocation(first.file, first.line, first.offset))

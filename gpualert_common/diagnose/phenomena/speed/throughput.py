@@ -69,10 +69,10 @@ def _disabled_paths(
     several = len(evidence.gpus) > 1 or (world.isdecimal() and world.lstrip("0") not in ("", "1"))
     if not paths or not several:
         return
-    said = f"{', '.join(paths)} disables a path between the GPUs"
+    text = f"{', '.join(paths)} disables a path between the GPUs"
     new = set(comparison.new_settings) & set(paths)
     if slow is None or not new:
-        yield Finding("D2", Weight.WARNS, said, kind="slow_interconnect")
+        yield Finding("D2", Weight.WARNS, text, kind="slow_interconnect")
         return
     setting = ", ".join(sorted(new))
     yield Finding(
@@ -105,10 +105,10 @@ def _under_use(
     if not starved and not less:
         yield Finding("D1", Weight.RULED_OUT, f"GPU {index_of(busiest)} worked {percent:.0f} %")
         return
-    said = f"no GPU of the run worked more than {percent:.0f} % of the time"
+    text = f"no GPU of the run worked more than {percent:.0f} % of the time"
     details: dict[str, Scalar] = {"gpu_percent": round(percent)}
     if usual is not None and less:
-        said += f"; in earlier runs {usual.median:.0f} %"
+        text += f"; in earlier runs {usual.median:.0f} %"
         details["usual_gpu_percent"] = round(usual.median)
     waits_for = _waits_for(evidence)
     if waits_for:
@@ -116,11 +116,11 @@ def _under_use(
     yield Finding(
         "D1",
         Weight.DECIDES,
-        said,
+        text,
         cause="under_utilization",
         confidence=0.8,
         over=_NONE,
-        claims=(Claim(said, "nvml"), *comparison.claims_about(slow)),
+        claims=(Claim(text, "nvml"), *comparison.claims_about(slow)),
         details=details,
     )
 

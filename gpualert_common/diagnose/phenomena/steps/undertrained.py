@@ -66,17 +66,17 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     if _is_one_of_a_chain(progress, steps):
         return
     if meant and steps < thresholds.STEPS_OF_MEANT * meant:
-        said = f"it ended after {steps} of {meant} steps"
+        text = f"it ended after {steps} of {meant} steps"
         if _ended_by_an_evaluation(progress):
-            because = f"{said}, directly after an evaluation, like an early stop"
+            because = f"{text}, directly after an evaluation, like an early stop"
             yield Finding("E3", Weight.WARNS, because, kind="few_steps")
         elif not _saved_then_left(progress):
-            yield _undertrained(said, 0.85, claims, {"steps": steps, "expected_steps": meant})
+            yield _undertrained(text, 0.85, claims, {"steps": steps, "expected_steps": meant})
     elif (usually := _far_fewer(progress, before)) is not None:
-        said = f"it ended after {steps} steps, and earlier runs after {usually}"
-        known = (*claims, Claim(said, HISTORY))
+        text = f"it ended after {steps} steps, and earlier runs after {usually}"
+        known = (*claims, Claim(text, HISTORY))
         details: dict[str, Scalar] = {"kind": "before", "steps": steps, "expected_steps": usually}
-        yield _undertrained(said, 0.85, known, details)
+        yield _undertrained(text, 0.85, known, details)
     elif steps < thresholds.LEAST_STEPS and _counts_from_one(progress):
         yield Finding("E3", Weight.WARNS, f"it ended after {steps} steps", kind="few_steps")
 
@@ -104,11 +104,11 @@ def _none_at_all(evidence: Evidence, progress: Progress, before: Baseline) -> It
         return
     if evidence.duration_s >= min(thresholds.FEWER_THAN_BEFORE * usual_s.median, usual_s.low):
         return
-    told = round(steps.median)
-    said = f"it ended after {format_seconds(evidence.duration_s)} without a step"
-    claim = f"{said}; earlier runs did {told} steps in {format_seconds(usual_s.median)}"
-    details: dict[str, Scalar] = {"kind": "before", "steps": 0, "expected_steps": told}
-    yield _undertrained(said, 0.8, (Claim(claim, HISTORY),), details)
+    usual_steps = round(steps.median)
+    text = f"it ended after {format_seconds(evidence.duration_s)} without a step"
+    claim = f"{text}; earlier runs did {usual_steps} steps in {format_seconds(usual_s.median)}"
+    details: dict[str, Scalar] = {"kind": "before", "steps": 0, "expected_steps": usual_steps}
+    yield _undertrained(text, 0.8, (Claim(claim, HISTORY),), details)
 
 
 def _is_one_of_a_chain(progress: Progress, last_step: int) -> bool:
@@ -144,12 +144,12 @@ def _counts_from_one(progress: Progress) -> bool:
 
 
 def _undertrained(
-    said: str, confidence: float, claims: tuple[Claim, ...], details: dict[str, Scalar]
+    text: str, confidence: float, claims: tuple[Claim, ...], details: dict[str, Scalar]
 ) -> Finding:
     return Finding(
         "E3",
         Weight.DECIDES,
-        said,
+        text,
         cause="undertrained",
         confidence=confidence,
         over=_NONE,
