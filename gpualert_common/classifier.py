@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from gpualert_common.classify import (
     CHUNK_BYTES,
@@ -26,7 +27,7 @@ from gpualert_common.errors import RuleError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
-from gpualert_common.record import Record
+from gpualert_common.record import Event, Record
 from gpualert_common.run_evidence import RunEvidence
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.telemetry.series import Telemetry
@@ -66,7 +67,7 @@ class RunClassifier:
         if self._evidence is not None:
             self._evidence.recall()
 
-    def update(self) -> list[dict[str, Any]]:
+    def update(self) -> list[Event]:
         """Read new evidence of a run in progress other than its logs.
 
         Returns the events to store in the record: warnings that are raised or withdrawn.
@@ -81,7 +82,9 @@ class RunClassifier:
             return self._monitor.check(telemetry, printed_at, self._training.snapshot)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
-            return [{"event": "warning_failed", "problem": f"{type(error).__name__}: {error}"}]
+            return [
+                Event("warning_failed", time.time(), problem=f"{type(error).__name__}: {error}")
+            ]
 
     def feed(self, log: str, data: bytes, offset: int) -> None:
         """Read ``data``, which is at ``offset`` of that log.
@@ -171,7 +174,7 @@ class RunClassifier:
 
 def _monitor(record: Record, launch_record: LaunchRecord, rules: RuleSet) -> WarningMonitor:
     """Return a monitor that continues from the events of an earlier recorder."""
-    pid = (record.event("launched") or {}).get("pid")
+    pid = record.leader_pid
     return WarningMonitor(launch_record, record.events(), pid, rules)
 
 

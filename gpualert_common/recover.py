@@ -19,7 +19,7 @@ from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, VERDICT, Record, RunState
+from gpualert_common.record import EXIT, SPEC, VERDICT, Event, Record, RunState
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
 
@@ -49,12 +49,12 @@ def is_in_progress(record: Record) -> bool:
 
 def find_processes(record: Record) -> ProcessTree:
     """Return the processes of a run, from the leader that its record names."""
-    launched = record.event("launched") or {}
-    pid = launched.get("pid")
+    launched = record.event("launched") or Event("launched")
+    pid = launched.fields.get("pid")
     status = read_stat(pid) if isinstance(pid, int) else None
     same = (
         status is not None
-        and status.start_ticks == launched.get("start_ticks")
+        and status.start_ticks == launched.fields.get("start_ticks")
         and record.spec.boot_id == boot_id()
     )
     return ProcessTree(pid if same else None, run_marker(record.run_id))
@@ -166,17 +166,17 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
 
 def reconstruct_ending(record: Record) -> Ending:
     """Return the ending of a lost run, as far as its supervisor wrote it down before it died."""
-    launched = record.event("launched") or {}
-    ending = Ending(launched.get("at") or record.spec.created_at)
-    ending.pid = launched.get("pid")
+    launched = record.event("launched") or Event("launched")
+    ending = Ending(launched.at or record.spec.created_at)
+    ending.pid = launched.fields.get("pid")
     exited = record.event("leader_exited")
     if exited is not None:
-        ending.code = exited.get("code")
-        ending.ended_at = exited.get("at")
+        ending.code = exited.fields.get("code")
+        ending.ended_at = exited.at
     stopping = record.event("stopping")
     if stopping is not None:
-        ending.signal = stopping.get("signal")
-        ending.sender = stopping.get("sender")
+        ending.signal = stopping.fields.get("signal")
+        ending.sender = stopping.fields.get("sender")
     if record.event("time_limit") is not None:
         ending.limit = "time"
     return ending

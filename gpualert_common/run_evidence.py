@@ -65,7 +65,7 @@ class RunEvidence:
         """
         self.read()
         started_at = self._launch_record.created_at
-        pid = (self.record.event("launched") or {}).get("pid") if ending is None else ending.pid
+        pid = self.record.leader_pid if ending is None else ending.pid
         if ending is not None:
             self._sample_once(ending, pid, started_at)
         ended_at = (None if ending is None else ending.ended_at) or time.time()

@@ -15,10 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from subprocess import Popen
-    from typing import Any
 
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
+    from gpualert_common.notify.entry import EntryFields
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.live_classifier import LogClassifier
@@ -90,7 +90,7 @@ class RunHooks:
             send_warnings(self._record.path, self._spec.secrets)
 
 
-def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[dict[str, Any]]:
+def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[EntryFields]:
     """Send the alerts of a run that has ended; return the fields of each within their deadline.
 
     ``sender`` is the result of :meth:`RunHooks.needed_sender`.  The call does not wait for the

@@ -274,9 +274,9 @@ class Supervised:
     def __init__(self, process: subprocess.Popen[bytes], record: Record) -> None:
         self.process = process
         self.record = record
-        launched = record.event("launched")
-        assert launched is not None
-        self.leader: int = launched["pid"]
+        pid = record.leader_pid
+        assert pid is not None
+        self.leader = pid
 
     def log(self) -> bytes:
         """Return the child's output in its (first) log so far."""
@@ -286,9 +286,9 @@ class Supervised:
         """Return when the child has written this text."""
         until(lambda: text in self.log(), f"{text!r} in the output of the child")
 
-    def wait_for_event(self, event: str) -> dict[str, Any]:
-        """Wait for an event of the record, and return it."""
-        return until(lambda: self.record.event(event), f"the event {event}") or {}
+    def wait_for_event(self, name: str) -> dict[str, Any]:
+        """Wait for an event of the record, and return its fields."""
+        return until(lambda: self.record.event(name), f"the event {name}").fields
 
     def signal(self, number: int) -> None:
         """Send a signal to the supervisor only."""

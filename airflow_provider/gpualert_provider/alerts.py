@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import ConfigError
+from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.status_text import UNDELIVERED, format_status
 from gpualert_common.notify.targets import is_reference
 
@@ -154,7 +155,7 @@ def await_alerts(handle: RunHandle, secrets: Secrets, log: Log) -> None:
         log.warning("The status of the alerts is not known: %s", error)
 
 
-def log_status(fields: Mapping[str, Any], log: Log) -> None:
+def log_status(fields: EntryFields, log: Log) -> None:
     """Log the status of one alert."""
     log_it = log.warning if fields["state"] in UNDELIVERED else log.info
     log_it("alert %s", format_status(fields))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpualert_common.errors import GPUAlertError, RecordError
 from gpualert_common.guardian.keys import Key
-from gpualert_common.record import EXIT, OUTCOME, Record
+from gpualert_common.record import EXIT, OUTCOME, Event, Record
 from gpualert_common.spec import SCHEMA
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
     while time.monotonic() < deadline and record.is_held:
         events, offset = record.events_from(offset)
         for event in events:
-            if event.get("event") == "adopted" and event.get("owner") == attempt.owner:
+            if event.name == "adopted" and event.fields.get("owner") == attempt.owner:
                 _write_outcome(record, attempt.owner, attempt.number, None, RESUMED_WITHIN_S)
                 return True
-            if event.get("event") == "request_refused" and _is_about(event, request):
+            if event.name == "request_refused" and _is_about(event, request):
                 return False
         time.sleep(_POLL_S)
     return False
@@ -230,8 +230,8 @@ def _write_outcome(
     record.write_json(OUTCOME, fields)
 
 
-def _is_about(refusal: dict[str, Any], request: str) -> bool:
-    refused = refusal.get("request")
+def _is_about(refusal: Event, request: str) -> bool:
+    refused = refusal.fields.get("request")
     return isinstance(refused, dict) and refused.get("file") == request
 
 

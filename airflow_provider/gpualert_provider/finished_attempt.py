@@ -164,7 +164,7 @@ def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
 def _numbers(record: Record) -> set[int]:
     """Return the attempts that had this run; some may have adopted it or claimed its result."""
     parts = [record.spec.custody, record.read_json(OUTCOME)]
-    parts += [event for event in record.events() if event.get("event") == "adopted"]
+    parts += [event.fields for event in record.events() if event.name == "adopted"]
     return {part["number"] for part in parts if part and isinstance(part.get("number"), int)}
 
 

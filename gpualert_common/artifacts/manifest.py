@@ -10,6 +10,7 @@ from gpualert_common.artifacts.changes import find_changes
 from gpualert_common.artifacts.file_names import clean_path
 from gpualert_common.artifacts.packer import pack
 from gpualert_common.artifacts.search import DEADLINE_S
+from gpualert_common.codec import encode
 from gpualert_common.model import SCHEMA, Artifact, Bundle
 
 if TYPE_CHECKING:
@@ -64,6 +65,5 @@ def encode_manifest(bundle: Bundle) -> dict[str, Any]:
 
 
 def _encode_row(artifact: Artifact) -> dict[str, Any]:
-    row = dataclasses.asdict(artifact)
     path = artifact.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return {**row, "path": path, "fate": artifact.fate.value}
+    return {**encode(artifact), "path": path}

@@ -34,7 +34,6 @@ def summarize(record: Record) -> dict[str, Any]:
     spec = record.spec
     ending = record.ending
     verdict = record.verdict
-    launched = record.event("launched")
     return {
         "run_id": record.run_id,
         "name": spec.name,
@@ -42,7 +41,7 @@ def summarize(record: Record) -> dict[str, Any]:
         "command": spec.command,
         "path": record.path,
         "logs": [record.log_path(name) for name in record.logs],
-        "pid": launched.get("pid") if launched and ending is None else None,
+        "pid": record.leader_pid if ending is None else None,
         "started_at": ending.started_at if ending else spec.created_at or None,
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
@@ -16,6 +15,7 @@ from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
+from gpualert_common.record import Event
 from gpualert_common.regex import compile_bytes
 from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S
@@ -36,7 +36,7 @@ class WarningMonitor:
     def __init__(
         self,
         launch_record: LaunchRecord,
-        events: Iterable[Mapping[str, Any]],
+        events: Iterable[Event],
         pid: int | None,
         rules: RuleSet,
     ) -> None:
@@ -64,7 +64,7 @@ class WarningMonitor:
         telemetry: Telemetry,
         printed_at: float,
         read_progress: Callable[[], Progress | None],
-    ) -> list[dict[str, Any]]:
+    ) -> list[Event]:
         """Return the events to store, usually none.  Checks no more often than sources sample.
 
         ``printed_at`` is the time at which the logs last grew.
@@ -89,10 +89,10 @@ class WarningMonitor:
             timing=self._timing,
         )
         evidence = Evidence(self._resolution, self._facts, observations)
-        detections, problems = self._detect(evidence)
+        detections, problems = self._detect(evidence, now)
         return [*problems, *self.state.update(detections, now)]
 
-    def _detect(self, evidence: Evidence) -> tuple[dict[str, Detection], list[dict[str, Any]]]:
+    def _detect(self, evidence: Evidence, now: float) -> tuple[dict[str, Detection], list[Event]]:
         """Return the detections, and an event for each detector that fails for the first time."""
         detections, problems = {}, []
         for kind, found in detect_warnings(evidence):
@@ -101,7 +101,7 @@ class WarningMonitor:
             elif kind not in self._broken:
                 self._broken.add(kind)
                 problem = f"{type(found).__name__}: {found}"
-                problems.append({"event": "warning_failed", "kind": kind, "problem": problem})
+                problems.append(Event("warning_failed", now, kind=kind, problem=problem))
         return detections, problems
 
     def _note_print(self, at: float) -> None:

@@ -16,6 +16,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.model import Disposition, Verdict, VerdictWarning
+from gpualert_common.record import Event
 from gpualert_common.spec import EARLY
 
 RAISED, RECOVERED = "warning_raised", "warning_recovered"
@@ -43,10 +44,10 @@ class _Warning:
 class WarningState:
     """All warnings that were ever raised in a run, from the events of its record on."""
 
-    def __init__(self, events: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, events: Iterable[Event] = ()) -> None:
         self._warnings: dict[str, _Warning] = {}
         for event in events:
-            if event.get("event") in (RAISED, RECOVERED):
+            if event.name in (RAISED, RECOVERED):
                 self._replay(event)
 
     def is_active(self, kind: str) -> bool:
@@ -62,7 +63,7 @@ class WarningState:
 
     # -- while the run is in progress ------------------------------------------------------
 
-    def update(self, detections: Mapping[str, Detection], now: float) -> list[dict[str, Any]]:
+    def update(self, detections: Mapping[str, Detection], now: float) -> list[Event]:
         """Return the events that follow from *detections*; kinds without evidence are absent there.
 
         A kind is new once, unless it follows from another active one.
@@ -78,7 +79,7 @@ class WarningState:
             for event in self._update_kind(kind, detections[kind], now)
         ]
 
-    def _update_kind(self, kind: str, detection: Detection, now: float) -> Iterator[dict[str, Any]]:
+    def _update_kind(self, kind: str, detection: Detection, now: float) -> Iterator[Event]:
         warning = self._warnings.get(kind)
         is_gone = detection is NOT_DETECTED
         if warning is None:
@@ -89,18 +90,15 @@ class WarningState:
             warning.recovered_at = now if is_gone else None
             yield _event(RECOVERED if is_gone else RAISED, kind, warning, now)
 
-    def _raise(self, kind: str, detection: Detection, now: float) -> dict[str, Any]:
+    def _raise(self, kind: str, detection: Detection, now: float) -> Event:
         found = warning_kinds()[kind]
         since = detection.since or now
         above = next((one for one in sorted(found.FOLLOWS) if self._led_to(one, since)), None)
         part_of = None if above is None else self._warnings[above].part_of or above
         self._warnings[kind] = warning = _Warning(detection.summary, since, part_of)
-        return {
-            **_event(RAISED, kind, warning, now),
-            "news": part_of is None,
-            "shows": [encode_part(claim) for claim in detection.shows],
-            "do": list(found.DO),
-        }
+        shows = [encode_part(claim) for claim in detection.shows]
+        news = {"news": part_of is None, "shows": shows, "do": list(found.DO)}
+        return _event(RAISED, kind, warning, now, **news)
 
     def _led_to(self, kind: str, since: float) -> bool:
         """Return whether an active warning can explain another one that began at *since*."""
@@ -108,16 +106,16 @@ class WarningState:
             return False
         return since - self._warnings[kind].since <= thresholds.FOLLOWS_WITHIN_S
 
-    def _replay(self, event: Mapping[str, Any]) -> None:
-        kind, at = event.get("kind"), event.get("at")
-        if not isinstance(kind, str) or not isinstance(at, int | float):
+    def _replay(self, event: Event) -> None:
+        kind = event.fields.get("kind")
+        if not isinstance(kind, str) or not event.at:
             return
         warning = self._warnings.get(kind)
         if warning is not None:
             warning.changes += 1
-            warning.recovered_at = float(at) if event["event"] == RECOVERED else None
+            warning.recovered_at = event.at if event.name == RECOVERED else None
             return
-        summary, since, part_of = (event.get(name) for name in ("says", "since", "part_of"))
+        summary, since, part_of = (event.fields.get(name) for name in ("says", "since", "part_of"))
         if isinstance(summary, str) and isinstance(since, int | float):
             part_of = part_of if isinstance(part_of, str) else None
             self._warnings[kind] = _Warning(summary, float(since), part_of)
@@ -139,16 +137,17 @@ class WarningState:
                 yield _outcome(other, warning, verdict)
 
 
-def _event(event: str, kind: str, warning: _Warning, now: float) -> dict[str, Any]:
-    return {
-        "event": event,
-        "at": now,
-        "kind": kind,
-        "text": f"{warning.summary} since {format_minute(warning.since)}",
-        "says": warning.summary,
-        "since": warning.since,
-        "part_of": warning.part_of,
-    }
+def _event(name: str, kind: str, warning: _Warning, now: float, **news: Any) -> Event:
+    return Event(
+        name,
+        now,
+        kind=kind,
+        text=f"{warning.summary} since {format_minute(warning.since)}",
+        says=warning.summary,
+        since=warning.since,
+        part_of=warning.part_of,
+        **news,
+    )
 
 
 def _outcome(kind: str, warning: _Warning, verdict: Verdict) -> str:

@@ -15,9 +15,8 @@ from gpualert_common.notify.sender_launch import dispatch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
-    from gpualert_common.notify.entry import OutboxEntry
+    from gpualert_common.notify.entry import EntryFields, OutboxEntry
     from gpualert_common.record import Record
 
     Secrets = Mapping[str, Mapping[str, str]]
@@ -36,11 +35,11 @@ class AlertWaiter:
         self._record = record
         self._secrets = secrets
         self._had_guardian = False
-        self._alerts: list[dict[str, Any]] = []
+        self._alerts: list[EntryFields] = []
         self._must_send = False
         self._is_over = _thread.allocate_lock()
 
-    def wait(self, deadline: float, check: Callable[[], None]) -> list[dict[str, Any]]:
+    def wait(self, deadline: float, check: Callable[[], None]) -> list[EntryFields]:
         """Return the fields of each alert, once nothing is left to send or the time is over.
 
         ``deadline`` is on the monotonic clock.  Raises only what ``check`` or the caller's signal

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from signal import SIGTERM
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from gpualert_common import record_locations
 from gpualert_common.api import RunResult
@@ -24,6 +24,7 @@ from gpualert_common.spec import RunSpec
 from gpualert_common.supervise.stop import Stop
 
 if TYPE_CHECKING:
+    from gpualert_common.notify.entry import EntryFields
     from gpualert_common.spec import Sender
 
 Meaning = Literal["cancelled", "preempted", "timeout"]
@@ -204,7 +205,7 @@ class RunHandle:
         within_s: float | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
         check: Callable[[], None] = lambda: None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[EntryFields]:
         """Wait until the alerts of the run are sent, held or given up; return their fields.
 
         Call it after :meth:`record_outcome`.  The guardian sends them; when it has died this

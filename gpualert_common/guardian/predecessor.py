@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpualert_common import recover as recovery
 from gpualert_common.guardian.attempt import Predecessor
 from gpualert_common.guardian.run_location import fence_s
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, Record, RunState
+from gpualert_common.record import EXIT, SPEC, Event, Record, RunState
 
 if TYPE_CHECKING:
     from gpualert_common.spec import Ending
@@ -34,7 +34,7 @@ class PredecessorReader:
         events = list(record.events())
         if is_far and state is RunState.LOST:
             state = record.recorded_state  # its lock cannot be seen from here
-        numbers = [event["number"] for event in events if event.get("event") == "adopted"]
+        numbers = [event.fields["number"] for event in events if event.name == "adopted"]
         return Predecessor(
             state,
             number=numbers[-1] if numbers else owner.get("number", 0),
@@ -66,10 +66,10 @@ def has_live_processes(run_id: str) -> bool:
     return bool(members)
 
 
-def _was_stopped(ending: Ending | None, events: list[dict[str, Any]]) -> bool:
+def _was_stopped(ending: Ending | None, events: list[Event]) -> bool:
     """Both count: a full disk may lack the event, and before the end there is no ending."""
     is_stopped = ending is not None and (ending.signal is not None or ending.limit is not None)
-    return is_stopped or any(event.get("event") == "stopping" for event in events)
+    return is_stopped or any(event.name == "stopping" for event in events)
 
 
 def _has_remains(record: Record, state: RunState) -> bool:

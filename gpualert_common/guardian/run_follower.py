@@ -53,9 +53,9 @@ class RunFollower:
         deadline = time.monotonic() + _LAUNCH_S
         while True:
             goes_on = self._goes_on()
-            launched, ending = self.record.event("launched"), self.record.ending
-            if launched is not None:
-                return int(launched["pid"])
+            pid, ending = self.record.leader_pid, self.record.ending
+            if pid is not None:
+                return pid
             if ending is not None:
                 return ending.pid
             if not goes_on or time.monotonic() > deadline:
@@ -122,12 +122,12 @@ class RunFollower:
         """Raises SupersededError once a later attempt owns the run."""
         events, self._events_read = self.record.events_from(self._events_read)
         for event in events:
-            if self._attempt is None or event.get("event") != "adopted":
+            if self._attempt is None or event.name != "adopted":
                 continue
-            if event.get("owner") == self._attempt.owner:
+            if event.fields.get("owner") == self._attempt.owner:
                 self._is_owner = True
             elif self._is_owner:
-                self._superseded_by = event.get("number")
+                self._superseded_by = event.fields.get("number")
         if self._superseded_by is not None:
             raise SupersededError(
                 f"attempt {self._superseded_by} took run {self.record.run_id} over from this one"

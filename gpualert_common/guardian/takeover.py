@@ -251,10 +251,10 @@ class Takeover:
 def _read_answer(record: Record, request: str, owner: str) -> bool | None:
     """Return the guardian's answer to a request to adopt, None before it answers."""
     for event in record.events():
-        if event.get("event") == "adopted" and event.get("owner") == owner:
+        if event.name == "adopted" and event.fields.get("owner") == owner:
             return True
-        if event.get("event") == "request_refused":
-            refused = event.get("request")
+        if event.name == "request_refused":
+            refused = event.fields.get("request")
             if isinstance(refused, dict) and refused.get("file") == request:
                 return False
     return None

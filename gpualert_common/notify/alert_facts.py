@@ -8,7 +8,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.notify.schedule import AlertFacts
-from gpualert_common.record import OUTCOME, SUCCESSOR, Record
+from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
 
 WARNING = "warning_raised"
 """Event of the record: a warning about the live run was raised."""
@@ -48,7 +48,7 @@ def read_facts(record: Record) -> AlertFacts:
     )
 
 
-def warnings_of(record: Record) -> list[dict[str, Any]]:
+def warnings_of(record: Record) -> list[Event]:
     """Return the warnings to send during the run, each kind once.
 
     None if the run does not want them, or they cannot be read.
@@ -59,8 +59,8 @@ def warnings_of(record: Record) -> list[dict[str, Any]]:
         events = list(record.events())
     except (OSError, RecordError):
         return []
-    news = [event for event in events if event.get("event") == WARNING and event.get("news")]
-    return list({str(event.get("kind")): event for event in reversed(news)}.values())[::-1]
+    news = [event for event in events if event.name == WARNING and event.fields.get("news")]
+    return list({str(event.fields.get("kind")): event for event in reversed(news)}.values())[::-1]
 
 
 def has_ended(record: Record) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from gpualert_common import artifacts
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
+from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.record import OUTCOME, Record
@@ -49,7 +48,7 @@ def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[M
 
 
 def compose_warning(
-    record: Record, entry: Mapping[str, Any], budget: Budget, known_secrets: list[str]
+    record: Record, entry: EntryFields, budget: Budget, known_secrets: list[str]
 ) -> Message:
     """Return the message about a warning of a live run, by the fields of its entry.
 

@@ -17,7 +17,7 @@ from gpualert_common.notify.alert_facts import has_ended
 from gpualert_common.notify.channel_config import channel_class, check_settings
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.compose import compose, compose_warning
-from gpualert_common.notify.entry import EntryState, OutboxEntry
+from gpualert_common.notify.entry import DeliveryAttempt, EntryState, OutboxEntry
 from gpualert_common.notify.isolation import isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
@@ -95,11 +95,12 @@ def _attempt(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> bo
         entry.reload()  # the attempt's process marked what has arrived
         young = now - entry.fields["queued_at"] < GIVE_UP_S
         state = EntryState.PENDING if error.transient and young else EntryState.FAILED
-        last = {"at": now, "problem": str(error)[:_MOST_PROBLEM], "transient": error.transient}
+        problem = str(error)[:_MOST_PROBLEM]
+        last: DeliveryAttempt = {"at": now, "problem": problem, "transient": error.transient}
         attempts = entry.fields["attempts"] + 1
         due = now + min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(attempts, 30))
         entry.save(state=state, attempts=attempts, last=last, due=due)
-        _note(record, entry, problem=last["problem"])
+        _note(record, entry, problem=problem)
         return state is EntryState.PENDING and not isinstance(error, MissingSecretError)
     entry.reload()
     last = {"at": now, "accepted": accepted}

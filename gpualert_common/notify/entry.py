@@ -6,10 +6,41 @@ import os
 import time
 from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, TypeGuard, Unpack
 
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import WITHHELD, is_channel
 from gpualert_common.spec import ENDED
+
+
+class DeliveryAttempt(TypedDict, total=False):
+    """The last attempt at a delivery: the answer that accepted it, or the problem."""
+
+    at: float
+    accepted: str | None
+    problem: str
+    transient: bool
+
+
+class EntryFields(TypedDict, total=False):
+    """The content of an entry's file.
+
+    ``arrived`` has the parts of the message that the channel took; ``because`` says why the alert
+    was superseded; ``warning`` is the event of a warning.
+    """
+
+    schema: int
+    event: str
+    message_id: str
+    channel: ChannelConfig
+    state: EntryState
+    due: float | None
+    queued_at: float
+    attempts: int
+    arrived: list[str]
+    last: DeliveryAttempt
+    because: str
+    warning: dict[str, Any]
 
 
 class EntryStorage(Protocol):
@@ -18,7 +49,7 @@ class EntryStorage(Protocol):
     def find(self, name: str) -> OutboxEntry | None:
         """Return the entry in that file, None when there is no valid one."""
 
-    def write(self, name: str, fields: dict[str, Any]) -> bool:
+    def write(self, name: str, fields: EntryFields) -> bool:
         """Write an entry; False when the disk rejects it."""
 
     def try_lock(self, name: str) -> int:
@@ -61,7 +92,7 @@ class OutboxEntry:
     """
 
     def __init__(
-        self, storage: EntryStorage, name: str, fields: dict[str, Any], *, stored: bool = True
+        self, storage: EntryStorage, name: str, fields: EntryFields, *, stored: bool = True
     ) -> None:
         self._storage = storage
         self._lock_fd = -1
@@ -128,13 +159,13 @@ class OutboxEntry:
         if again is not None:
             self.fields, self.stored = again.fields, True
 
-    def save(self, **changes: Any) -> bool:
+    def save(self, **changes: Unpack[EntryFields]) -> bool:
         """Change it under its lock; False when the disk rejects the change."""
         self.fields.update(changes)
         self.stored = self._storage.write(self.name, self.fields)
         return self.stored
 
-    def change(self, states: Collection[EntryState], **changes: Any) -> bool:
+    def change(self, states: Collection[EntryState], **changes: Unpack[EntryFields]) -> bool:
         """Change it if it is in one of these states and no process is sending it."""
         if not self.lock(0.0):
             return False
@@ -144,7 +175,7 @@ class OutboxEntry:
             self.unlock()
 
 
-def is_entry(fields: Mapping[str, Any]) -> bool:
+def is_entry(fields: Mapping[str, Any]) -> TypeGuard[EntryFields]:
     """True for the fields of a valid entry; the file may be damaged."""
     channel = fields.get("channel")
     return (

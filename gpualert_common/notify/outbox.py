@@ -16,9 +16,16 @@ from typing import Any
 
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.entry import OPEN, EntryState, OutboxEntry, is_entry
+from gpualert_common.notify.entry import (
+    OPEN,
+    DeliveryAttempt,
+    EntryFields,
+    EntryState,
+    OutboxEntry,
+    is_entry,
+)
 from gpualert_common.notify.undelivered import undelivered_folder
-from gpualert_common.record import OUTBOX, Record
+from gpualert_common.record import OUTBOX, Event, Record
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import make_directory, open_directory
 from gpualert_common.spec import ENDED, SCHEMA, message_id
@@ -89,31 +96,33 @@ class Outbox:
         due: float = 0.0,
         *,
         about: str = ENDED,
-        **facts: Any,
+        warning: dict[str, Any] | None = None,
     ) -> OutboxEntry:
         """Return the entry for a channel, as stored or as it would be queued; writes nothing.
 
-        ``facts`` go into a new entry.  Raises RecordError where a stored one cannot be read.
+        ``warning`` is the event of a warning.  Raises RecordError where a stored entry cannot be
+        read.
         """
         name = f"{about}.{_file_name(channel['name'])}.json"
         found = self.find(name)
         if found is not None:
             return found
-        fields = {
+        fields: EntryFields = {
             "schema": SCHEMA,
             "event": about,
             "message_id": message_id(self.record.run_id, about),
-            "channel": dict(channel),
+            "channel": channel,
             "state": state,
             "due": due,
             "queued_at": time.time(),
             "attempts": 0,
             "arrived": [],
-            **facts,
         }
+        if warning is not None:
+            fields["warning"] = warning
         sent = self._sent_to(about).get(str(channel["name"]))
         if sent is not None:  # where the outbox took no file
-            last = {"at": sent.get("at"), "accepted": sent.get("accepted")}
+            last: DeliveryAttempt = {"at": sent.at, "accepted": sent.fields.get("accepted")}
             fields |= {"state": EntryState.SENT, "attempts": 1, "last": last}
         return OutboxEntry(self, name, fields, stored=False)
 
@@ -139,7 +148,7 @@ class Outbox:
         entry.stored = True
         return entry
 
-    def write(self, name: str, fields: dict[str, Any]) -> bool:
+    def write(self, name: str, fields: EntryFields) -> bool:
         """Write an entry; it is on the disk when this returns True."""
         try:
             directory = self._made()
@@ -156,17 +165,16 @@ class Outbox:
         assert self._opened is not None
         return self._opened
 
-    def _sent_to(self, about: str) -> dict[str, dict[str, Any]]:
+    def _sent_to(self, about: str) -> dict[str, Event]:
         """Return the events of accepted alerts about that, by channel."""
         try:
             events = list(self.record.events())
         except (OSError, RecordError):
             return {}
-        sent = (
-            e for e in events if e.get("event") == SENT_EVENT and e.get("state") == EntryState.SENT
-        )
-        meant = (event for event in sent if event.get("about", ENDED) == about)
-        return {str(event.get("channel")): event for event in meant}
+        tried = (event for event in events if event.name == SENT_EVENT)
+        sent = (event for event in tried if event.fields.get("state") == EntryState.SENT)
+        meant = (event for event in sent if event.fields.get("about", ENDED) == about)
+        return {str(event.fields.get("channel")): event for event in meant}
 
     # -- locks and markers -----------------------------------------------------------------
 

@@ -66,7 +66,7 @@ def reconcile(
     outbox = Outbox(record)
     plan, drafts = _preview(record, outbox, extra_channels, send_now)
     entries = [outbox.add(entry) for entry in drafts]
-    replaced = {channel["name"]: dict(channel) for channel in extra_channels}
+    replaced = {channel["name"]: channel for channel in extra_channels}
     leaves_to_guardian = send_now and record.is_locked(ALERTS_LOCK)
     for entry in entries:
         channel = replaced.get(entry.channel)
@@ -90,9 +90,11 @@ def queue_warnings(record: Record) -> list[OutboxEntry]:
     outbox = Outbox(record)
     warnings = [] if has_ended(record) else warnings_of(record)
     for warning in warnings:
-        about = EARLY + "".join(filter(_is_plain, str(warning["kind"])))
+        about = EARLY + "".join(filter(_is_plain, str(warning.fields["kind"])))
         for channel in alerts_in(record.valid_spec).get("channels", []):
-            outbox.add(outbox.draft(channel, EntryState.PENDING, about=about, warning=warning))
+            outbox.add(
+                outbox.draft(channel, EntryState.PENDING, about=about, warning=warning.to_json())
+            )
     return outbox.warnings()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from gpualert_common.launch_record import ChannelConfig, Owner
-from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.entry import EntryFields, EntryState
 from gpualert_common.spec import is_seconds
 
 JsonObject = Mapping[str, object]
@@ -100,7 +100,7 @@ class Schedule:
         """State of a new entry."""
         return EntryState.PENDING if self.decision.action is AlertAction.SEND else EntryState.HELD
 
-    def change_of_held(self, due: float) -> dict[str, object]:
+    def change_of_held(self, due: float) -> EntryFields:
         """Return the changes of a held entry that is ``due`` then; empty for none."""
         match self.decision.action:
             case AlertAction.SEND:

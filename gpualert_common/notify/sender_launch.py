@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.launch_record import ChannelConfig
+    from gpualert_common.notify.entry import EntryFields
 
     Secrets = Mapping[str, Mapping[str, str]]
 
@@ -46,7 +47,7 @@ def dispatch(
     deadline_s: float,
     patience_s: float = PATIENCE_S,
     check: Callable[[], None] = lambda: None,
-) -> list[dict[str, Any]]:
+) -> list[EntryFields]:
     """Send the alerts of a run that has ended, and wait for that until the deadline.
 
     Returns the fields of each alert; the sender goes on by itself with those that are open then.
@@ -142,7 +143,7 @@ def _as_file(request: dict[str, Any]) -> int:
     return fd
 
 
-def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[str, Any]]:
+def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[EntryFields]:
     """Return the last states that the sender reported before it ended, or the deadline passed."""
     import json
 
@@ -159,5 +160,5 @@ def _await(fd: int, deadline_s: float, check: Callable[[], None]) -> list[dict[s
             break
         received += data
     lines = received.split(b"\n")[:-1]
-    found: list[dict[str, Any]] = json.loads(lines[-1]) if lines else []
+    found: list[EntryFields] = json.loads(lines[-1]) if lines else []
     return found

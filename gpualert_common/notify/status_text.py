@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
-from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.entry import EntryFields, EntryState
 from gpualert_common.report.formatting import one_line
 from gpualert_common.spec import EARLY, ENDED
 
@@ -16,7 +14,7 @@ UNDELIVERED = (EntryState.PENDING, EntryState.FAILED)
 _MOST = 1000
 
 
-def format_status(fields: Mapping[str, Any]) -> str:
+def format_status(fields: EntryFields) -> str:
     """Return the state of the alert with these fields, on one line, safe to print."""
     last = fields.get("last") or {}
     text = f"to {fields['channel']['name']} {fields['state']}"

@@ -28,6 +28,7 @@ supervised as long as the lock is held, whatever its process id.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL
+from gpualert_common.record.events import Event
 from gpualert_common.record.files import make_directory, refuse_strangers
 from gpualert_common.record.record import (
     EVENTS,
@@ -57,6 +58,7 @@ __all__ = [
     "SPEC",
     "SUCCESSOR",
     "VERDICT",
+    "Event",
     "Record",
     "RunState",
     "describe",

@@ -22,6 +22,7 @@ from gpualert_common.record.files import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Self
 
 encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -150,13 +151,13 @@ class Directory:
 
     # -- whole files -----------------------------------------------------------------------
 
-    def write_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> None:
+    def write_json(self, name: str, value: Mapping[str, Any], *, sync: bool = False) -> None:
         """Replace file ``name`` as a whole; with ``sync`` its bytes are synced before that."""
         temporary = f".{name}.{os.getpid()}"
         self._write_to(temporary, os.O_TRUNC, value, sync=sync)
         os.rename(temporary, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
-    def create_json(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
+    def create_json(self, name: str, value: Mapping[str, Any], *, sync: bool = False) -> bool:
         """Write file ``name`` as a whole; False if it exists.  True for exactly one caller.
 
         Raises OSError.
@@ -175,14 +176,14 @@ class Directory:
             self.remove(temporary)
         return True
 
-    def _create_without_links(self, name: str, value: dict[str, Any], *, sync: bool) -> bool:
+    def _create_without_links(self, name: str, value: Mapping[str, Any], *, sync: bool) -> bool:
         try:
             self._write_to(name, os.O_EXCL, value, sync=sync)
         except FileExistsError:
             return False
         return True
 
-    def _write_to(self, name: str, how: int, value: dict[str, Any], *, sync: bool) -> None:
+    def _write_to(self, name: str, how: int, value: Mapping[str, Any], *, sync: bool) -> None:
         flags = os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
@@ -274,5 +275,5 @@ class Directory:
             os.fsync(self._dir_fd)
 
 
-def _lines(value: dict[str, Any]) -> bytes:
+def _lines(value: Mapping[str, Any]) -> bytes:
     return encode(value).encode("utf-8", "replace") + b"\n"

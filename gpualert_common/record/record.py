@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from gpualert_common.errors import RecordError
 from gpualert_common.record.control import Control
 from gpualert_common.record.directory import encode
+from gpualert_common.record.events import Event, parse_events
 from gpualert_common.record.files import make_directory, open_directory
 from gpualert_common.record.run_state import RunState, state_after
 from gpualert_common.spec import SCHEMA, Ending, RunSpec
@@ -71,11 +71,11 @@ class Record(Control):
         value = {"at": time.time() if at is None else at, "event": event, **fields}
         self.append(EVENTS, encode(value))
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def events(self) -> Iterator[Event]:
         """Yield the events so far, in order, without a last line that is not complete."""
-        yield from _parse((self._read(EVENTS) or b"")[:_MAX_EVENTS_BYTES])
+        yield from parse_events((self._read(EVENTS) or b"")[:_MAX_EVENTS_BYTES])
 
-    def events_from(self, offset: int) -> tuple[list[dict[str, Any]], int]:
+    def events_from(self, offset: int) -> tuple[list[Event], int]:
         """Return the events from byte ``offset`` on, and the offset of the next one.
 
         If the offset is beyond the end, the file was created anew and is read from its start.
@@ -83,14 +83,18 @@ class Record(Control):
         data = self._read(EVENTS, offset)
         if data is None or (not data and offset and not self._read(EVENTS, offset - 1)):
             offset, data = 0, self._read(EVENTS) or b""
-        return list(_parse(data)), offset + data.rfind(b"\n") + 1
+        return list(parse_events(data)), offset + data.rfind(b"\n") + 1
 
-    def event(self, name: str) -> dict[str, Any] | None:
+    def event(self, name: str) -> Event | None:
         """Return the first event of that name, or None."""
-        for value in self.events():
-            if value.get("event") == name:
-                return value
-        return None
+        return next((event for event in self.events() if event.name == name), None)
+
+    @property
+    def leader_pid(self) -> int | None:
+        """Process number of the run's leader; None before its launch is recorded."""
+        launched = self.event("launched")
+        pid = None if launched is None else launched.fields.get("pid")
+        return pid if isinstance(pid, int) else None
 
     # -- request, state, ending, verdict ---------------------------------------------------
 
@@ -153,7 +157,7 @@ class Record(Control):
     @property
     def recorded_state(self) -> RunState:
         """State by the events so far, whether or not a process holds the record."""
-        return state_after(event.get("event", "") for event in self.events())
+        return state_after(event.name for event in self.events())
 
     @property
     def logs(self) -> list[str]:
@@ -223,13 +227,3 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "alerts": spec.alerts,
         **facts,
     }
-
-
-def _parse(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.split(b"\n")[:-1]:
-        try:
-            value = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value

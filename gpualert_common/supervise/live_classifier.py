@@ -17,10 +17,11 @@ from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from gpualert_common.launch.log_file import LogFile
     from gpualert_common.model import Verdict
+    from gpualert_common.record import Event
     from gpualert_common.spec import EndFacts, Ending
 
     class LogClassifier(Protocol):
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
         def prepare(self) -> None:
             """Do the slow work that needs no log."""
 
-        def update(self) -> list[dict[str, Any]]:
+        def update(self) -> list[Event]:
             """Read new telemetry; return the events to append: warnings raised and withdrawn.
 
             Called every second while the run goes on.
@@ -82,7 +83,7 @@ class LiveClassifier:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._verdict: Verdict | None = None
         self.problem: BaseException | None = None
-        self.events: deque[dict[str, Any]] = deque()
+        self.events: deque[Event] = deque()
         """Events that the recorder takes from here and appends; those with ``news`` are urgent."""
 
     def start(self) -> None:

@@ -150,8 +150,8 @@ class Recorder:
         is_news = False
         while self._classifier.events:
             event = self._classifier.events.popleft()
-            self._writer.append_event(**event)
-            is_news = is_news or bool(event.get("news"))
+            self._writer.append_event(event.name, event.at, **event.fields)
+            is_news = is_news or bool(event.fields.get("news"))
         return is_news
 
     def _start_helpers(self) -> None:

@@ -160,9 +160,9 @@ def _wait_for_leader(record: Record) -> int | None:
     not."""
     deadline = time.monotonic() + _LAUNCH_TIMEOUT_S
     while time.monotonic() < deadline:
-        launched = record.event("launched")
-        if launched is not None:
-            return int(launched["pid"])
+        pid = record.leader_pid
+        if pid is not None:
+            return pid
         time.sleep(0.05)
     return None
 

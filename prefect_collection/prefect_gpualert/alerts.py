@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from gpualert_common.errors import ConfigError
 from gpualert_common.notify.channel_config import channel_of, withhold_secrets
+from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.status_text import UNDELIVERED, format_status
 from gpualert_common.notify.targets import format_target
 from gpualert_common.settings import Setting
@@ -124,7 +125,7 @@ def _loaded(target: str) -> Block:
         raise ConfigError(f"notify: {target} cannot be loaded: {problem}") from error
 
 
-def delivery_line(fields: Mapping[str, Any]) -> tuple[str, int]:
+def delivery_line(fields: EntryFields) -> tuple[str, int]:
     """Return the result of an alert's delivery as a line, and its log level."""
     level = logging.WARNING if fields["state"] in UNDELIVERED else logging.INFO
     return f"Alert {format_status(fields)}", level

@@ -105,7 +105,7 @@ def test_worker_is_free_meanwhile(trials: Trials, lab: Lab, when: When) -> None:
     when(lambda: is_deferred(lab), lambda: states_meanwhile.append(lab.record().state))
     done = trials.train("bash_command='sleep 2; echo done', deferrable=True")
     assert (done.state, done.returned, states_meanwhile) == ("success", "done", ["running"])
-    events = [event["event"] for event in lab.record().events()]
+    events = [event.name for event in lab.record().events()]
     assert [event for event in events if event in ("orphaned", "resumed")] == []
 
 
@@ -264,7 +264,7 @@ def test_two_at_once(lab: Lab) -> None:
 
     assert asyncio.run(both()) == ["ended", "ended"]
     assert lab.record().ending is not None
-    assert [e for e in lab.record().events() if e["event"] in ("stopping", "request_refused")] == []
+    assert [e for e in lab.record().events() if e.name in ("stopping", "request_refused")] == []
 
 
 def test_triggerer_restarts(lab: Lab) -> None:
@@ -280,7 +280,7 @@ def test_triggerer_restarts(lab: Lab) -> None:
         return await fired(another(one))
 
     assert asyncio.run(restarted()) == "ended"
-    happened = [event["event"] for event in lab.record().events()]
+    happened = [event.name for event in lab.record().events()]
     assert [name for name in happened if name in ("orphaned", "resumed")] == ["orphaned", "resumed"]
     ending = lab.record().ending
     assert ending is not None
@@ -346,7 +346,7 @@ def test_next_attempt_trains_again(trials: Trials, lab: Lab) -> None:
     assert first.ending.exit_code == -15
     stopping = first.event("stopping")
     assert stopping is not None
-    assert stopping["sender"]["because"] == "its task was cleared in Airflow"
+    assert stopping.fields["sender"]["because"] == "its task was cleared in Airflow"
     assert second.ending is not None
     assert second.ending.exit_code == 0
 

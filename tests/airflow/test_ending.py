@@ -154,7 +154,7 @@ def test_kill_on_a_persons_word(trials: Trials, lab: Lab, when: When, state: str
     assert recorded_end(lab)[1] == "cancelled"
     stopping = lab.record().event("stopping")
     assert stopping is not None
-    because = stopping["sender"]["because"]
+    because = stopping.fields["sender"]["because"]
     assert because.startswith("its task was ended in Airflow: it was ")
     assert because.endswith("cleared" if state == "restarting" else f"set to {state}")
 

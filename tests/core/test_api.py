@@ -154,8 +154,7 @@ def test_record_is_free_when_the_run_is_over(lab: Lab) -> None:
 
 
 def test_in_a_thread(lab: Lab) -> None:
-    """``run()`` works in any thread, and the signal mask of the thread does not affect the
-    child."""
+    """``run()`` works in a thread other than the main one."""
     assert lab.is_empty()
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(run, shell("sleep 0.1; exit 3")).result(30).exit_code == 3

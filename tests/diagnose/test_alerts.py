@@ -62,8 +62,8 @@ def wait_for_mail(lab: Lab, about: str) -> EmailMessage:
 
 def states(record: Record, kind: str) -> list[str]:
     """Return the stored events of a kind."""
-    events = [event for event in record.events() if event["event"].startswith("warning_")]
-    return [event["event"].removeprefix("warning_") for event in events if event["kind"] == kind]
+    events = [event for event in record.events() if event.name.startswith("warning_")]
+    return [event.name.removeprefix("warning_") for event in events if event.fields["kind"] == kind]
 
 
 def disk(free_bytes: float) -> Curves:
@@ -155,8 +155,8 @@ def test_fault_and_silence(lab: Lab) -> None:
     dead_gpu(record)
     events = RunClassifier(record.spec, record).update()
     for event in events:
-        record.append_event(**event)
-    by_kind = {event["kind"]: event["part_of"] for event in events}
+        record.append_event(event.name, event.at, **event.fields)
+    by_kind = {event.fields["kind"]: event.fields["part_of"] for event in events}
     assert by_kind == {"xid": None, "gpu_idle": "xid", "log_silent": "xid"}
     assert [entry.about for entry in queue_warnings(record)] == ["early_xid"]
     assert not RunClassifier(record.spec, record).update()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.notify.compose import compose_warning
+from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.record import SPEC, Record, describe
 from gpualert_common.spec import RunSpec, message_id
@@ -32,7 +33,7 @@ def message(home: Path, budget: Budget, **changed: Any) -> Message:
     record.write_json(SPEC, describe(spec, record, created_at=time.time(), host="gpu-17"))
     lines = "".join(f"step {step} loss 2.31 \x1b[31m{SECRET}\x1b[0m\n" for step in range(400))
     Path(record.log_path("output.log")).write_text(lines)
-    entry = {
+    entry: EntryFields = {
         "message_id": message_id(record.run_id, "early_gpu_idle"),
         "warning": {**WARNING, **changed},
     }

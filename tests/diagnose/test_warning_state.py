@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.warning_state import MOST_CHANGES, WarningState
 from gpualert_common.model import Disposition, ExitFacts, Verdict
+from gpualert_common.record import Event
 
 NOON = 1_795_262_400.0
 SILENT = Detection("nothing printed", NOON)
@@ -20,7 +20,7 @@ IDLE = Detection("GPU 3 idle", NOON + 60)
 FAULT = Detection("Xid 79 on GPU 3 (GPU has fallen off the bus)", NOON + 30)
 
 
-def seen(warned: WarningState, *moments: Mapping[str, Detection]) -> list[dict[str, Any]]:
+def seen(warned: WarningState, *moments: Mapping[str, Detection]) -> list[Event]:
     """Return the events of several detections, a minute apart."""
     found = []
     for minute, signs in enumerate(moments):
@@ -28,9 +28,9 @@ def seen(warned: WarningState, *moments: Mapping[str, Detection]) -> list[dict[s
     return found
 
 
-def news(events: list[dict[str, Any]]) -> list[str]:
+def news(events: list[Event]) -> list[str]:
     """Return the kinds of warnings that are sent."""
-    return [event["kind"] for event in events if event.get("news")]
+    return [event.fields["kind"] for event in events if event.fields.get("news")]
 
 
 def ended(disposition: Disposition, cause: str) -> Verdict:
@@ -156,10 +156,7 @@ def test_from_the_record() -> None:
     ]  # fmt: skip
     first = WarningState()
     events = seen(first, *moments)
-    nonsense: list[dict[str, Any]] = [
-        {"event": "warning_raised"},
-        {"event": "warning_raised", "kind": 3, "at": "x"},
-    ]
-    second = WarningState([{"event": "launched"}, *events, *nonsense])
+    nonsense = [Event("warning_raised"), Event("warning_raised", NOON, kind=3)]
+    second = WarningState([Event("launched"), *events, *nonsense])
     assert texts(second, FAILED) == texts(first, FAILED)
     assert not seen(second, {"xid": FAULT, "nan": Detection("no", NOON)})

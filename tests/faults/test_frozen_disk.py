@@ -151,7 +151,7 @@ def test_disk_that_thaws_in_time(on_real_disk: Lab, real_disk: Path) -> None:
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
     assert lab.json("show")["verdict"]["exit_code"] == 0
-    names = [event["event"] for event in run.record.events()]
+    names = [event.name for event in run.record.events()]
     assert names == ["launched", "signal", "signal", "stopping", "leader_exited"]
 
 

@@ -32,7 +32,7 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
     program = fence.around(*PROGRAM, "run", "--grace", "30s", "--streams", "merged", "--", *words)
     process = lab.start(program)
     until(lambda: lab.has_output(b"epoch 1/"), "the training to be under way", 120)
-    leader = lab.record().event("launched")
+    leader = lab.record().leader_pid
     assert leader is not None
     process.send_signal(signal.SIGTERM)
     status = process.wait(60)
@@ -42,7 +42,7 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
     assert torch.load(lab.home / "saved.pt", weights_only=False)
     until(lab.is_empty, "every marked process to be gone")
     until(fence.is_empty, "the control group to be empty")
-    assert not in_group_or_session(leader["pid"])
+    assert not in_group_or_session(leader)
     assert exit_of(lab.record())["survivors"] == []
     assert lab.json("show")["verdict"]["disposition"] in ("preempted", "cancelled")
 

@@ -158,20 +158,20 @@ def recorder_of(record: Record) -> int:
 
     def find_recorder() -> int | None:
         children = Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()
-        leader = (record.event("launched") or {}).get("pid")
+        leader = record.leader_pid
         return next((int(pid) for pid in children if leader and int(pid) != leader), None)
 
     return until(find_recorder, "the recorder") or 0
 
 
-def wait_for_event(record: Record, event: str) -> dict[str, Any]:
-    """Wait for the first event of that name, and return it."""
-    return until(lambda: record.event(event), f"the event {event}") or {}
+def wait_for_event(record: Record, name: str) -> dict[str, Any]:
+    """Wait for the first event of that name, and return its fields."""
+    return until(lambda: record.event(name), f"the event {name}").fields
 
 
 def names(record: Record) -> list[str]:
     """The names of the events so far."""
-    return [event["event"] for event in record.events()]
+    return [event.name for event in record.events()]
 
 
 def wait_for_state(record: Record, state: str) -> None:

@@ -68,7 +68,7 @@ def test_outlives_its_shell(lab: Lab) -> None:
     record = Record.open(str(lab.state / "runs" / run_id))
     wait_for_output(record, "started")
     guardian = guardian_of(record)
-    leader = (record.event("launched") or {})["pid"]
+    leader = record.leader_pid or 0
     group, session = (int(field) for field in status_of(parent.pid)[2:4])
     assert guardian not in in_group_or_session(session)
     os.killpg(group, signal.SIGKILL)

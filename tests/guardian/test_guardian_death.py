@@ -426,7 +426,9 @@ def test_rubbish_in_control(lab: Lab, kinds: tuple[str, ...] | dict[str, bytes])
 
 def is_answered(record: Record, request: str) -> bool:
     """True when the guardian has received this request."""
-    return any((event.get("request") or {}).get("file") == request for event in record.events())
+    return any(
+        (event.fields.get("request") or {}).get("file") == request for event in record.events()
+    )
 
 
 def test_directory_in_control_costs_no_descriptors(lab: Lab) -> None:

@@ -199,8 +199,7 @@ def test_killed_at_any_moment(lab: Lab, seed: int, never_two: Observer) -> None:
 
 
 def test_frozen_and_superseded(lab: Lab) -> None:
-    """An attempt that was frozen past its lease gets the loss of its run, and cannot stop that
-    run."""
+    """An attempt that was frozen past its lease has lost its run, and cannot stop it."""
     first = attempt(lab, adopt_within_s=NEXT_S, lease_s=1.0)
     first.wait_for_line("started")
     record = first.record()

@@ -243,7 +243,7 @@ def test_log_that_is_cut(lab: Lab) -> None:
     whole = sum(len(str(n)) + 1 for n in range(1, 300_001))
     event = lab.record().event("log_dropped")
     assert event is not None
-    assert event["size_bytes"] == whole - len(lab.log())
+    assert event.fields["size_bytes"] == whole - len(lab.log())
     assert lab.log() == done.stdout
 
 

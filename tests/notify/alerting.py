@@ -15,7 +15,7 @@ from typing import Any
 
 from gpualert_common.external_run import record_run
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.entry import OutboxEntry
+from gpualert_common.notify.entry import EntryFields, OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
@@ -44,7 +44,7 @@ def ended_run(lab: Lab, *, code: int = 1, log: bytes = b"it said so\n", **facts:
     return record_run(ending, state_dir=str(lab.state), log=log, **facts)
 
 
-def send(record: Record, *, deadline_s: float = 15.0, **how: Any) -> list[dict[str, Any]]:
+def send(record: Record, *, deadline_s: float = 15.0, **how: Any) -> list[EntryFields]:
     """Send a run's alerts and wait for that; return the fields of each."""
     return dispatch(record.path, deadline_s=deadline_s, **how)
 

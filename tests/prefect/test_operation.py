@@ -208,7 +208,7 @@ def test_run_in_progress(home: Path) -> None:
         assert run.verdict is not None
         assert Path(run.log_path).name == "stderr.log"
     with pytest.raises(TrainingFailed):
-        run.wait_for_completion()  # a second wait also returns
+        run.wait_for_completion()  # a second wait raises the same error
 
 
 def test_follow(home: Path) -> None:

@@ -147,7 +147,7 @@ def test_torn_last_event(record: Record) -> None:
     record.append_event("one")
     with open(os.path.join(record.path, "events.jsonl"), "ab") as file:
         file.write(b'{"at": 1, "event": "tw')
-    assert [event["event"] for event in record.events()] == ["one"]
+    assert [event.name for event in record.events()] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_damaged_event(record: Record, line: bytes) -> None:
     with open(os.path.join(record.path, "events.jsonl"), "ab") as file:
         file.write(line + b"\n")
     record.append_event("two")
-    assert [e["event"] for e in record.events() if "event" in e] == ["one", "two"]
+    assert [event.name for event in record.events() if event.name] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_text_that_is_no_unicode(record: Record) -> None:
     """Names that are no valid text (surrogates) are written and read without an error."""
     record.append_event("odd", command="caf\udce9")
     record.write_json(EXIT, {"schema": 1, "text": "\ud800"})
-    assert [event["event"] for event in record.events()] == ["odd"]
+    assert [event.name for event in record.events()] == ["odd"]
     assert record.read_json(EXIT) is not None
 
 

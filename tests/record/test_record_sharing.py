@@ -160,7 +160,7 @@ def test_only_files_are_requests(record: Record) -> None:
     os.mkfifo(control / "1.fifo")
     (control / "2.large").write_bytes(b" " * (1 << 20))
     before = len(os.listdir("/proc/self/fd"))
-    kinds = [request["kind"] for _look in range(20) for request in record.requests()]
+    kinds = [request["kind"] for _read in range(20) for request in record.requests()]
     assert kinds == ["unreadable"] * 3
     assert len(os.listdir("/proc/self/fd")) == before
 

@@ -13,14 +13,21 @@ MOST_LINES_OF_PAGE = 200
 
 MOST_LINES_OF_MODULE = 350
 
-MOST_LOOSE_DICTS = 168
+MOST_LOOSE_DICTS = 129
 """Times that the core writes ``dict[str, Any]``; lower it when one of them becomes a class."""
 
 LOOSE_DICT = "dict[str, Any]"
 
 _PAGES = ("README.md", "CONTRIBUTING.md")
 
-_FOLDERS = ("docs",)
+_FOLDERS = (
+    "gpualert_common",
+    "airflow_provider",
+    "prefect_collection",
+    "tests",
+    "docs",
+    "examples",
+)
 
 _CLAUSE_WORDS = ("How", "That", "What", "Where", "Whether", "Who", "Whoever")
 """First words of a docstring that describes a thing by a clause instead of naming it."""

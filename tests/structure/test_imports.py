@@ -21,7 +21,7 @@ SHUT_OUT = {
     "airflow_provider/gpualert_provider": {"prefect", "prefect_gpualert"},
     "prefect_collection/prefect_gpualert": {"airflow", "gpualert_provider"},
 }
-"""What each package never imports: the core no engine and no face, a face not the other one."""
+"""Packages that each package never imports: the core no engine or face, a face no other face."""
 
 HEAVY = {
     "ast", "concurrent", "dataclasses", "email", "inspect", "logging", "numpy",
@@ -104,7 +104,7 @@ def test_nothing_heavy_before_the_child(module: str) -> None:
 
 @pytest.mark.parametrize(("seconds", "made"), [("0", 0), ("2", 1)])
 def test_rules_are_ready_once_a_run_lasts(seconds: str, made: int, tmp_path: Path) -> None:
-    """What prints nothing for a while finds the rules made; what ends at once never pays."""
+    """Rules are compiled while a quiet run lasts, and never for one that ends at once."""
     probe = (
         "from gpualert_common import run\n"
         "from gpualert_common.classify.compiled_rules import compile_rules\n"

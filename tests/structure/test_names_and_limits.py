@@ -37,7 +37,7 @@ def write(root: Path, files: dict[str, str]) -> None:
             "import each other: gpualert_common.a, gpualert_common.b",
         ),
         ({"a.py": f"x: {LOOSE_DICT}\n" * 340, "b.py": f"x: {LOOSE_DICT}\n"}, "341 times dict"),
-        ({"../docs/a.py": 'def f() -> None:\n    """What f does."""\n'}, "a.py:2: the docstring"),
+        ({"a.py": 'def f() -> None:\n    """What f does."""\n'}, "a.py:2: the docstring"),
     ],
     ids=[
         "class twice",

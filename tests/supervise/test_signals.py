@@ -46,7 +46,7 @@ def test_signal_that_is_passed_on(lab: Lab, name: str) -> None:
     run.wait_for_output(f"received {name}".encode())
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
-    signals = [event["signal"] for event in run.record.events() if event["event"] == "signal"]
+    signals = [event.fields["signal"] for event in run.record.events() if event.name == "signal"]
     assert signals == [getattr(signal, name), signal.SIGTERM]
     assert exit_of(run.record)["signal"] == signal.SIGTERM
 
@@ -88,7 +88,7 @@ def test_many_signals_at_once(lab: Lab) -> None:
     run.wait_for_output(b"received SIGUSR2")
     run.signal(signal.SIGTERM)
     assert run.wait() == 0
-    assert [event["event"] for event in run.record.events()].count("stopping") == 1
+    assert [event.name for event in run.record.events()].count("stopping") == 1
 
 
 def test_hang_up_under_nohup(lab: Lab) -> None:

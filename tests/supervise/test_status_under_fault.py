@@ -160,7 +160,7 @@ def test_missing_verdict_is_reported(lab: Lab) -> None:
     assert b"no verdict: the classifier failed" in done.stderr
     event = lab.record().event("classifier_failed")
     assert event is not None
-    assert "broken on purpose" in event["problem"]
+    assert "broken on purpose" in event.fields["problem"]
 
 
 def test_recover_after_a_broken_classifier(lab: Lab) -> None:
@@ -275,7 +275,7 @@ def test_reader_that_stalls(lab: Lab) -> None:
     assert process.wait(30) == 3
     stalled = lab.record().event("reader_stalled")
     assert stalled is not None
-    assert stalled["left_bytes"] > 0
+    assert stalled.fields["left_bytes"] > 0
 
 
 @pytest.mark.parametrize("limit", range(5, 26, 3))

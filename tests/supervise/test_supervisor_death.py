@@ -45,7 +45,7 @@ def orphaned(lab: Lab) -> Supervised:
     return run
 
 
-def let_it_end(lab: Lab) -> None:
+def end_child(lab: Lab) -> None:
     """Let the child of an orphaned run end."""
     (lab.home / "go").touch()
     until(lab.is_empty, "the child to end by itself")
@@ -92,7 +92,7 @@ def kill_ten(lab: Lab, moments: list[float]) -> None:
 
 def test_log_continues_without_the_supervisor(lab: Lab, orphaned: Supervised) -> None:
     """Output of the child after the supervisor's death is in the log."""
-    let_it_end(lab)
+    end_child(lab)
     assert orphaned.log() == b"ready\ndone\n"
 
 
@@ -101,7 +101,7 @@ def test_child_can_still_read_and_write(lab: Lab) -> None:
     code = "until [ -e go ]; do sleep 0.01; done; seq 100000; echo >&2 x; echo $? > status"
     run = lab.launch(*shell(code))
     kill(run)
-    let_it_end(lab)
+    end_child(lab)
     assert (lab.home / "status").read_text() == "0\n"
     assert run.log().endswith(b"100000\nx\n")
 
@@ -114,14 +114,14 @@ def test_only_the_child_is_left(lab: Lab, orphaned: Supervised) -> None:
 
 def test_orphaned_run_is_lost(lab: Lab, orphaned: Supervised) -> None:
     """``runs`` and ``show`` list the run as lost, without a status, during and after it."""
-    for _look in range(2):
+    for _round in range(2):
         (row,) = lab.json("runs")["runs"]
         assert (row["state"], row["exit_code"], row["disposition"]) == ("lost", None, None)
         shown = lab.gpualert("show")
         page = " ".join(shown.stdout.decode().split())
         assert "its supervisor died" in page
         assert f"gpualert recover {orphaned.record.run_id}" in page
-        let_it_end(lab)
+        end_child(lab)
 
 
 def test_recover_while_it_still_runs(lab: Lab, orphaned: Supervised) -> None:
@@ -136,7 +136,7 @@ def test_recover_while_it_still_runs(lab: Lab, orphaned: Supervised) -> None:
 
 def test_recover_after_its_end(lab: Lab, orphaned: Supervised) -> None:
     """``recover`` completes exit.json and verdict.json; the status stays unknown."""
-    let_it_end(lab)
+    end_child(lab)
     (row,) = lab.json("recover")["records"]
     assert row["outcome"] == "recovered"
     assert exit_of(orphaned.record)["code"] is None
@@ -149,7 +149,7 @@ def test_recover_after_its_end(lab: Lab, orphaned: Supervised) -> None:
 
 def test_recover_takes_a_run_once(lab: Lab, orphaned: Supervised) -> None:
     """A second ``recover`` has nothing to do and changes nothing."""
-    let_it_end(lab)
+    end_child(lab)
     lab.gpualert("recover")
     before = exit_of(orphaned.record)
     again = lab.gpualert("recover")
@@ -186,7 +186,7 @@ def test_recover_of_a_run_killed_in_mid_stop(lab: Lab) -> None:
     run.signal(signal.SIGTERM)
     run.wait_for_event("stopping")
     kill(run)
-    let_it_end(lab)
+    end_child(lab)
     lab.gpualert("recover")
     assert exit_of(run.record)["signal"] == signal.SIGTERM
     assert exit_of(run.record)["sender"]["pid"] == os.getpid()
@@ -212,7 +212,7 @@ def test_stop_of_an_orphaned_tree(lab: Lab) -> None:
 
 def test_stop_of_a_lost_run_that_has_ended(lab: Lab, orphaned: Supervised) -> None:
     """A stop of a run without live processes hits no other process."""
-    let_it_end(lab)
+    end_child(lab)
     done = lab.gpualert("stop", orphaned.record.run_id)
     assert done.returncode == 1
     assert b"not running" in done.stdout
@@ -220,7 +220,7 @@ def test_stop_of_a_lost_run_that_has_ended(lab: Lab, orphaned: Supervised) -> No
 
 def test_leader_number_is_not_trusted(lab: Lab, orphaned: Supervised) -> None:
     """Another process with the leader's number is not the leader."""
-    let_it_end(lab)
+    end_child(lab)
     other = lab.start(("env", "-i", "sleep", "1000"))
     orphaned.record.append_event("launched", pid=other.pid, start_ticks=1, boot_id="another")
     assert lab.gpualert("stop", orphaned.record.run_id).returncode == 1
@@ -235,7 +235,7 @@ def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
     follower = lab.start(command, stdout=subprocess.PIPE)
     assert follower.stdout is not None
     assert follower.stdout.readline() == b"ready\n"
-    let_it_end(lab)
+    end_child(lab)
     assert follower.communicate(timeout=30)[0] == b"done\n"
     assert follower.returncode == 0
 
@@ -248,7 +248,7 @@ def test_killed_with_its_recorder(lab: Lab) -> None:
     for pid in ours(lab):
         os.kill(pid, signal.SIGKILL)
     run.process.wait()
-    let_it_end(lab)
+    end_child(lab)
     assert lab.json("recover")["records"][0]["outcome"] == "recovered"
     assert run.log() == b"ready\ndone\n"
 

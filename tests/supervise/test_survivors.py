@@ -69,7 +69,7 @@ def test_record_says_that_survivors_were_ended(lab: Lab) -> None:
     lab.gpualert("run", "--end-survivors", "--", *shell(BACKGROUND))
     event = lab.record().event("ending_survivors")
     assert event is not None
-    assert [survivor["command"] for survivor in event["survivors"]] == ["sleep"]
+    assert [survivor["command"] for survivor in event.fields["survivors"]] == ["sleep"]
 
 
 def test_no_survivors(lab: Lab) -> None:

@@ -38,7 +38,7 @@ class SourceOutput:
         return [event for event in self.events if event.what == what]
 
 
-def subject(pid: int | None = None, **changed: Any) -> ObservedRun:
+def observed_run(pid: int | None = None, **changed: Any) -> ObservedRun:
     """Return a run with this process as leader, started now by default."""
     given = {"started_at": time.time(), "record_path": "/nowhere/run", **changed}
     return ObservedRun("run", os.getpid() if pid is None else pid, MARK, **given)
@@ -46,7 +46,7 @@ def subject(pid: int | None = None, **changed: Any) -> ObservedRun:
 
 def opened(name: str, pid: int | None = None, **changed: Any) -> Source:
     """Return a source that is open for such a run."""
-    return load_source_class(name)(subject(pid, **changed))
+    return load_source_class(name)(observed_run(pid, **changed))
 
 
 def sample(source: Source) -> SourceOutput:

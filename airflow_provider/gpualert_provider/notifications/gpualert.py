@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseNotifier
 
 from gpualert_common.notify.channel_config import alerts_of_each
+from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.settings import load_settings
 from gpualert_provider import alerts
@@ -56,7 +57,7 @@ class GPUAlertNotifier(BaseNotifier):
         except (Exception, SystemExit) as error:  # noqa: BLE001 - no alert fails its task
             self.log.error("No alert was sent: %s: %s", type(error).__name__, error)
 
-    def _send(self, context: Context) -> list[dict[str, Any]]:
+    def _send(self, context: Context) -> list[EntryFields]:
         given = {
             "notify": self.targets,
             "artifact": self.artifact,

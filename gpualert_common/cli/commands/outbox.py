@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gpualert_common import record_locations
@@ -14,7 +14,7 @@ from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import alerts_of
-from gpualert_common.notify.entry import UNSENT, EntryState
+from gpualert_common.notify.entry import UNSENT, EntryFields, EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import preview, reconcile
 from gpualert_common.notify.schedule import AlertAction
@@ -146,7 +146,7 @@ def _records(options: argparse.Namespace) -> Iterator[Record]:
         yield from record_locations.open_records(state_dir(options))
 
 
-def _row(record: Record, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _row(record: Record, fields: EntryFields) -> dict[str, Any]:
     kept = {key: value for key, value in fields.items() if key != "schema"}
     status = {"channel": fields["channel"]["name"], "told": format_status(fields)}
     return {"run_id": record.run_id, **kept, **status}

@@ -48,7 +48,7 @@ def _everything(record: Record) -> dict[str, object]:
         "spec": record.spec_fields(),
         "exit": record.read_json(EXIT),
         "verdict": record.read_json(VERDICT),
-        "events": list(record.events()),
+        "events": [event.to_json() for event in record.events()],
     }
 
 
@@ -96,5 +96,5 @@ def _state(record: Record, *, alive: bool) -> list[Fact]:
             return [("State", problem), ("Next", finish)]
         choice = f"wait for its end, then {finish}; or stop it now: gpualert stop {record.run_id}"
         return [("State", "its supervisor died, the run continues without it"), ("Next", choice)]
-    launched = record.event("launched") or {}
-    return [("State", f"{state}, process {launched['pid']}" if "pid" in launched else state)]
+    pid = record.leader_pid
+    return [("State", state if pid is None else f"{state}, process {pid}")]

@@ -1,0 +1,47 @@
+"""Events of a run, one JSON object per line of ``events.jsonl``."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+class Event:
+    """One event of a run.  ``at`` is in seconds since the epoch; 0 in a line without a time."""
+
+    __slots__ = ("at", "fields", "name")
+
+    def __init__(self, name: str, at: float = 0.0, **fields: Any) -> None:
+        self.name = name
+        self.at = at
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Event({self.to_json()})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that is one line of the file."""
+        return {"at": self.at, "event": self.name, **self.fields}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Event:
+        """Return the event of a line."""
+        name, at = value.pop("event", ""), value.pop("at", 0.0)
+        event = cls(str(name), at if isinstance(at, int | float) else 0.0)
+        event.fields = value
+        return event
+
+
+def parse_events(data: bytes) -> Iterator[Event]:
+    """Yield the events of complete lines; a line that is no object is left out."""
+    for line in data.split(b"\n")[:-1]:
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield Event.from_json(value)
