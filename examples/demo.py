@@ -133,7 +133,7 @@ ENGINES = {
 """Purpose of each demonstration, its script, and the causes of its runs in order."""
 
 
-def tell_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def run_engine(engine: str, python: str, state: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Run an engine's example and show its output; return its runs, and their problems."""
     title, script, expected = ENGINES[engine]
     command = [python, str(EXAMPLES / script)]
@@ -224,7 +224,7 @@ def main() -> int:
     for engine in ENGINES:
         python = getattr(options, engine)
         if python is not None:
-            verdicts, problems = tell_engine(engine, python, state)
+            verdicts, problems = run_engine(engine, python, state)
             rows += [row(engine, verdict["exit_code"], verdict) for verdict in verdicts]
             wrong += problems
     reported, unreported = alerts(before)

@@ -69,7 +69,7 @@ def find_changes(
     so the search also finds copies that keep their ``mtime``, and files that a short run wrote
     before the baseline existed.  Raises RecordError.
     """
-    spec = record.valid_spec
+    spec = record.spec
     changes = _ChangeFilter(read_baseline(record), spec.created_at)
     found = find_files(
         spec.cwd,

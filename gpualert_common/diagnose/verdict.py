@@ -151,9 +151,9 @@ def _warnings(
     seen: Sequence[tuple[str, str]],
 ) -> tuple[VerdictWarning, ...]:
     found = list(seen)
-    told_by_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
+    in_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
     ends_well = rule.fault_class == "training"  # such a program did not notice a failure
-    if resolution.disposition is Disposition.COMPLETED and told_by_log and not ends_well:
+    if resolution.disposition is Disposition.COMPLETED and in_log and not ends_well:
         found.append(("exit_status", _STATUS_HIDDEN))
     if facts.log_disk_full:
         found.append(("log_incomplete", "the disk of the log was full: its end may be missing"))

@@ -90,7 +90,7 @@ def alert_deadline(record: Record, within_s: float | None) -> float:
     """Return when the wait for a record's alerts ends, on the monotonic clock."""
     deadline_s = 0.0
     try:
-        deadline_s = alerts_in(record.valid_spec).get("deadline_s", 0.0)
+        deadline_s = alerts_in(record.spec).get("deadline_s", 0.0)
     except (GPUAlertError, ValueError, TypeError):
         pass
     except OSError as error:

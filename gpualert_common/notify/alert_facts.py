@@ -26,7 +26,7 @@ def read_facts(record: Record) -> AlertFacts:
     A damaged verdict or outcome counts as unknown.  Raises RecordError when launch record or end
     cannot be read.
     """
-    spec = record.valid_spec
+    spec = record.spec
     alerts = alerts_in(spec)
     wanted = alerts.get("on")
     if wanted == "failure" and warnings_of(record):
@@ -53,7 +53,7 @@ def warnings_of(record: Record) -> list[Event]:
 
     None if the run does not want them, or they cannot be read.
     """
-    if not alerts_in(record.valid_spec).get("warn"):
+    if not alerts_in(record.spec).get("warn"):
         return []
     try:
         events = list(record.events())

@@ -62,7 +62,7 @@ def compose_warning(
     subject, text = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
         id=str(entry["message_id"]),
-        thread=thread_id(record.valid_spec) or message_id(record.run_id),
+        thread=thread_id(record.spec) or message_id(record.run_id),
         at=warning.at,
         subject=subject,
         text=text,
@@ -71,7 +71,7 @@ def compose_warning(
 
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:
     """Return the shortest useful message."""
-    spec = record.valid_spec
+    spec = record.spec
     verdict = read_verdict(record)
     lines = [
         f"{spec.name or record.run_id}: {verdict.disposition if verdict else 'ended'}",
@@ -109,7 +109,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
     return (
         Message(
             id=message_id(record.run_id),
-            thread=thread_id(record.valid_spec),
+            thread=thread_id(record.spec),
             at=view.ended_at or view.started_at,
             subject=subject,
             text=text,
@@ -134,7 +134,7 @@ def _rendered(
             text_bytes=room,
             html_bytes=budget.html_bytes,
             brief=budget.brief,
-            templates=alerts_in(record.valid_spec).get("templates"),
+            templates=alerts_in(record.spec).get("templates"),
         )
         masks = Redactor(known_secrets)
         text = masks.mask_text(rendered.text)

@@ -91,7 +91,7 @@ def queue_warnings(record: Record) -> list[OutboxEntry]:
     warnings = [] if has_ended(record) else warnings_of(record)
     for warning in warnings:
         about = EARLY + "".join(filter(_is_plain, str(warning.fields["kind"])))
-        for channel in alerts_in(record.valid_spec).get("channels", []):
+        for channel in alerts_in(record.spec).get("channels", []):
             outbox.add(
                 outbox.draft(channel, EntryState.PENDING, about=about, warning=warning.to_json())
             )

@@ -100,19 +100,7 @@ class Record(Control):
 
     @property
     def spec(self) -> LaunchRecord:
-        """Launch record.
-
-        Raises RecordError if there is none, DamagedFileError, which names the key, for one that is
-        damaged.
-        """
-        from gpualert_common.codec import decode
-        from gpualert_common.launch_record import LaunchRecord  # not read before the launch
-
-        return decode(LaunchRecord, self.spec_fields(), os.path.join(self.path, SPEC))
-
-    @property
-    def valid_spec(self) -> LaunchRecord:
-        """Launch record without its damaged values.  Raises RecordError if there is none."""
+        """Launch record; a damaged value counts as missing.  Raises RecordError if it is absent."""
         from gpualert_common.codec import decode_valid
         from gpualert_common.launch_record import LaunchRecord  # not read before the launch
 
@@ -162,7 +150,7 @@ class Record(Control):
     @property
     def logs(self) -> list[str]:
         """Names of the logs in the launch record."""
-        return list(self.valid_spec.logs)
+        return list(self.spec.logs)
 
     def store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
         """Replace one of the last files as a whole; True if reserved space of a full disk was used.

@@ -72,7 +72,7 @@ def view_run(
     the log.  What is absent or damaged in the record is left out or shown as unknown.  Raises
     RecordError when the launch record cannot be read.
     """
-    spec, ending = record.valid_spec, _read_ending(record)
+    spec, ending = record.spec, _read_ending(record)
     text = TextSanitizer(masks)
     bundle = bundle or Bundle()
     command = _join_command(spec.command, text)

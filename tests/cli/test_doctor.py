@@ -82,7 +82,7 @@ def test_a_source_that_hangs(lab: Lab) -> None:
     ("dies", "why"),
     [
         ("raise ValueError('of all things')", "ValueError: of all things"),
-        ("os._exit(3)", "ended with status 3"),
+        ("os._exit(3)", "exited with status 3"),
         ("os.kill(os.getpid(), 11)", "killed by signal 11"),
         ("sys.exit('gone')", "SystemExit: gone"),
     ],

@@ -48,7 +48,7 @@ def let_go(lab: Lab, run: Supervised) -> int:
     return run.wait()
 
 
-def told(lab: Lab, about: str) -> EmailMessage:
+def wait_for_mail(lab: Lab, about: str) -> EmailMessage:
     """Wait for the only mail about that, and return it."""
 
     def find() -> list[EmailMessage]:
@@ -78,20 +78,20 @@ def warnings(record: Record) -> dict[str, str]:
     return {kind: text for kind, text in found.items() if kind.startswith("early_")}
 
 
-def test_nan_is_told_at_once(lab: Lab) -> None:
+def test_nan_is_reported_at_once(lab: Lab) -> None:
     """A mail during the training names the problem, place, time, and the command to stop it."""
     run = lab.launch(*waits(0, NAN), options=(*WARN, "--name", "vision"))
-    mail = told(lab, "early_nan")
+    mail = wait_for_mail(lab, "early_nan")
     assert run.process.poll() is None
     assert mail["Message-ID"] == message_id(run.record.run_id, "early_nan")
     subject = " ".join(mail["Subject"].split())
     assert subject.startswith("[gpualert] vision on ")
     assert "losses not finite (from step 5 on) since " in subject
     look_and_stop = [f"gpualert {what} {run.record.run_id}" for what in ("show", "stop")]
-    for said in ("step 5, loss nan", "What to do now", "step 8 loss nan", *look_and_stop):
-        assert said in body(mail)
+    for text in ("step 5, loss nan", "What to do now", "step 8 loss nan", *look_and_stop):
+        assert text in body(mail)
     assert let_go(lab, run) == 0
-    last = told(lab, "ended")
+    last = wait_for_mail(lab, "ended")
     assert mail["References"] == last["Message-ID"]
     assert "nan_loss followed" in " ".join(body(last).split())
 
@@ -100,7 +100,7 @@ def test_recovered_and_withdrawn(lab: Lab) -> None:
     """A warning that recovered is withdrawn in the final message, also of a successful run."""
     run = lab.launch(*waits(0), options=WARN)
     look(run.record, disk(1e8), seconds=60)
-    told(lab, "early_disk_filling")
+    wait_for_mail(lab, "early_disk_filling")
     look(run.record, disk(1e11), seconds=0)
     until(lambda: states(run.record, "disk_filling") == ["raised", "recovered"], "its recovery")
     look(run.record, disk(1e8), seconds=0)
@@ -108,7 +108,7 @@ def test_recovered_and_withdrawn(lab: Lab) -> None:
     look(run.record, disk(1e11), seconds=0)
     until(lambda: len(states(run.record, "disk_filling")) == 4, "its recovery")
     assert let_go(lab, run) == 0
-    final = " ".join(body(told(lab, "ended")).split())
+    final = " ".join(body(wait_for_mail(lab, "ended")).split())
     assert "recovered at" in final
     assert "withdrawn" in final
     assert len(mails(lab)) == 2
@@ -128,15 +128,15 @@ def dead_gpu(record: Record) -> None:
     )
 
 
-def test_fault_and_what_follows(lab: Lab) -> None:
+def test_fault_and_its_consequences(lab: Lab) -> None:
     """An Xid 79, the lost GPU and idle GPUs are one warning, also at the end."""
     run = lab.launch(*waits(0), options=WARN)
     dead_gpu(run.record)
-    said = told(lab, "early_xid")
-    assert "Xid 79 on GPU 0 (GPU has fallen off the bus)" in " ".join(said["Subject"].split())
+    mail = wait_for_mail(lab, "early_xid")
+    assert "Xid 79 on GPU 0 (GPU has fallen off the bus)" in " ".join(mail["Subject"].split())
     until(lambda: states(run.record, "gpu_idle"), "idle GPUs to be noticed")
     assert let_go(lab, run) == 0
-    told(lab, "ended")
+    wait_for_mail(lab, "ended")
     assert len(mails(lab)) == 2
     (text,) = warnings(run.record).values()
     assert "; then GPU 0 idle since" in text
@@ -170,9 +170,9 @@ def test_a_gpu_that_falls_off_the_bus(lab: Lab) -> None:
     machine = Scenario((replace(card, events=(GpuEvent(4.0, 79),), lost_at_s=9.0),))
     variables = {**os.environ, **environment(machine, lab.home / "machine")}
     variables["GPUALERT_OBSERVE"] = "true"
-    said_who = "open('pid', 'w').write(str(os.getpid()))\n"
-    run = lab.launch(*waits(0, said_who), options=WARN, env=variables)
-    told(lab, "early_xid")
+    write_pid = "open('pid', 'w').write(str(os.getpid()))\n"
+    run = lab.launch(*waits(0, write_pid), options=WARN, env=variables)
+    wait_for_mail(lab, "early_xid")
     assert let_go(lab, run) == 0
     assert "Xid 79" in warnings(run.record)["early_xid"]
     assert len(mails(lab)) == 2
@@ -260,7 +260,7 @@ def test_sender_without_a_parent(victim: str, lab: Lab) -> None:
 def test_supervisor_killed(lab: Lab) -> None:
     """After the supervisor's death the record still has the warnings."""
     run = lab.launch(*waits(0, NAN), options=WARN)
-    told(lab, "early_nan")
+    wait_for_mail(lab, "early_nan")
     run.signal(signal.SIGKILL)
     run.process.wait()
     (lab.home / "go").touch()
@@ -278,9 +278,9 @@ def test_detached(lab: Lab) -> None:
     """A guardian also sends warnings."""
     done = lab.gpualert("run", "--detach", *WARN, "--", *waits(0, NAN))
     assert done.returncode == 0, done.stderr
-    told(lab, "early_nan")
+    wait_for_mail(lab, "early_nan")
     (lab.home / "go").touch()
-    told(lab, "ended")
+    wait_for_mail(lab, "ended")
 
 
 @pytest.mark.e2e
@@ -304,7 +304,7 @@ def test_from_python(lab: Lab) -> None:
         f"run({list(waits(0, NAN))!r}, cwd='.', warn=True, notify='mailbox')\n"
     )
     process = lab.start(python(code))
-    told(lab, "early_nan")
+    wait_for_mail(lab, "early_nan")
     (lab.home / "go").touch()
     assert process.wait(60) == 0
-    told(lab, "ended")
+    wait_for_mail(lab, "ended")

@@ -35,7 +35,7 @@ def summary_of(found: Detection | None) -> str | None:
     return None if found is None else found.summary
 
 
-def told(lines: str) -> Any:
+def parse(lines: str) -> Any:
     """Return the progress in these lines of a log."""
     reader = ProgressReader("output.log")
     reader.feed(lines.encode(), 0)
@@ -44,7 +44,7 @@ def told(lines: str) -> Any:
 
 def losses(*values: float | str) -> Any:
     """Return the progress of a plain loop with these losses."""
-    return told("".join(f"step {step} loss {loss}\n" for step, loss in enumerate(values, 1)))
+    return parse("".join(f"step {step} loss {loss}\n" for step, loss in enumerate(values, 1)))
 
 
 # -- xid -------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def overflows(count: int) -> Any:
     """Return the progress of a training whose gradients overflow so often."""
     line = "{{'loss': 2.{0}, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.{0}}}\n"
     good = "{'loss': 2.4, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': 0.001}\n"
-    return told(good * 3 + "".join(line.format(1000 + step) for step in range(count)))
+    return parse(good * 3 + "".join(line.format(1000 + step) for step in range(count)))
 
 
 def test_search_for_a_loss_scale(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_full_gpu_memory(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", warning_kinds())
-def test_kinds_are_told_how_to_help(kind: str) -> None:
+def test_kinds_have_advice(kind: str) -> None:
     """Each kind has advice, and names only existing kinds and causes."""
     found = warning_kinds()[kind]
     assert found.DO

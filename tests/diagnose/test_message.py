@@ -40,13 +40,13 @@ def message(home: Path, budget: Budget, **changed: Any) -> Message:
     return compose_warning(record, entry, budget, [SECRET])
 
 
-def test_says_what_is_needed(tmp_path: Path) -> None:
+def test_has_all_parts(tmp_path: Path) -> None:
     """The message has the run, host, problem and time; evidence, advice, and commands."""
     found = message(tmp_path, Budget(text_bytes=20_000))
     assert found.subject == "[gpualert] vision on gpu-17: GPU 3 idle since 11:36 UTC"
-    for said in ("GPU 3 idle since 2026-11-21 11:36:40 UTC", "12 minutes [nvml]", "* stop it",
+    for text in ("GPU 3 idle since 2026-11-21 11:36:40 UTC", "12 minutes [nvml]", "* stop it",
                  "gpu-17", "step 399 loss 2.31", "gpualert show", "gpualert stop"):  # fmt: skip
-        assert said in found.text
+        assert text in found.text
     assert SECRET not in found.text
     assert "\x1b" not in found.text
     assert not found.attachments

@@ -95,7 +95,7 @@ def test_sources() -> None:
     assert (status.name, status.available) == ("exit_status", False)
 
 
-def test_unscanned_bytes_are_told() -> None:
+def test_unscanned_bytes_are_reported() -> None:
     """Bytes of the log that were never read are in sources and warnings."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(b"begin\n", 0)
@@ -106,7 +106,7 @@ def test_unscanned_bytes_are_told() -> None:
     assert [warning.kind for warning in found.warnings] == ["unscanned"]
 
 
-def test_no_line_behind_what_was_not_read() -> None:
+def test_no_line_number_after_a_gap() -> None:
     """After a gap the number of a line is unknown: its place is the offset alone."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(b"begin\n", 0)

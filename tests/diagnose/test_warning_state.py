@@ -69,12 +69,12 @@ def test_flapping() -> None:
     )
     assert news(events) == ["disk_filling"]
     assert len(events) == MOST_CHANGES
-    told = texts(warned, WELL)["early_disk_filling"]
-    assert "come and gone 10 times" in told
-    assert "withdrawn" not in told  # it may be present again
+    text = texts(warned, WELL)["early_disk_filling"]
+    assert "come and gone 10 times" in text
+    assert "withdrawn" not in text  # it may be present again
 
 
-def test_what_nobody_can_tell() -> None:
+def test_kind_without_evidence() -> None:
     """A warning without evidence for a while has not recovered."""
     warned = WarningState()
     assert len(seen(warned, {"gpu_idle": IDLE}, {}, {}, {"gpu_idle": IDLE})) == 1
@@ -82,7 +82,7 @@ def test_what_nobody_can_tell() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moments", "told"),
+    ("moments", "expected"),
     [
         ([{"xid": FAULT, "gpu_idle": IDLE, "log_silent": SILENT}], ["xid"]),
         ([{"xid": FAULT}, {"xid": FAULT, "log_silent": SILENT}], ["xid"]),
@@ -98,12 +98,12 @@ def test_what_nobody_can_tell() -> None:
     ids=["fault and all", "fault first", "silent first", "idle first", "earlier first",
          "one after the other", "apart", "a day later"],
 )  # fmt: skip
-def test_one_cause(moments: list[dict[str, Detection]], told: list[str]) -> None:
+def test_one_cause(moments: list[dict[str, Detection]], expected: list[str]) -> None:
     """A warning that follows from an active one is not sent."""
-    assert news(seen(WarningState(), *moments)) == told
+    assert news(seen(WarningState(), *moments)) == expected
 
 
-def test_parts_are_told_with_it() -> None:
+def test_parts_are_listed_with_it() -> None:
     """In the verdict a fault and its consequence are one warning."""
     warned = WarningState()
     seen(warned, {"xid": FAULT}, {"xid": FAULT, "gpu_idle": IDLE})

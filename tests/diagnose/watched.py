@@ -87,8 +87,8 @@ def look(
         ]
         writer.add(now - age_s, seen)
     for source, ago_s, event in events:
-        told = SourceEvent(event.what, event.of, event.text, event.fields, now - ago_s)
-        writer.add(now, [(source, told)])
+        stored = SourceEvent(event.what, event.of, event.text, event.fields, now - ago_s)
+        writer.add(now, [(source, stored)])
 
 
 def _source(of: str) -> str:

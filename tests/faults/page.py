@@ -139,7 +139,7 @@ def prefect_outcome(outcome: Case) -> str:
     """Return the outcome of one training in words, without its times."""
     words = [f"**{_processes(outcome['left'])} left**" if outcome["left"] else "none left"]
     if outcome["engine_gone_s"] is None:
-        words.append("**flow hangs**")
+        words.append("**flow still runs**")
     if outcome["most"] > 1:
         words.append(f"**{outcome['most']} at once**")
     words.append(outcome["state"] or outcome["task"] or "no state")

@@ -68,7 +68,7 @@ def test_faces_that_do_not_differ_share_a_column() -> None:
     assert page.prefect_table(outcomes).splitlines() == [
         "| fault | `ours`<br>`ours.submit` | `theirs` |",
         "|---|---|---|",
-        "| killed | none left, Failed | **3 processes left**, **flow hangs**, Running |",
+        "| killed | none left, Failed | **3 processes left**, **flow still runs**, Running |",
     ]
 
 

@@ -299,3 +299,12 @@ def test_methods_that_optimise_a_reward(also: str) -> None:
     found = read(f"{{'loss': 0.01, 'learning_rate': 1e-06, {also}, 'epoch': 0.5}}\n".encode())
     assert found.flavour == "trl"
     assert found.by_reward is OF_TRL[also]
+
+
+def test_the_end_of_torchtitan() -> None:
+    """Torchtitan's last line is the end of the training."""
+    lead = "[rank0]:[titan] 2025-01-28 08:38:11,294 - root - INFO - "
+    lines = [f"step: {step}  loss: {9 - step:.4f}  grad_norm: 1.0  tps: 9" for step in (1, 2, 3)]
+    log = "".join(f"{lead}{line}\n" for line in [*lines, "Training completed"])
+    (ending,) = read(log.encode()).endings
+    assert ending.kind is TrainingEndKind.FINISHED

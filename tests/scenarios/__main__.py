@@ -22,7 +22,7 @@ from tests.scenarios.every import MODULES
 
 
 @dataclass
-class Told:
+class Tally:
     """Verdicts on the variants of one case: (true, found) for families and for causes."""
 
     families: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -31,8 +31,8 @@ class Told:
     less: int = 0
     crossed: int = 0
 
-    def __add__(self, other: Told) -> Told:
-        return Told(
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
             self.families + other.families,
             self.causes + other.causes,
             self.right + other.right,
@@ -41,9 +41,9 @@ class Told:
         )
 
 
-def told_of(index: int, variants: int, *, missing: bool) -> Told:
+def tally_case(index: int, variants: int, *, missing: bool) -> Tally:
     """Return the verdicts on the variants of the case with that number."""
-    case, found = CASES[index], Told()
+    case, found = CASES[index], Tally()
     with tempfile.TemporaryDirectory() as home:
         for number in range(variants):
             scene = case.variant(number, missing=missing)
@@ -62,7 +62,7 @@ def told_of(index: int, variants: int, *, missing: bool) -> Told:
 def table(pairs: Counter[tuple[str, str]], corner: str) -> str:
     """Return a table: rows are true values, columns are values in verdicts."""
     rows = sorted({true for true, _ in pairs})
-    columns = sorted({told for _, told in pairs})
+    columns = sorted({found for _, found in pairs})
     width = max(len(row) for row in (*rows, corner)) + 2
     lines = [corner.rjust(width) + "".join(column.rjust(5) for column in columns)]
     for row in rows:
@@ -71,11 +71,11 @@ def table(pairs: Counter[tuple[str, str]], corner: str) -> str:
     return "\n".join(lines)
 
 
-def told(run: Callable[..., Iterable[Told]], variants: int, *, missing: bool) -> Told:
+def tally_all(run: Callable[..., Iterable[Tally]], variants: int, *, missing: bool) -> Tally:
     """Print the verdicts on all cases and return them."""
     each = [-(-variants // sum(other.of == case.of for other in CASES)) for case in CASES]
-    found = list(run(partial(told_of, missing=missing), range(len(CASES)), each))
-    whole = sum(found, Told())
+    found = list(run(partial(tally_case, missing=missing), range(len(CASES)), each))
+    whole = sum(found, Tally())
     print("with sources missing at random" if missing else "with all sources")
     print(table(whole.families, "true / found"))
     for (true, other), count in sorted(whole.causes.items()):
@@ -105,7 +105,8 @@ def main() -> int:
         return 0
     with ProcessPoolExecutor() as workers:
         whole = sum(
-            (told(workers.map, options.variants, missing=gone) for gone in (False, True)), Told()
+            (tally_all(workers.map, options.variants, missing=gone) for gone in (False, True)),
+            Tally(),
         )
     return 1 if whole.crossed else 0
 

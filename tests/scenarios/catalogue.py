@@ -92,17 +92,17 @@ def side_of(cause: str) -> str:
     return _rules().by_cause[cause].attribution.value
 
 
-def is_crossed(true: str, told: str) -> bool:
+def is_crossed(true: str, found: str) -> bool:
     """Return whether job and machine are confused."""
-    return {true, told} == {"job", "infrastructure"}
+    return {true, found} == {"job", "infrastructure"}
 
 
 def _adds(
     of: str, cause: str, family: str | None, weaker: tuple[str, ...], *, is_near_miss: bool
 ) -> Callable[[Make], Make]:
     def add(make: Make) -> Make:
-        told = family_of(cause) if family == BY_ITS_RULE else family
-        CASES.append(Case(make, of, cause, told, is_near_miss, weaker))
+        found = family_of(cause) if family == BY_ITS_RULE else family
+        CASES.append(Case(make, of, cause, found, is_near_miss, weaker))
         return make
 
     return add

@@ -35,7 +35,7 @@ def xid(number: int, index: int, by: str = "kernel_log") -> SourceEvent:
     return SourceEvent("xid", f"pci:{place}", text, {"xid": number, "pci": place})
 
 
-def told(number: int, index: int, at: float) -> list[tuple[str, float, SourceEvent]]:
+def report_xid(number: int, index: int, at: float) -> list[tuple[str, float, SourceEvent]]:
     """Return the same Xid from both sources."""
     return [(by, at, xid(number, index, by)) for by in ("kernel_log", "nvml")]
 
@@ -58,7 +58,7 @@ def fatal_xid(chance: Random) -> Scene:
         cards=cards,
         code=1,
         log=of_rank(chance, CUDA_ERROR.format(what=what)),
-        events=told(chance.choice(FATAL), chance.randrange(len(cards)), _soon(chance)),
+        events=report_xid(chance.choice(FATAL), chance.randrange(len(cards)), _soon(chance)),
     )
 
 
@@ -66,7 +66,7 @@ def fatal_xid(chance: Random) -> Scene:
 def lost_gpu_in_a_collective(chance: Random) -> Scene:
     """A GPU falls off the bus; the other ranks wait until the watchdog stops them."""
     lost = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
-    events = [*told(79, 0, _soon(chance)), ("nvml", 0.99, lost)]
+    events = [*report_xid(79, 0, _soon(chance)), ("nvml", 0.99, lost)]
     return Scene(cards=_cards(8), code=-6, log=NCCL.format(rank=3), events=events)
 
 
@@ -88,7 +88,7 @@ def killed_after_xid(chance: Random) -> Scene:
     return Scene(
         cards=_cards(2),
         code=-9,
-        events=told(chance.choice(FATAL), 0, _soon(chance)),
+        events=report_xid(chance.choice(FATAL), 0, _soon(chance)),
         missing=chance.choice(((), ("cgroup",))),
     )
 
@@ -98,7 +98,9 @@ def follow_on_and_root(chance: Random) -> Scene:
     """An Xid of the hardware, and those that follow it."""
     at = _soon(chance)
     numbers = (chance.choice(FATAL), 45, 45, 154)
-    events = [one for n, number in enumerate(numbers) for one in told(number, 0, at + n / 36000)]
+    events = [
+        one for n, number in enumerate(numbers) for one in report_xid(number, 0, at + n / 36000)
+    ]
     log = CUDA_ERROR.format(what="unspecified launch failure")
     return Scene(cards=_cards(4), code=1, log=log, events=events)
 
@@ -107,7 +109,7 @@ def follow_on_and_root(chance: Random) -> Scene:
 def xid_of_the_program(chance: Random) -> Scene:
     """The driver reports an error of the program."""
     log = CUDA_ERROR.format(what="an illegal memory access was encountered")
-    events = told(chance.choice(OF_THE_PROGRAM), 0, _soon(chance))
+    events = report_xid(chance.choice(OF_THE_PROGRAM), 0, _soon(chance))
     return Scene(cards=_cards(2), code=1, log=log, events=events)
 
 
@@ -116,7 +118,7 @@ def xid_of_a_stranger(chance: Random) -> Scene:
     """A GPU that the run does not use fails during the run."""
     cards = [Card(), Card(used=False)]
     log = "Traceback (most recent call last):\n  File \"t.py\", line 2\nKeyError: 'x'\n"
-    events = told(chance.choice(FATAL), 1, _soon(chance))
+    events = report_xid(chance.choice(FATAL), 1, _soon(chance))
     return Scene(cards=cards, code=1, log=log, events=events)
 
 
@@ -132,7 +134,7 @@ def latent_errors(chance: Random) -> Scene:
 @near_miss("B2", "killed_unknown")
 def only_follow_ons(chance: Random) -> Scene:
     """The clean-up after a program that a person killed."""
-    events = told(45, 0, 0.999)
+    events = report_xid(45, 0, 0.999)
     return Scene(cards=_cards(chance.choice((1, 8))), code=-9, events=events)
 
 
@@ -338,7 +340,7 @@ def rows_remapped(chance: Random) -> Scene:
     rows = {"remapped_rows_uncorrected_total": steps((0.0, before), (at, before + 1))}
     cards[hurt].counters = rows
     what = chance.choice(("unspecified launch failure", "an illegal memory access was encountered"))
-    events = told(63, hurt, at)
+    events = report_xid(63, hurt, at)
     return Scene(cards=cards, code=1, log=CUDA_ERROR.format(what=what), events=events)
 
 
@@ -348,14 +350,14 @@ def contained_and_a_bug(chance: Random) -> Scene:
     at = 1.0 - chance.uniform(90, 3000) / 3600
     log = some_steps(chance) + traceback("KeyError: 'x'", "main", "step")
     cards = _cards(chance.choice((1, 4)))
-    events = told(chance.choice((63, 92, 94)), chance.randrange(len(cards)), at)
+    events = report_xid(chance.choice((63, 92, 94)), chance.randrange(len(cards)), at)
     return Scene(cards=cards, code=1, log=log, events=events)
 
 
 @near_miss("B2", "none")
 def survived_a_fault(chance: Random) -> Scene:
     """A contained error in a successful run."""
-    events = told(chance.choice((63, 92, 94)), 0, chance.uniform(0.1, 0.9))
+    events = report_xid(chance.choice((63, 92, 94)), 0, chance.uniform(0.1, 0.9))
     log = hugging_face(chance, falling(chance))
     return Scene(log=log, cards=_cards(chance.choice((1, 4))), events=events)
 

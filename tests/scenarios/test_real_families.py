@@ -106,7 +106,7 @@ def test_went_on(lab: Lab) -> None:
     assert "E2" in [one["family"] for one in verdict["ruled_out"]]
 
 
-def test_cannot_load_what_it_goes_on_from(lab: Lab) -> None:
+def test_cannot_load_its_checkpoint(lab: Lab) -> None:
     """E2: the run tries to resume from a truncated checkpoint."""
     _checkpoint(lab, "last.pt", b"\x80\x04\x95")
     body = (
@@ -171,7 +171,7 @@ def _compared(verdict: dict[str, Any]) -> dict[str, Any]:
     return {name: verdict[name] for name in names}
 
 
-def _says_what_is_missing(verdict: dict[str, Any], *names: str) -> None:
+def _assert_missing(verdict: dict[str, Any], *names: str) -> None:
     told = {one["name"]: one for one in verdict["sources"]}
     for name in names:
         assert not told[name]["available"]
@@ -186,7 +186,7 @@ def test_with_and_without_a_library(lab: Lab) -> None:
     lab.state = lab.home / "other"
     unseen = run(lab, None, *python(FAILS))
     assert _compared(seen) == _compared(unseen)
-    _says_what_is_missing(unseen, "nvml")
+    _assert_missing(unseen, "nvml")
 
 
 MASKED = "mount --bind /dev/null /dev/kmsg && mount -t tmpfs none /sys/fs/cgroup && exec "
@@ -212,5 +212,5 @@ def test_nothing_can_be_read(lab: Lab, script: str) -> None:
     assert blind is not None
     names = ("cause", "family", "exit_code", "attribution", "disposition")
     assert [blind[name] for name in names] == [whole[name] for name in names]
-    _says_what_is_missing(blind, "nvml", "kernel_log", "cgroup")
+    _assert_missing(blind, "nvml", "kernel_log", "cgroup")
     assert "somebody" not in str(blind["details"])

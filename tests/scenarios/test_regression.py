@@ -46,7 +46,7 @@ def test_figures(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("different", "told"),
+    ("different", "text"),
     [
         ({"hostname": "n7"}, "host n7, before "),
         ({"given": {"cpus_allowed": 4}}, "4 processors, before 32"),
@@ -55,7 +55,7 @@ def test_figures(tmp_path: Path) -> None:
         ({"variables": {}}, "no OMP_NUM_THREADS=8"),
     ],
 )
-def test_what_is_different(different: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_differences(different: dict[str, Any], text: str, tmp_path: Path) -> None:
     """A slow run without an explanation lists its differences from all earlier runs."""
     scene = slower_by(Random(1), 3.0)
     for one in (*scene.earlier, scene):
@@ -64,8 +64,8 @@ def test_what_is_different(different: dict[str, Any], told: str, tmp_path: Path)
     for name, value in different.items():
         setattr(scene, name, value)
     found = verdict(scene, tmp_path)
-    assert told in found["details"]["different"]
-    assert any(told in text for text in found["cannot_decide"])
+    assert text in found["details"]["different"]
+    assert any(text in question for question in found["cannot_decide"])
 
 
 def test_nothing_is_different(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_too_few_runs(count: int, said: str) -> None:
     source = status_of_history(EarlierRuns((*runs, PastRun("failed", "x", 1.0))))
     assert not source.available
     assert source.why.startswith(said)
-    assert source.why.endswith("went well, and 3 are needed")
+    assert source.why.endswith("succeeded, and 3 are needed")
 
 
 @pytest.mark.parametrize(("every", "saves"), [(1, 100), (7, 100), (3, 900)])
@@ -154,8 +154,8 @@ def test_number_of_checkpoints(every: int, saves: int) -> None:
     """If old checkpoints are removed, their number follows from the steps between them."""
     steps = [number * every for number in range(1, saves + 1)]
     kept = steps if saves < 256 else [*steps[:128], *steps[-128:]]
-    told = tuple(Checkpoint(CheckpointAction.SAVED, "x", 1, step, step) for step in kept)
-    assert count_saves(Progress(("x",), checkpoints=told)) == pytest.approx(saves, abs=1)
+    checkpoints = tuple(Checkpoint(CheckpointAction.SAVED, "x", 1, step, step) for step in kept)
+    assert count_saves(Progress(("x",), checkpoints=checkpoints)) == pytest.approx(saves, abs=1)
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
         yield Finding(FAMILY, Weight.RULED_OUT, beginning.because[0])
         return
     denied = [marker for marker in progress.markers if marker.says is Start.FRESH]
-    said_so = [marker for marker in progress.markers if marker.says is Start.RESUMED]
-    sure = wanted.is_sure and (bool(denied) or not said_so) and _trains(progress)
+    reported = [marker for marker in progress.markers if marker.says is Start.RESUMED]
+    sure = wanted.is_sure and (bool(denied) or not reported) and _trains(progress)
     segment = progress.segments[0]
     where = LogLocation(segment.file, segment.line, segment.offset)
     claims = [Claim(wanted.why, wanted.source), Claim(beginning.because[0], "progress", where)]
