@@ -30,7 +30,7 @@ from docs.pages.redaction import make_redaction_page
 from docs.pages.rules import make_cause_page, make_rules_page
 from docs.pages.warnings import make_warnings_page
 from gpualert_common.classify.rule_reader import load_rules
-from gpualert_common.settings import Face
+from gpualert_common.settings import Interface
 from tests.structure.floors import format_floors
 
 DOCS = ROOT / "docs"
@@ -38,7 +38,7 @@ CAUSES = DOCS / "causes"
 README = ROOT / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 
-ENGINE_PAGES = {"airflow.md": Face.AIRFLOW, "prefect.md": Face.PREFECT}
+ENGINE_PAGES = {"airflow.md": Interface.AIRFLOW, "prefect.md": Interface.PREFECT}
 
 
 def make_pages() -> dict[Path, str]:
@@ -55,13 +55,16 @@ def make_pages() -> dict[Path, str]:
         DOCS / "warnings.md": make_warnings_page(),
         DOCS / "cli.md": make_cli_page(),
         DOCS / "configuration.md": make_configuration_page(),
-        **{DOCS / page: _insert_options(DOCS / page, face) for page, face in ENGINE_PAGES.items()},
+        **{
+            DOCS / page: _insert_options(DOCS / page, interface)
+            for page, interface in ENGINE_PAGES.items()
+        },
         DOCS / "accuracy.md": make_accuracy_page(),
     }
 
 
-def _insert_options(page: Path, face: str) -> str:
-    return replace_block(page.read_text(), "options", format_options(face))
+def _insert_options(page: Path, interface: str) -> str:
+    return replace_block(page.read_text(), "options", format_options(interface))
 
 
 def list_stale(pages: dict[Path, str]) -> list[Path]:

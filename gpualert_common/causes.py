@@ -68,25 +68,25 @@ FAULT_CLASSES: tuple[str, ...] = (
 )
 """Refinements of the families.  A program that fails with ``training`` may exit with status 0."""
 
-GENERIC = frozenset({"runtime_error", "traceback", "assertion"})
+GENERIC_CAUSES = frozenset({"runtime_error", "traceback", "assertion"})
 """Causes that name only the form of an error; every more specific cause has precedence."""
 
-COMMUNICATION = frozenset({"collective", "rendezvous", "idle_hang"})
+COMMUNICATION_CAUSES = frozenset({"collective", "rendezvous", "idle_hang"})
 """Causes reported by ranks that wait for others; a root only if no other cause is."""
 
-BEHIND = {"shared_memory": "too_many_files", "filesystem_io": "disk_full"}
+EXPLAINED_BY = {"shared_memory": "too_many_files", "filesystem_io": "disk_full"}
 """For each cause, another cause that explains it if both are observed."""
 
-SCHEDULED = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
+ANNOUNCED_CAUSES = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
 """Causes outside the job that are announced before the end."""
 
-LASTING = frozenset({"nan_loss"})
+LASTING_STATES = frozenset({"nan_loss"})
 """Causes that are a lasting state: a training that continues has not recovered from it."""
 
-MISMATCHES = frozenset({"shape_mismatch", "dtype_mismatch", "device_mismatch"})
+MISMATCH_CAUSES = frozenset({"shape_mismatch", "dtype_mismatch", "device_mismatch"})
 """Causes that become ``checkpoint`` while a checkpoint is loaded."""
 
-RESOURCES = frozenset(
+RESOURCE_CAUSES = frozenset(
     {
         *("cuda_oom", "oom_killer", "host_oom", "shared_memory", "too_many_files", "disk_full"),
         "gpu_hardware",
@@ -94,5 +94,5 @@ RESOURCES = frozenset(
 )
 """Causes outside the program: an exception that follows from one is not a root cause."""
 
-SIGNALLED = frozenset({"killed_unknown", "segfault", "cancelled"})
+SIGNAL_CAUSES = frozenset({"killed_unknown", "segfault", "cancelled"})
 """Causes that name the signal, but not the reason for it."""

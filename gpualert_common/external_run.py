@@ -32,7 +32,7 @@ from gpualert_common.record import (
     VERDICT,
     Record,
     make_directory,
-    refuse_strangers,
+    refuse_foreign_directory,
 )
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, EndFacts, Ending
@@ -159,7 +159,7 @@ def record_run(
             if os.path.lexists(path):
                 return Record.open(path)
             make_directory(os.path.dirname(path))
-            refuse_strangers(os.path.dirname(path), chosen=state_dir is not None)
+            refuse_foreign_directory(os.path.dirname(path), chosen=state_dir is not None)
             return _record_at(path, ending, log, verdict, facts)
         except OSError as error:
             tried.append((place, error.strerror or str(error)))

@@ -75,7 +75,7 @@ def locate(launch_record: LaunchRecord) -> RunPlace:
     return RunPlace.HERE
 
 
-def is_far(record: Record) -> bool:
+def is_remote(record: Record) -> bool:
     """Return True when the processes of a run cannot be seen from here."""
     return locate(record.spec) is not RunPlace.HERE
 
@@ -94,7 +94,7 @@ def recover(record: Record, *, force: bool = False) -> RecoveryOutcome:
         return RecoveryOutcome.NOT_LAUNCHED
     ending = record.ending  # read only now: until it let go, a supervisor may have written it
     if ending is None:
-        if not force and is_far(record):
+        if not force and is_remote(record):
             return RecoveryOutcome.ELSEWHERE
         if has_processes(record):
             return RecoveryOutcome.RUNNING

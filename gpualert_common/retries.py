@@ -31,7 +31,7 @@ SURE = 0.9
 
 
 class Action(StrEnum):
-    """True if there is a next attempt."""
+    """Decision about the next attempt; DEFAULT leaves it to the retries of the task."""
 
     STOP = "stop"
     RETRY = "retry"

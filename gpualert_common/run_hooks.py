@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpualert_common.spec import RunSpec
     from gpualert_common.supervise.live_classifier import LogClassifier
 
-OWN, LEFT = "own", "left"
-"""The alerts that a sender has to send: those of this run, or only those left by other runs."""
+OWN_ALERTS, OLDER_ALERTS = "own", "older"
+"""The alerts that a sender has to send: those of this run, or only those of earlier runs."""
 
 
 class RunHooks:
@@ -61,13 +61,13 @@ class RunHooks:
         return found
 
     def needed_sender(self, verdict: Verdict | None) -> str:
-        """Return which alerts a sender has to send after the run: OWN, LEFT, or empty for none."""
+        """Return the alerts that a sender has to send: OWN_ALERTS, OLDER_ALERTS, or "" for none."""
         alerts = self._spec.alerts
         if alerts is not None:
             is_well = verdict is not None and verdict.cause == "none"
             if not is_well or alerts["on"] == "always" or self._has_sent_warning(verdict):
-                return OWN
-        return LEFT if has_undelivered(self._record.path) else ""
+                return OWN_ALERTS
+        return OLDER_ALERTS if has_undelivered(self._record.path) else ""
 
     def _has_sent_warning(self, verdict: Verdict | None) -> bool:
         """True if a warning was sent, so that people must learn how the run ended."""
@@ -98,7 +98,7 @@ def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[EntryField
     """
     from gpualert_common.notify.sender_launch import dispatch
 
-    if sender != OWN or spec.alerts is None:
+    if sender != OWN_ALERTS or spec.alerts is None:
         return dispatch(record_path, own=False, deadline_s=0.0)
     return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
 

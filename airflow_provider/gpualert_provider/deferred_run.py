@@ -143,7 +143,7 @@ def stop_cleared(
 
 def sample(path: str, owner: str) -> DeferredRunState:
     """Renew the lease on the run at *path*, and return its state.  Raises OSError."""
-    from gpualert_common.recover import is_far  # slow to import in an event loop
+    from gpualert_common.recover import is_remote  # slow to import in an event loop
 
     try:
         record = Record.open(path)
@@ -153,7 +153,7 @@ def sample(path: str, owner: str) -> DeferredRunState:
         if _has_ended(record):
             return DeferredRunState(ResumeReason.ENDED)
         spec = record.spec
-        far = is_far(record)
+        far = is_remote(record)
         if not far and not record.is_held:
             has_ended = _has_ended(record)
             return DeferredRunState(ResumeReason.ENDED if has_ended else ResumeReason.LOST)

@@ -117,9 +117,9 @@ class TaskExecution:
             key=key_of(self._context.get("ti")) or make_unique_key(self.task.task_id),
             number=self._retries.number,
             adopt_within_s=self.adopt_within_s,
-            is_last=not self._retries.left,
+            is_last=not self._retries.has_next,
             fingerprint=fingerprint,
-            before=task_state.recall(self._context, self.task.log),
+            before=task_state.load_location(self._context, self.task.log),
         )
 
     @property
@@ -136,7 +136,7 @@ class TaskExecution:
             handle = RunHandle.launch(spec, attempt, log=self.task.log.info, on_handle=self.hold)
         finally:
             self._is_launching = False
-        task_state.remember(self._context, handle, self.task.log)
+        task_state.store_location(self._context, handle, self.task.log)
         return handle
 
     def hold(self, handle: RunHandle) -> None:
@@ -151,7 +151,7 @@ class TaskExecution:
         log.info("The run was %s; its log is %s", handle.origin, handle.log_path)
         log.info("Output:")
         if self.task.do_xcom_push:
-            xcom.prepare()
+            xcom.load_secret_patterns()
         for lines in handle.follow():
             for line in lines:
                 log.info("%s", line)
@@ -215,7 +215,7 @@ class TaskExecution:
         secrets = alerts.secrets_of(self.task)
         handle.record_outcome(state, final=final, next_within_s=within_s)
         alerts.await_alerts(handle, secrets, log)
-        task_state.remember(self._context, handle, log)
+        task_state.store_location(self._context, handle, log)
         if self.task.do_xcom_push:
             xcom.push(self._context.get("ti"), handle.record, log, secrets)
 

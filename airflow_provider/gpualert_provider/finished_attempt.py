@@ -27,7 +27,7 @@ from gpualert_common.guardian.failure import find_failed_run
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import Ending
-from gpualert_provider.identity import index_of, key_of
+from gpualert_provider.identity import get_map_index, key_of
 from gpualert_provider.output import task_log
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
     if key is None:
         dag_id = str(getattr(context.get("dag"), "dag_id", "unknown"))
         return ("airflow", dag_id, str(context.get("run_id"))), dag_id
-    index = index_of(ti)
+    index = get_map_index(ti)
     return key, f"{ti.dag_id}.{ti.task_id}" + (f"[{index}]" if index >= 0 else "")
 
 

@@ -11,7 +11,7 @@ def key_of(ti: Any) -> tuple[str, ...] | None:
     names = [getattr(ti, name, None) for name in ("dag_id", "run_id", "task_id")]
     if not all(isinstance(name, str) for name in names):
         return None
-    return ("airflow", *map(str, names), str(index_of(ti)))
+    return ("airflow", *map(str, names), str(get_map_index(ti)))
 
 
 def make_unique_key(task_id: str) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ def make_unique_key(task_id: str) -> tuple[str, ...]:
     return ("airflow", "by hand", task_id, os.urandom(8).hex())
 
 
-def index_of(ti: Any) -> int:
+def get_map_index(ti: Any) -> int:
     """Return the index of a mapped task instance; -1 for a task that is not mapped."""
     index = getattr(ti, "map_index", None)
     return index if isinstance(index, int) else -1
@@ -27,5 +27,5 @@ def index_of(ti: Any) -> int:
 
 def state_key_of(ti: Any) -> str:
     """Return the name of *ti* in the answer of Airflow's ``get_task_states``."""
-    index = index_of(ti)
+    index = get_map_index(ti)
     return str(ti.task_id) if index < 0 else f"{ti.task_id}_{index}"

@@ -30,9 +30,9 @@ HAS_POLICIES = find_spec("airflow.sdk.definitions.retry_policy") is not None
 
 
 class NextAttempt(NamedTuple):
-    """The decision after a failed attempt: it is ``final``, or the next begins ``within_s``."""
+    """The decision after a failed attempt: it is final, or the next begins ``within_s``."""
 
-    final: bool
+    is_final: bool
     within_s: float | None
 
 
@@ -51,7 +51,7 @@ class Retries:
         return _integer(self._ti, "try_number", 1)
 
     @property
-    def left(self) -> bool:
+    def has_next(self) -> bool:
         """True when another attempt follows if this one fails."""
         return self.number <= _integer(self._ti, "max_tries", 0)
 
@@ -60,7 +60,7 @@ class Retries:
 
         ``wanted`` is the author's own limit.
         """
-        if not self.left:
+        if not self.has_next:
             return 0.0
         if wanted is not None:
             return to_seconds(wanted)
@@ -72,7 +72,7 @@ class Retries:
 
     def refuses(self, verdict: Verdict | None) -> bool:
         """Return True when the attempt itself must forbid the next one, since no policy does."""
-        if HAS_POLICIES or self._rules is None or not self.left:
+        if HAS_POLICIES or self._rules is None or not self.has_next:
             return False
         advice = self._rules.advise(verdict)
         if advice.action is not Action.STOP:
@@ -82,12 +82,12 @@ class Retries:
 
     def after(self, error: BaseException) -> NextAttempt:
         """Return the decision after a failure by *error*, as Airflow will make it."""
-        if not self.left or isinstance(error, AirflowFailException):
-            return NextAttempt(final=True, within_s=None)
+        if not self.has_next or isinstance(error, AirflowFailException):
+            return NextAttempt(is_final=True, within_s=None)
         delay_s = self.next_within_s()
         policy = getattr(self._task, "retry_policy", None)
         if policy is None:
-            return NextAttempt(final=False, within_s=delay_s)
+            return NextAttempt(is_final=False, within_s=delay_s)
         try:
             decision = policy.evaluate(
                 exception=error,
@@ -97,13 +97,13 @@ class Retries:
             )
             if decision.action.value == "fail":
                 self._log("No further attempt", decision.reason)
-                return NextAttempt(final=True, within_s=None)
+                return NextAttempt(is_final=True, within_s=None)
             self._log("Another attempt follows", decision.reason)
             if decision.action.value == "retry" and decision.retry_delay is not None:
                 delay_s = decision.retry_delay.total_seconds() + SCHEDULING_SLACK_S
         except Exception:  # noqa: BLE001 - Airflow uses the task's retries then, too
             pass
-        return NextAttempt(final=False, within_s=delay_s)
+        return NextAttempt(is_final=False, within_s=delay_s)
 
     def _log(self, decision: str, reason: str | None) -> None:
         """Log the decision before the error; Airflow's pages fold their own line of it away."""

@@ -17,7 +17,7 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
-from gpualert_common.recover import is_far
+from gpualert_common.recover import is_remote
 from gpualert_common.settings import load_settings
 from gpualert_provider import deferred_run
 from gpualert_provider.deferral import RESUME
@@ -75,7 +75,7 @@ class Resumption:
         record = left.record
         agreed = record.spec.owner.get("fingerprint")
         attempt = replace(attempt, owner=left.owner, fingerprint=agreed)
-        guardian = 0 if is_far(record) else record.spec.supervisor_pid
+        guardian = 0 if is_remote(record) else record.spec.supervisor_pid
         handle = RunHandle(record, "taken back", attempt, LeaseRenewer(record, attempt, guardian))
         execution.hold(handle)
         return handle

@@ -11,7 +11,7 @@ from airflow.sdk.definitions.retry_policy import RetryDecision, RetryPolicy
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.retries import SURE, Action, RetryRules
 from gpualert_provider.exceptions import mask_secrets
-from gpualert_provider.retry_wishes import in_seconds
+from gpualert_provider.retry_choices import in_seconds
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context

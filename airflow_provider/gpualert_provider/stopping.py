@@ -13,7 +13,7 @@ from gpualert_provider.identity import state_key_of
 
 if TYPE_CHECKING:
     from gpualert_common.guardian import RunHandle
-    from gpualert_common.guardian.handle import Meaning
+    from gpualert_common.guardian.handle import StopKind
 
 ANSWER_S = 1.5
 """Limit for Airflow's answer; Airflow kills the task's process five seconds after the signal."""
@@ -23,7 +23,7 @@ class StopReason(NamedTuple):
     """Reason of a stop, which completes "it was stopped because ...", and its disposition."""
 
     because: str
-    meant_as: Meaning
+    meant_as: StopKind
 
 
 ENDED = StopReason(

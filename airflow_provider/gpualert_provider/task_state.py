@@ -23,7 +23,7 @@ KEY = "gpualert_run"
 _ONE_HOST = "LocalExecutor"
 
 
-def remember(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
+def store_location(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
     """Store the location of the run, and whether it has ended.
 
     A store that fails is logged and has no other effect.
@@ -44,7 +44,7 @@ def remember(context: Mapping[str, Any], handle: RunHandle, log: Log) -> None:
         log.warning("The run cannot be stored in Airflow's task state store: %s", error)
 
 
-def recall(context: Mapping[str, Any], log: Log) -> RunLocation | None:
+def load_location(context: Mapping[str, Any], log: Log) -> RunLocation | None:
     """Return the location of the earlier attempt's run; None when it has ended or is unknown."""
     store = _store(context)
     if store is None:

@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkingDirectory:
-    """A directory and a rendered script in it; ``temporary`` when it was made for the training."""
+    """A directory and a rendered script in it; ``is_temporary``: it was made for the training."""
 
     directory: str
-    temporary: bool
+    is_temporary: bool
     script: str | None = None
 
     @classmethod
     def make(cls, directory: str | None, script: str | None) -> WorkingDirectory:
         """Return ``directory`` (None: a new temporary one) with ``script`` as a file in it."""
-        temporary = directory is None
+        is_temporary = directory is None
         directory = tempfile.mkdtemp(prefix="airflowtmp") if directory is None else directory
         if script is None:
-            return cls(directory, temporary)
+            return cls(directory, is_temporary)
         fd, path = tempfile.mkstemp(suffix=".sh", dir=directory, text=True)
         with open(fd, "w") as file:
             file.write(script)
-        return cls(directory, temporary, os.path.basename(path))
+        return cls(directory, is_temporary, os.path.basename(path))
 
     def of_run(self, spec: LaunchRecord) -> WorkingDirectory:
         """Return the directory of a run with the same fingerprint, which has names of its own."""
         script = None if self.script is None else spec.command[-1]
-        return WorkingDirectory(spec.cwd or self.directory, self.temporary, script)
+        return WorkingDirectory(spec.cwd or self.directory, self.is_temporary, script)
 
     def remove(self) -> None:
         """Remove the temporary directory or the script, if it still exists."""
-        if self.temporary:
+        if self.is_temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
         elif self.script is not None:
             try:

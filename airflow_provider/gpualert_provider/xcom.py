@@ -33,12 +33,12 @@ def push(ti: Any, record: Record, log: Log, secrets: Secrets) -> None:
         verdict = record.read_json(VERDICT) or {}
         known = [secret for channel in secrets.values() for secret in channel.values()]
         masked = {**mask(verdict, _redactor(known)), **_paths(record)}
-        ti.xcom_push(key=VERDICT_KEY, value=cut(masked))
+        ti.xcom_push(key=VERDICT_KEY, value=shorten_verdict(masked))
     except Exception as error:  # noqa: BLE001 - a failing database does not fail the training
         log.warning("The verdict could not be pushed to XCom: %s", error)
 
 
-def prepare() -> None:
+def load_secret_patterns() -> None:
     """Load the patterns of secrets while a training runs, since that takes a moment."""
     _redactor([])
 
@@ -60,7 +60,7 @@ def mask(value: Any, redactor: Redactor) -> Any:
     return value
 
 
-def cut(verdict: dict[str, Any], most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+def shorten_verdict(verdict: dict[str, Any], most_bytes: int = MOST_BYTES) -> dict[str, Any]:
     """Return *verdict* in at most *most_bytes* of JSON; "left_out" counts the items left out."""
     kept, left_out = dict(verdict), {}
     for name in _LONG:

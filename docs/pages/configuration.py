@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualert_common.settings import OPTIONS, Face, Option
+from gpualert_common.settings import OPTIONS, Interface, Option
 
 HEAD = """\
 # Configuration
@@ -45,21 +45,21 @@ def make_configuration_page() -> str:
     return HEAD + "".join(_row(option) for option in OPTIONS.values())
 
 
-def format_options(face: str) -> str:
-    """Return the table of the options that may be given at *face*."""
+def format_options(interface: str) -> str:
+    """Return the table of the options that may be given at *interface*."""
     rows = (
         f"| `{option.name}` | `{option.default_text}` | {_meaning(option)} |"
         for option in OPTIONS.values()
-        if face in option.faces
+        if interface in option.interfaces
     )
     return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])
 
 
 def _row(option: Option) -> str:
     """Return the row of an option: where it may be given, its default and its meaning."""
-    places = [face for face in option.faces if face != Face.CLI]
-    flag = f"`{option.flag}`" if Face.CLI in option.faces else "-"
-    variable = f"`{option.variable}`" if option.faces else "-"
+    places = [interface for interface in option.interfaces if interface != Interface.CLI]
+    flag = f"`{option.flag}`" if Interface.CLI in option.interfaces else "-"
+    variable = f"`{option.variable}`" if option.interfaces else "-"
     return (
         f"| `{option.name}` | {flag} | {variable} | `{option.default_text}` "
         f"| {', '.join(places) or '-'} | {_meaning(option)} |\n"

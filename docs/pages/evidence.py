@@ -38,7 +38,7 @@ def make_evidence_page() -> str:
         parts += [f"### {name.replace('_', ' ')}", read_docstring(family.__module__)]
     rows = "".join(
         f"| `{name}` | {value:g} {value.unit} | {value.reason} | {value.source} |\n"
-        for name, value in thresholds.every().items()
+        for name, value in thresholds.list_thresholds().items()
     )
     parts += ["## Thresholds", f"| | value | reason | source |\n|---|---|---|---|\n{rows}"]
     return HEAD + join_parts(parts)

@@ -56,7 +56,7 @@ cannot be checked, the record has the event `warning_failed`.
 
 def make_warnings_page() -> str:
     """Return the page of all kinds of warnings, each with its thresholds."""
-    known = thresholds.every()
+    known = thresholds.list_thresholds()
     parts = []
     for name, kind in phenomena.warning_kinds().items():
         module = sys.modules[kind.__name__]
@@ -73,7 +73,7 @@ def make_warnings_page() -> str:
 
 def _relations(kind: phenomena.WarningKind) -> str:
     """Return which warnings a kind is a part of, and which causes it announces."""
-    causes = ", ".join(f"[{name}](causes/{name}.md)" for name in sorted(kind.FORETELLS))
+    causes = ", ".join(f"[{name}](causes/{name}.md)" for name in sorted(kind.PREDICTS))
     announced = f"May lead to {causes}."
     if not kind.FOLLOWS:
         return announced

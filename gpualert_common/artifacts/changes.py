@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpualert_common.artifacts.safe_open import resolve
+from gpualert_common.artifacts.safe_open import resolve_links
 from gpualert_common.artifacts.search import (
     FoundFile,
     UnavailableFile,
@@ -79,7 +79,7 @@ def find_changes(
         skip=find_own_folders(record),
         keep=changes.keep,
     )
-    root = "/" if spec.cwd is None else resolve(spec.cwd)
+    root = "/" if spec.cwd is None else resolve_links(spec.cwd)
     candidates = [
         FileCandidate(os.path.join(root, file.path), file.path, True, False, unavailable=file)
         for file in found.unavailable

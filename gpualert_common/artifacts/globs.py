@@ -9,7 +9,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from gpualert_common.artifacts.file_kinds import is_usual
-from gpualert_common.artifacts.safe_open import resolve
+from gpualert_common.artifacts.safe_open import resolve_links
 
 State = frozenset[int]
 
@@ -94,15 +94,15 @@ def read_glob(text: str, cwd: str | None) -> Glob:
     whole = "/" + os.path.normpath(os.path.join(cwd or "/", wanted)).lstrip("/")
     confined = cwd is not None and not os.path.isabs(wanted) and is_inside(whole, cwd)
     if os.path.lexists(whole):
-        resolved = resolve(whole)
+        resolved = resolve_links(whole)
         root, parts = (resolved, ["**"]) if os.path.isdir(resolved) else _split(resolved)
         parsed: Sequence[re.Pattern[str] | str | None] = [p if p != "**" else None for p in parts]
     else:
         parts = whole.split("/")[1:]
         fixed = next((at for at, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
-        root = resolve("/" + "/".join(parts[:fixed]))
+        root = resolve_links("/" + "/".join(parts[:fixed]))
         parsed = [_compile_part(part) for part in parts[fixed:]]
-    if confined and cwd is not None and not is_inside(root, resolve(cwd)):
+    if confined and cwd is not None and not is_inside(root, resolve_links(cwd)):
         raise OutsideRootError
     if parsed[-1] is None:
         parsed = [*parsed, re.compile(translate("*"))]

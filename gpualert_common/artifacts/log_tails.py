@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from gpualert_common.artifacts import truncation
-from gpualert_common.artifacts.safe_open import RefusedError, open_path, resolve
+from gpualert_common.artifacts.safe_open import RefusedError, open_path, resolve_links
 from gpualert_common.classify.lines import canonicalize
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _cut(line: str) -> str:
 
 def _read_end(record: Record, name: str, most: int) -> tuple[bytes, int]:
     """Return the last ``most`` bytes of a log, and its size.  Raises OSError, RefusedError."""
-    fd = open_path(os.path.join(resolve(record.path), os.path.basename(name)))
+    fd = open_path(os.path.join(resolve_links(record.path), os.path.basename(name)))
     try:
         size = os.fstat(fd).st_size
         begin = max(0, size - max(most, 0))

@@ -20,7 +20,7 @@ _STEP_BYTES = 997
 """Step back from a place that cannot be cut; a prime, so that it fits no repeating pattern."""
 
 
-def mask(redactor: Redactor, data: bytes, check: Callable[[], None]) -> tuple[bytes, int]:
+def mask_in_pieces(redactor: Redactor, data: bytes, check: Callable[[], None]) -> tuple[bytes, int]:
     """Return the bytes as if masked at once, and the number of secrets.
 
     Calls ``check`` before each piece; an exception that it raises stops the masking.

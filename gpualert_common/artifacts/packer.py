@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpualert_common.artifacts import truncation
 from gpualert_common.artifacts.file_kinds import AttachMode, FileKind, detect_kind, find_kind
 from gpualert_common.artifacts.file_names import clean_path, make_attachment_name
-from gpualert_common.artifacts.masking import mask
+from gpualert_common.artifacts.masking import mask_in_pieces
 from gpualert_common.artifacts.safe_open import RefusedError, open_path
 from gpualert_common.model import Artifact, Attachment, Bundle, Fate
 
@@ -214,7 +214,7 @@ class _Packer:
 
     def _mask(self, data: bytes) -> tuple[bytes, int]:
         """Return the bytes with each secret masked, and the number of secrets."""
-        return mask(self._redactor, data, self._check_time)
+        return mask_in_pieces(self._redactor, data, self._check_time)
 
     def _check_time(self) -> None:
         if self._is_out_of_time():

@@ -25,7 +25,7 @@ class RefusedError(Exception):
     """The path is not a file that may be read; the text is the reason."""
 
 
-def resolve(path: str) -> str:
+def resolve_links(path: str) -> str:
     """Return the absolute path with its links resolved as far as possible.  Never raises."""
     for _ in range(_TRIES):
         try:

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from gpualert_common.artifacts.globs import OutsideRootError, UsualResults, is_inside, read_glob
-from gpualert_common.artifacts.safe_open import find_refusal, resolve
+from gpualert_common.artifacts.safe_open import find_refusal, resolve_links
 from gpualert_common.artifacts.walk import MOST_DEPTH, MOST_ENTRIES, Walk
 from gpualert_common.record import Record
 
@@ -96,7 +96,7 @@ class _Search:
         skip: AbstractSet[tuple[int, int]],
         keep: Callable[[FoundFile], bool],
     ) -> None:
-        self._cwd = resolve(root) if root is not None and os.path.isabs(root) else None
+        self._cwd = resolve_links(root) if root is not None and os.path.isabs(root) else None
         self._until = until
         self._most = most
         self._skip = skip
@@ -187,7 +187,7 @@ class _Search:
 
     def _add_file(self, path: str, limit: str) -> None:
         """Add the file that ``path`` is or links to, unless it lies outside ``limit``."""
-        target = resolve(path)
+        target = resolve_links(path)
         if not is_inside(target, limit):
             self._add_unavailable(path, "a link that leads out of the searched folder")
             return

@@ -1,6 +1,6 @@
 """Rules and their matching: from a log and an exit status to a cause."""
 
-from gpualert_common.classify.compiled_rules import prepare
+from gpualert_common.classify.compiled_rules import compile_ahead
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution, resolve
@@ -23,8 +23,8 @@ __all__ = [
     "Scanner",
     "Traceback",
     "check_rules",
+    "compile_ahead",
     "load_rules",
-    "prepare",
     "require_sound",
     "resolve",
     "rules_directory",

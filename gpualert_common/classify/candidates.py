@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
 
-from gpualert_common.causes import COMMUNICATION, GENERIC, LASTING, SCHEDULED, SIGNALLED
+from gpualert_common.causes import (
+    ANNOUNCED_CAUSES,
+    COMMUNICATION_CAUSES,
+    GENERIC_CAUSES,
+    LASTING_STATES,
+    SIGNAL_CAUSES,
+)
 from gpualert_common.classify import log_position
 from gpualert_common.classify.chain_root import Basis, find_root, read_chain
 from gpualert_common.classify.compiled_rules import compile_rules
@@ -50,8 +56,9 @@ class Tier(IntEnum):
 class Candidate:
     """A cause that the log names, its place, and the evidence for it.
 
-    ``went_on``: training made progress after it; ``near_end``: at most a few hundred lines follow;
-    ``last_word``: next to nothing follows.  ``head`` is the last exception of a chain,
+    ``is_followed_by_progress``: training made progress after it; ``is_near_end``: at most a few
+    hundred lines follow; ``is_last_word``: almost no lines follow.  ``head`` is the last exception
+    of a chain,
     ``traceback`` the one that carries the cause, by the rule ``chain_rule``.  ``observations`` are
     the matches behind it, the most important first.
     """
@@ -65,9 +72,9 @@ class Candidate:
     observations: tuple[Observation, ...]
     traceback: Traceback | None
     head: Traceback | None
-    went_on: bool
-    near_end: bool
-    last_word: bool
+    is_followed_by_progress: bool
+    is_near_end: bool
+    is_last_word: bool
     chain_rule: str = ""
 
     @property
@@ -121,7 +128,7 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     matches = [one for reading in readings for one in _closing_matches(reading, rules)]
     for match in sorted(matches, key=lambda one: (one.pattern.order, one.lines_back)):
         found = _from_line(match.observation(), match.reading)
-        if not (found.went_on and found.cause in LASTING):
+        if not (found.is_followed_by_progress and found.cause in LASTING_STATES):
             return replace(found, basis=Basis.GUESS)
     return None
 
@@ -182,9 +189,9 @@ def _from_traceback(head: Traceback, reading: LogReading, rules: RuleSet) -> Can
         observations=tuple(one for one in root.observations if one.cause == root.cause),
         traceback=exception,
         head=head,
-        went_on=log_position.training_went_on(reading, head.end.offset),
-        near_end=True,
-        last_word=log_position.is_last_word(reading, head.end),
+        is_followed_by_progress=log_position.training_went_on(reading, head.end.offset),
+        is_near_end=True,
+        is_last_word=log_position.is_last_word(reading, head.end),
         chain_rule=chain_rule if len(chain) > 1 else "",
     )
 
@@ -194,7 +201,7 @@ def _from_line(one: Observation, reading: LogReading, head: Traceback | None = N
     if cause == "traceback" and head is not None and is_report(head.type):
         cause = "runtime_error"  # a launcher's report of a child of which nothing else is known
     basis = Basis.CONFIRMATION if one.role is Role.CONFIRMATION else Basis.LINE
-    last, went_on = _last_of_state(one, reading)
+    last, is_followed_by_progress = _last_of_state(one, reading)
     return Candidate(
         cause=_or_worn_disk(cause, one.excerpt, reading, one.place),
         tier=Tier.CASCADE if one.role is Role.CASCADE else _tier(one.cause, basis),
@@ -205,9 +212,9 @@ def _from_line(one: Observation, reading: LogReading, head: Traceback | None = N
         observations=(one,),
         traceback=head,
         head=head,
-        went_on=went_on,
-        near_end=head is not None or log_position.is_near_end(reading, last.place),
-        last_word=log_position.is_last_word(reading, last.place, stopping=_is_stopping(one)),
+        is_followed_by_progress=is_followed_by_progress,
+        is_near_end=head is not None or log_position.is_near_end(reading, last.place),
+        is_last_word=log_position.is_last_word(reading, last.place, stopping=_is_stopping(one)),
     )
 
 
@@ -218,8 +225,8 @@ def _last_of_state(one: Observation, reading: LogReading) -> tuple[Observation, 
     A lasting state, such as a loss that is NaN, has ended only when more steps follow than it was
     reported at, or when the loss is finite again.
     """
-    if one.cause not in LASTING:
-        steps = _GRACE_STEPS if one.cause in SCHEDULED else PROGRESS_STEPS
+    if one.cause not in LASTING_STATES:
+        steps = _GRACE_STEPS if one.cause in ANNOUNCED_CAUSES else PROGRESS_STEPS
         return one, log_position.training_went_on(reading, one.place.offset, steps)
     again = [other for other in reading.observations if other.cause == one.cause]
     last = again[-1] if again else one
@@ -244,7 +251,7 @@ def _or_worn_disk(cause: str, text: str, reading: LogReading, place: LinePositio
 
 
 def _tier_of_exception(exception: Traceback, cause: str, basis: Basis) -> Tier:
-    followed = basis <= Basis.TYPE and cause in GENERIC and is_aftermath(exception.type)
+    followed = basis <= Basis.TYPE and cause in GENERIC_CAUSES and is_aftermath(exception.type)
     if followed or exception.context is Context.CUT_OFF:
         return Tier.CASCADE
     return _tier(cause, basis)
@@ -253,6 +260,6 @@ def _tier_of_exception(exception: Traceback, cause: str, basis: Basis) -> Tier:
 def _tier(cause: str, basis: Basis) -> Tier:
     if basis is Basis.CONFIRMATION:
         return Tier.CONFIRMED
-    if cause in COMMUNICATION:
+    if cause in COMMUNICATION_CAUSES:
         return Tier.COMMUNICATION
-    return Tier.GENERIC if cause in GENERIC | SIGNALLED else Tier.SPECIFIC
+    return Tier.GENERIC if cause in GENERIC_CAUSES | SIGNAL_CAUSES else Tier.SPECIFIC

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpualert_common.causes import COMMUNICATION, SCHEDULED, SIGNALLED
+from gpualert_common.causes import ANNOUNCED_CAUSES, COMMUNICATION_CAUSES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
 
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
-_ABANDONED = COMMUNICATION | {"killed_unknown", "segfault"}
+_ABANDONED = COMMUNICATION_CAUSES | {"killed_unknown", "segfault"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class Cascade:
 
 CASCADES: tuple[Cascade, ...] = (
     # A C++ exception that nobody catches ends in an abort.
-    Cascade("segfault", lambda other: other.cause not in SIGNALLED, announced=_ABORT),
+    Cascade("segfault", lambda other: other.cause not in SIGNAL_CAUSES, announced=_ABORT),
     # A job that hangs, or that the scheduler has warned, is killed in the end.
     Cascade(
         "killed_unknown",
-        lambda other: other.tier is Tier.COMMUNICATION or other.cause in SCHEDULED,
+        lambda other: other.tier is Tier.COMMUNICATION or other.cause in ANNOUNCED_CAUSES,
     ),
     # A launcher stops the other ranks after one has failed.
     Cascade(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from gpualert_common.causes import GENERIC, MISMATCHES, RESOURCES
+from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAUSES
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.observations import Observation
@@ -38,7 +38,7 @@ class ChainMember:
     @property
     def is_specific(self) -> bool:
         """True when the cause says more than that the program failed."""
-        return self.cause not in GENERIC
+        return self.cause not in GENERIC_CAUSES
 
     @property
     def is_consequence(self) -> bool:
@@ -76,12 +76,12 @@ def find_root(chain: Chain) -> tuple[ChainMember, str]:
 
 def _exhausted_resource(chain: Chain) -> ChainMember | None:
     """A resource that ran out is the root of all that was raised on top of it."""
-    return next((one for one in chain if one.names_cause and one.cause in RESOURCES), None)
+    return next((one for one in chain if one.names_cause and one.cause in RESOURCE_CAUSES), None)
 
 
 def _loaded_checkpoint(chain: Chain) -> ChainMember | None:
     """A mismatch while a checkpoint is loaded is a fault of the checkpoint."""
-    if chain[-1].cause not in {*MISMATCHES, "checkpoint"}:
+    if chain[-1].cause not in {*MISMATCH_CAUSES, "checkpoint"}:
         return None
     return next((one for one in chain if one.names_cause and one.cause == "checkpoint"), None)
 

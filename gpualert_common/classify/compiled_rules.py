@@ -101,7 +101,7 @@ def compile_rules(rules: RuleSet) -> CompiledRules:
     return CompiledRules(rules)
 
 
-def prepare(rules: RuleSet) -> None:
+def compile_ahead(rules: RuleSet) -> None:
     """Compile everything that the first scan with *rules* would have to compile."""
     compile_rules(rules).exception_probes  # noqa: B018 - cached
 

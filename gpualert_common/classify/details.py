@@ -18,7 +18,7 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _NUMBER = re.compile(r"^-?\d{1,18}$")
 
 
-def parse_size(text: str) -> int | None:
+def parse_memory_size(text: str) -> int | None:
     """Return *text* ("91.60 GiB", "160.00MB", "4096", "2.5GiB") in bytes, None when it is no size.
 
     Without the "i" units are decimal.
@@ -40,7 +40,7 @@ def parse_details(captured: Mapping[str, str]) -> dict[str, Scalar]:
     for name, text in captured.items():
         if not name.endswith("_bytes"):
             found[name] = int(text) if _NUMBER.match(text) else text
-        elif (size := parse_size(text)) is not None:
+        elif (size := parse_memory_size(text)) is not None:
             found[name] = size
     return found
 

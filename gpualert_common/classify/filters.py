@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpualert_common.causes import LASTING, SCHEDULED, SIGNALLED
+from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
@@ -61,7 +61,7 @@ class Filter:
 
 
 def _without_overcome(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
-    return [one for one in candidates if not one.went_on]
+    return [one for one in candidates if not one.is_followed_by_progress]
 
 
 def _without_handled(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
@@ -111,10 +111,13 @@ def _near_the_end(candidates: Sequence[Candidate], _case: Case) -> list[Candidat
     ]
 
     def is_near(one: Candidate) -> bool:
-        is_certain = one.tier is Tier.CONFIRMED or one.cause in LASTING | SIGNALLED | SCHEDULED
+        is_certain = (
+            one.tier is Tier.CONFIRMED
+            or one.cause in LASTING_STATES | SIGNAL_CAUSES | ANNOUNCED_CAUSES
+        )
         if one.traceback is not None or is_certain:
-            return one.near_end
-        return (one.near_end and not raised) or any(
+            return one.is_near_end
+        return (one.is_near_end and not raised) or any(
             one.file == other.file and one.place.line - other.place.line >= -_NEARBY_LINES
             for other in raised
         )
@@ -148,9 +151,9 @@ def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogRead
     losses that are NaN to the end.  Of several logs the end of one says nothing: the others may go
     on.
     """
-    lasting = [one for one in candidates if one.cause in LASTING]
+    lasting = [one for one in candidates if one.cause in LASTING_STATES]
     if _is_persistent(lasting) or any(
-        one.tier is Tier.CONFIRMED and one.last_word for one in lasting
+        one.tier is Tier.CONFIRMED and one.is_last_word for one in lasting
     ):
         return True
     if sum(reading.size > 0 for reading in readings) > 1:
@@ -176,8 +179,8 @@ def _is_end_of_run(one: Candidate) -> bool:
     An exception needs its traceback: a bare line may be part of any text.
     """
     with_traceback = one.head is not None and one.head.context is not Context.BARE
-    is_signal = one.cause in SIGNALLED
-    if one.last_word and (with_traceback or is_signal):
+    is_signal = one.cause in SIGNAL_CAUSES
+    if one.is_last_word and (with_traceback or is_signal):
         return True
     return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
 
@@ -195,7 +198,7 @@ def _scheduler_notices(candidates: Sequence[Candidate], case: Case) -> list[Cand
     return [
         one
         for one in candidates
-        if one.cause in SCHEDULED - {"node_failure"}
+        if one.cause in ANNOUNCED_CAUSES - {"node_failure"}
         and (one.cause != "cancelled" or one.tier is Tier.CONFIRMED)
         and one.traceback is None
     ]
@@ -204,7 +207,7 @@ def _scheduler_notices(candidates: Sequence[Candidate], case: Case) -> list[Cand
 def _reasons_of_stop(candidates: Sequence[Candidate], case: Case) -> Sequence[Candidate]:
     """Of a run that a signal stopped the notices count, unless it had failed before."""
     roots = _without_cascades(candidates, case)
-    notices = [one for one in roots if one.cause in SCHEDULED or one.tier is Tier.CONFIRMED]
+    notices = [one for one in roots if one.cause in ANNOUNCED_CAUSES or one.tier is Tier.CONFIRMED]
     failed_before = len(roots) < len(candidates) and not notices
     return candidates if failed_before else notices
 
@@ -222,7 +225,7 @@ def _of_last_start(candidates: Sequence[Candidate], _case: Case) -> Sequence[Can
     return [
         one
         for one in candidates
-        if one.cause not in SCHEDULED or one.place.line + _RESTART_LINES > last.line
+        if one.cause not in ANNOUNCED_CAUSES or one.place.line + _RESTART_LINES > last.line
     ]
 
 

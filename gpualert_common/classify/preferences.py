@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpualert_common.causes import BEHIND, COMMUNICATION
+from gpualert_common.causes import COMMUNICATION_CAUSES, EXPLAINED_BY
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.filters import Case
 
@@ -30,7 +30,7 @@ class Preference:
 
 
 def _cause_behind(best: Candidate, left: Sequence[Candidate], _case: Case) -> Candidate | None:
-    return next((one for one in left if one.cause == BEHIND.get(best.cause)), best)
+    return next((one for one in left if one.cause == EXPLAINED_BY.get(best.cause)), best)
 
 
 def _native_crash(best: Candidate, _left: Sequence[Candidate], case: Case) -> Candidate | None:
@@ -68,7 +68,7 @@ def _status_before_cascade(
     """
     if best.tier < Tier.STATUS or case.status.cause is None:
         return best
-    lost_peer = best.cause in COMMUNICATION and case.status.signal is None
+    lost_peer = best.cause in COMMUNICATION_CAUSES and case.status.signal is None
     return best if lost_peer and best.rank in (None, case.failed_rank) else None
 
 

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpualert_common.causes import GENERIC, SCHEDULED, SIGNALLED
+from gpualert_common.causes import ANNOUNCED_CAUSES, GENERIC_CAUSES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import (
     Candidate,
     Tier,
@@ -63,9 +63,10 @@ class Resolution:
 
     ``evidence`` holds the observations behind the cause, earliest first; ``traceback`` the
     exception that carried it.  ``secondary`` are pairs (cause, because), ``ruled_out`` pairs
-    (family, because).  ``trained`` is True when the log shows progress before the end.  ``carried``
-    is the exception by which the program reported the cause, also where other lines name it.
-    ``resuming`` is True for a checkpoint that was loaded in order to resume a training.
+    (family, because).  ``has_trained`` is True when the log shows progress before the end.
+    ``carrier`` is the exception by which the program reported the cause, also where other lines
+    name it.
+    ``is_resuming`` is True for a checkpoint that was loaded in order to resume a training.
     """
 
     cause: str
@@ -79,9 +80,9 @@ class Resolution:
     details: dict[str, Scalar] = field(default_factory=dict)
     secondary: tuple[tuple[str, str], ...] = ()
     ruled_out: tuple[tuple[str, str], ...] = ()
-    trained: bool = False
-    carried: Traceback | None = None
-    resuming: bool = False
+    has_trained: bool = False
+    carrier: Traceback | None = None
+    is_resuming: bool = False
 
 
 def resolve(
@@ -98,14 +99,14 @@ def resolve(
     selection = select(candidates, Case(readings, status, launcher.get("failed_rank")))
     _consider_last_resort(selection, status, readings, rules)
     chosen = selection.chosen
-    carried = None
+    carrier = None
     if chosen is None:
         cause, confidence = _read_cause_of_status(status, facts)
         details: dict[str, Scalar] = {}
         if status.signal is not None:
             details["signal_name"] = signal_name(status.signal)
     else:
-        carried = _find_carrier(chosen, selection.possible)
+        carrier = _find_carrier(chosen, selection.possible)
         chosen = _with_exception(chosen, selection.possible)
         cause, confidence = chosen.cause, _confidence_of(chosen, status)
         details = _details_of(chosen)
@@ -121,9 +122,9 @@ def resolve(
         details={**launcher, **details},
         secondary=_secondary_causes(cause, candidates, selection),
         ruled_out=_ruled_out_families(status, readings),
-        trained=any(map(has_trained, readings)),
-        carried=carried,
-        resuming=cause == "checkpoint" and carried is not None and is_resuming(carried),
+        has_trained=any(map(has_trained, readings)),
+        carrier=carrier,
+        is_resuming=cause == "checkpoint" and carrier is not None and is_resuming(carrier),
     )
 
 
@@ -160,7 +161,9 @@ def _consider_last_resort(
     chosen = selection.chosen
     has_ended = status.disposition in (Disposition.FAILED, Disposition.UNKNOWN)
     is_plain = status.signal is None and status.cause in (None, "runtime_error", "config")
-    says_nothing = chosen is None or (chosen.tier is Tier.CASCADE and chosen.cause in GENERIC)
+    says_nothing = chosen is None or (
+        chosen.tier is Tier.CASCADE and chosen.cause in GENERIC_CAUSES
+    )
     if not (has_ended and is_plain and says_nothing):
         return
     found = find_last_resort(readings, rules)
@@ -186,7 +189,7 @@ def _with_exception(chosen: Candidate, possible: Sequence[Candidate]) -> Candida
 def _find_carrier(chosen: Candidate, possible: Sequence[Candidate]) -> Traceback | None:
     """Return the exception by which the program reported the cause, whatever it says itself."""
     found = chosen.traceback
-    if found is None and chosen.cause not in SCHEDULED | SIGNALLED | {"oom_killer"}:
+    if found is None and chosen.cause not in ANNOUNCED_CAUSES | SIGNAL_CAUSES | {"oom_killer"}:
         raised = [one for one in possible if one.traceback is not None]
         raised = [one for one in raised if one.tier is not Tier.CASCADE or one.is_cut_off]
         found = min(raised, key=lambda one: one.tier).traceback if raised else None
@@ -197,7 +200,7 @@ def _find_carrier(chosen: Candidate, possible: Sequence[Candidate]) -> Traceback
 
 def _confidence_of(chosen: Candidate, status: ExitStatus) -> float:
     limits = [_BASIS_CONFIDENCE[chosen.basis], _TIER_CONFIDENCE.get(chosen.tier, 1.0)]
-    if chosen.cause in GENERIC and chosen.basis <= Basis.TYPE:
+    if chosen.cause in GENERIC_CAUSES and chosen.basis <= Basis.TYPE:
         limits.append(_GENERIC_TYPE_CONFIDENCE)
     factor = _DESPITE_SUCCESS if status.disposition is Disposition.COMPLETED else 1.0
     return round(min(limits) * factor, 2)
@@ -277,7 +280,9 @@ def _ruled_out_families(
 ) -> tuple[tuple[str, str], ...]:
     """Return the families that the evidence excludes; silence of a source excludes nothing."""
     by_itself = status.disposition in (Disposition.FAILED, Disposition.COMPLETED)
-    workers = any(one.cause in SIGNALLED for reading in readings for one in reading.observations)
+    workers = any(
+        one.cause in SIGNAL_CAUSES for reading in readings for one in reading.observations
+    )
     if by_itself and status.signal is None and not workers:
         return (("A2", f"{status.claim}, not by a signal"),)
     return ()

@@ -34,7 +34,7 @@ def check_rules(
     problems: list[RuleError] = []
     rules = load_rules(directory, own=own, samples=True, broken=problems)
     for rule in rules:
-        if own is not None and not rule.own:
+        if own is not None and not rule.is_own:
             continue
         problems += _word_problems(rule, rules)
         for pattern in rule.patterns:
@@ -50,7 +50,7 @@ def require_sound(own: str | os.PathLike[str]) -> None:
     """
     rules = load_rules(own=own)
     for rule in rules:
-        if not rule.own:
+        if not rule.is_own:
             continue
         for problem in _word_problems(rule, rules):
             raise problem

@@ -51,7 +51,7 @@ def load_rules(
         raise problems[0]
     if broken is not None:
         broken.extend(problems)
-    ordered = sorted(found, key=lambda rule: (not rule.own, rule.order, rule.file))
+    ordered = sorted(found, key=lambda rule: (not rule.is_own, rule.order, rule.file))
     return RuleSet(tuple(ordered), place)
 
 
@@ -72,7 +72,7 @@ def _read_files(
     for file in files:
         try:
             rule = _read_rule(file, samples, shipped)
-            for other in () if rule.own else found:
+            for other in () if rule.is_own else found:
                 if rule.id == other.id:
                     raise RuleError(file.name, "id", f"also in {other.file}")
                 if rule.order == other.order:
@@ -129,7 +129,7 @@ def _read_rule(file: Path, samples: bool, shipped: Mapping[str, Rule]) -> Rule:
         file=file.name,
         samples=read_samples(top.table("samples", {}), names),
         found=top.texts("found", base.found if base else ()),
-        own=bool(shipped),
+        is_own=bool(shipped),
     )
     top.done()
     return rule

@@ -93,7 +93,7 @@ class Rule:
     lowest.  ``exceptions`` are Python types that mean this cause when the message says nothing
     better; ``signals`` and ``exit_codes`` the statuses that mean it when the log says nothing.
     ``cases`` are texts for certain details, and have precedence over ``words``.  ``found`` are
-    details from other evidence than the log.  ``own`` is True for a rule that a user adds to the
+    details from other evidence than the log.  ``is_own`` is True for a rule that a user adds to the
     shipped one of that cause.
     """
 
@@ -115,7 +115,7 @@ class Rule:
     file: str
     samples: Mapping[str, Samples]
     found: tuple[str, ...] = ()
-    own: bool = False
+    is_own: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class RuleSet:
     @cached_property
     def by_cause(self) -> Mapping[str, Rule]:
         """The shipped rule of each cause that has one."""
-        return {rule.id: rule for rule in self if not rule.own}
+        return {rule.id: rule for rule in self if not rule.is_own}
 
     def of_pattern(self, pattern: RulePattern) -> Rule | None:
         """Return the rule of *pattern*; None for one of another set."""

@@ -10,7 +10,7 @@ import os
 import sys
 from bisect import bisect_left
 
-from gpualert_common.causes import SIGNALLED
+from gpualert_common.causes import SIGNAL_CAUSES
 from gpualert_common.classify.compiled_rules import CompiledRules, compile_rules, match_patterns
 from gpualert_common.classify.finished_tracebacks import merge_tracebacks
 from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
@@ -188,7 +188,7 @@ class Scanner:
             make_observation(pattern, match, line, self._file, exception.end)
             for pattern, match in self._compiled.match_exception(text, exception.places)
             # A shell reports the signal of a process in a line of its own, after the first.
-            if pattern.cause not in SIGNALLED or match.start() < len(first_line)
+            if pattern.cause not in SIGNAL_CAUSES or match.start() < len(first_line)
         )
         self._observations.add_exception(exception.stream, found)
         return found

@@ -83,7 +83,7 @@ class Evidence:
             any(point.loss is not None for point in progress.points)
             or (progress.counts.last_step or 0) >= 1
         )
-        has_worked = has_steps or self.resolution.trained
+        has_worked = has_steps or self.resolution.has_trained
         return has_worked or self.gpu_work_s >= thresholds.TRAINED_GPU_S
 
     # -- observations ------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class Evidence:
     @cached_property
     def gpu_model(self) -> str | None:
         """The model of the run's GPUs; None where that is not known."""
-        indices = {index_of(of) for of in self.gpus}
+        indices = {parse_index(of) for of in self.gpus}
         listed = self.facts_of("nvml").get("gpus", ())
         names = {one.get("name") for one in listed if str(one.get("index")) in indices} - {None}
         return ", ".join(sorted(map(str, names))) or None
@@ -225,7 +225,7 @@ class Evidence:
         return share * (load.at[-1] - load.at[0])
 
 
-def index_of(of: str) -> str:
+def parse_index(of: str) -> str:
     """Return the index in the name of a thing: "3" of "gpu:3"."""
     return of.partition(":")[2]
 

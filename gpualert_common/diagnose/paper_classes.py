@@ -37,6 +37,6 @@ def class_of_cause(cause: str) -> str | None:
 def paper_class(resolution: Resolution) -> str | None:
     """Return the paper's label: that of the cause, else that of the exception, else None."""
     named = class_of_cause(resolution.cause)
-    if named is not None or resolution.carried is None:
+    if named is not None or resolution.carrier is None:
         return named
-    return _EXCEPTIONS.get(resolution.carried.name, "traceback")
+    return _EXCEPTIONS.get(resolution.carrier.name, "traceback")

@@ -288,6 +288,6 @@ FOLLOWS_WITHIN_S = Threshold(
 )
 
 
-def every() -> dict[str, Threshold]:
+def list_thresholds() -> dict[str, Threshold]:
     """Return all thresholds by name, in the order of the families."""
     return {name: value for name, value in globals().items() if isinstance(value, Threshold)}

@@ -64,7 +64,7 @@ def conclude(
     resolution = resolve(readings, facts, rules, running=running)
     decision = Decision(resolution)
     metrics: RunMetrics = {}
-    trained = resolution.trained
+    trained = resolution.has_trained
     if observations is not None:
         evidence = Evidence(resolution, facts, observations)
         trained = evidence.has_trained

@@ -162,7 +162,7 @@ def _outcome(kind: str, warning: _Warning, verdict: Verdict) -> str:
     if warning.changes > _THERE_AND_BACK:
         times = warning.changes // 2
         text += f" after it had come and gone {f'{times} times' if times > 1 else 'once'}"
-    if found is not None and verdict.cause in found.FORETELLS:
+    if found is not None and verdict.cause in found.PREDICTS:
         return f"{text}: {verdict.cause} followed"
     if warning.recovered_at is not None:
         return f"{text}: withdrawn"

@@ -97,7 +97,7 @@ class TakeoverAction(StrEnum):
     CLAIM = "claim"
     WAIT = "wait"
     STOP = "stop"
-    END_REMAINS = "end remains"
+    END_PROCESSES = "end processes"
     FENCE = "fence"
 
 
@@ -105,39 +105,43 @@ class TakeoverAction(StrEnum):
 class Predecessor:
     """The last run of the same key, by its record.
 
-    ``is_same`` says that its fingerprint is ours, ``has_status`` that its exit status is known,
-    ``is_stopped`` that it was stopped, ``has_remains`` that processes of it live, ``is_far`` that
-    it runs where we can see neither lock nor processes, ``is_silent`` that its guardian there gave
-    no sign for as long as its fence.
+    ``has_same_fingerprint`` compares it with the attempt; ``has_status``: its exit status is known;
+    ``is_stopped``: it was stopped; ``has_unsupervised_processes``: processes of it live, and no
+    guardian; ``is_remote``: neither its lock nor its processes are visible from here;
+    ``is_silent``: its guardian there has not renewed the beat for as long as its fence.
     """
 
     state: RunState
     number: int = 0
-    is_same: bool = True
+    has_same_fingerprint: bool = True
     has_status: bool = True
     is_claimed: bool = False
     is_stopped: bool = False
-    has_remains: bool = False
-    is_far: bool = False
+    has_unsupervised_processes: bool = False
+    is_remote: bool = False
     is_silent: bool = False
 
 
 def choose_action(before: Predecessor, number: int) -> TakeoverAction:
     """Return the next step of attempt ``number``, which holds the key until it is done."""
     match before.state:
-        case RunState.ENDED if before.has_remains:
-            return TakeoverAction.END_REMAINS
+        case RunState.ENDED if before.has_unsupervised_processes:
+            return TakeoverAction.END_PROCESSES
         case RunState.ENDED:
-            is_usable = before.is_same and before.has_status and not before.is_stopped
+            is_usable = before.has_same_fingerprint and before.has_status and not before.is_stopped
             is_free = is_usable and not before.is_claimed
             return TakeoverAction.CLAIM if is_free else TakeoverAction.LAUNCH
-        case _ if before.is_far and before.is_silent:
+        case _ if before.is_remote and before.is_silent:
             return TakeoverAction.FENCE
-        case RunState.LOST if not before.is_far:
-            return TakeoverAction.END_REMAINS if before.has_remains else TakeoverAction.LAUNCH
+        case RunState.LOST if not before.is_remote:
+            return (
+                TakeoverAction.END_PROCESSES
+                if before.has_unsupervised_processes
+                else TakeoverAction.LAUNCH
+            )
         case RunState.ORPHANED:
-            return TakeoverAction.ADOPT if before.is_same else TakeoverAction.STOP
+            return TakeoverAction.ADOPT if before.has_same_fingerprint else TakeoverAction.STOP
         case RunState.RUNNING if number > before.number:
-            return TakeoverAction.ADOPT if before.is_same else TakeoverAction.STOP
+            return TakeoverAction.ADOPT if before.has_same_fingerprint else TakeoverAction.STOP
         case _:
             return TakeoverAction.WAIT

@@ -1,4 +1,4 @@
-"""Base of the errors that the engines' faces raise for a failed training."""
+"""Base of the errors that the packages for engines raise for a failed training."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
 
 
-class TrainingFailure(Exception):  # noqa: N818 - not raised itself: each face names its error
-    """Base of a face's error, before a class of its engine's: ``class E(TrainingFailure, Theirs)``.
+class TrainingFailure(Exception):  # noqa: N818 - not raised itself: each package names its error
+    """Base of an error for a failed training: ``class E(TrainingFailure, ErrorOfTheEngine)``.
 
     ``cause`` is one of the core's causes ("unknown" without a verdict), ``verdict`` the whole
     verdict or None, ``exit_code`` the child's status (-n: killed by signal n, 124: time limit,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpualert_common.notify.entry import EntryFields
     from gpualert_common.spec import Sender
 
-Meaning = Literal["cancelled", "preempted", "timeout"]
+StopKind = Literal["cancelled", "preempted", "timeout"]
 
 
 class RunHandle:
@@ -156,7 +156,7 @@ class RunHandle:
     # -- stopping --------------------------------------------------------------------------
 
     def stop(
-        self, reason: str, *, meant_as: Meaning = "cancelled", grace_s: float | None = None
+        self, reason: str, *, meant_as: StopKind = "cancelled", grace_s: float | None = None
     ) -> None:
         """Ask the guardian for a graceful end, and return at once.
 

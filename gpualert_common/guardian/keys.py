@@ -19,7 +19,7 @@ from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import (
     make_directory,
     open_directory,
-    refuse_strangers,
+    refuse_foreign_directory,
     try_lock,
 )
 
@@ -73,7 +73,7 @@ class Key:
         lock = os.path.join(path, _LOCK)
         while True:
             make_directory(path)
-            self._refuse_strangers(place, path)
+            self._refuse_foreign_directory(place, path)
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self.fd = os.open(lock, flags, 0o600)
             while not try_lock(self.fd):
@@ -83,9 +83,9 @@ class Key:
                 return
             self.release()  # the folder was replaced meanwhile, and its lock with it
 
-    def _refuse_strangers(self, place: str, path: str) -> None:
+    def _refuse_foreign_directory(self, place: str, path: str) -> None:
         for folder in (place, os.path.dirname(path), path):
-            refuse_strangers(folder, chosen=place == self._chosen)
+            refuse_foreign_directory(folder, chosen=place == self._chosen)
 
     def release(self) -> None:
         """Release the lock here; a guardian that inherited the descriptor still holds it."""
@@ -99,7 +99,7 @@ class Key:
         for place in self._places:
             folder = os.path.join(place, KEYS, self._name)
             try:
-                self._refuse_strangers(place, folder)
+                self._refuse_foreign_directory(place, folder)
             except OSError as error:
                 if error.errno is None:
                     raise
@@ -134,7 +134,7 @@ def _names(path: str, fd: int) -> bool:
     return os.path.samestat(named, os.fstat(fd))
 
 
-def point(folder: str, run: str) -> None:
+def write_pointer(folder: str, run: str) -> None:
     """Make the key of ``folder`` name this run; it is on the disk when this returns."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     directory = Directory(folder, fd)

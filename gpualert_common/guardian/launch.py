@@ -24,7 +24,7 @@ _MOST_STDERR = 2000
 
 
 @dataclass(frozen=True)
-class Launched:
+class PendingLaunch:
     """A record whose guardian waits for :meth:`go`; ``tried`` are the places that had no room."""
 
     record: Record
@@ -48,7 +48,7 @@ class Launched:
         close_pipes(self._process)
 
 
-def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
+def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> PendingLaunch:
     """Start a guardian that prepares the run and waits for the word to launch it.
 
     Raises what the preparation raises, and GuardianError when no guardian could be started.
@@ -81,7 +81,7 @@ def start(spec: RunSpec, attempt: Attempt | None, key: Key | None) -> Launched:
         close_pipes(guardian)
         raise
     tried = [(place, problem) for place, problem in answer["tried"]]
-    return Launched(record, answer["pid"], tried, guardian)
+    return PendingLaunch(record, answer["pid"], tried, guardian)
 
 
 def resolve_spec(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:

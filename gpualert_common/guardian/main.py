@@ -20,7 +20,7 @@ import time
 
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
 from gpualert_common.guardian.alert_delivery import deliver_after_run, lock_alerts
-from gpualert_common.guardian.keys import point
+from gpualert_common.guardian.keys import write_pointer
 from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
 from gpualert_common.guardian.policy import GuardianPolicy
 from gpualert_common.processes.bootstrap import extend_import_path
@@ -70,7 +70,7 @@ def _supervise(message: dict[str, Any]) -> None:
         log = prepared.record.create_log(LOG)
         prepared.record.beat()
         if message["key_folder"]:
-            point(message["key_folder"], prepared.record.path)
+            write_pointer(message["key_folder"], prepared.record.path)
             os.close(message["lock_fd"])
         _answer({"run": prepared.record.path, "pid": os.getpid(), "tried": prepared.tried})
         if _read_line() != GO:

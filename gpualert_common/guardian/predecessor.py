@@ -28,23 +28,23 @@ class PredecessorReader:
         if not record.has(SPEC):  # its guardian died, or has yet to begin
             return Predecessor(RunState.STARTING if record.is_held else RunState.LOST)
         owner = record.spec.owner
-        is_far = recovery.is_far(record)
+        is_remote = recovery.is_remote(record)
         state = record.state
         ending = record.ending  # after the state: an end that comes between is then known, too
         events = list(record.events())
-        if is_far and state is RunState.LOST:
+        if is_remote and state is RunState.LOST:
             state = record.recorded_state  # its lock cannot be seen from here
         numbers = [event.fields["number"] for event in events if event.name == "adopted"]
         return Predecessor(
             state,
             number=numbers[-1] if numbers else owner.get("number", 0),
-            is_same=owner.get("fingerprint") == self._fingerprint,
+            has_same_fingerprint=owner.get("fingerprint") == self._fingerprint,
             has_status=ending is not None and ending.exit_code is not None,
             is_claimed=record.claimed_by is not None,
             is_stopped=_was_stopped(ending, events),
-            has_remains=not is_far and _has_remains(record, state),
-            is_far=is_far,
-            is_silent=is_far and self._is_silent(record),
+            has_unsupervised_processes=not is_remote and _has_unsupervised_processes(record, state),
+            is_remote=is_remote,
+            is_silent=is_remote and self._is_silent(record),
         )
 
     def _is_silent(self, record: Record) -> bool:
@@ -72,7 +72,7 @@ def _was_stopped(ending: Ending | None, events: list[Event]) -> bool:
     return is_stopped or any(event.name == "stopping" for event in events)
 
 
-def _has_remains(record: Record, state: RunState) -> bool:
+def _has_unsupervised_processes(record: Record, state: RunState) -> bool:
     """True when processes live that nobody ends; those that outlive a normal end may live."""
     if state is RunState.ENDED:
         survivors = (record.read_json(EXIT) or {}).get("survivors")

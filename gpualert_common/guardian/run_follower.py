@@ -42,7 +42,7 @@ class RunFollower:
         self.result: RunResult | None = None
         self._attempt = attempt
         self._is_owner = is_new
-        self._is_far = not is_new and recovery.is_far(record)
+        self._is_remote = not is_new and recovery.is_remote(record)
         self._began = time.monotonic()
         self._events_read = 0
         self._superseded_by: int | None = None
@@ -113,10 +113,10 @@ class RunFollower:
         if self.result is not None:
             return False
         self._check_owner()
-        if self.record.ending is not None and not self._is_far:
+        if self.record.ending is not None and not self._is_remote:
             self._verdict_deadline = self._verdict_deadline or LoadScaledDeadline(_VERDICT_S)
             return self.record.is_held and self._verdict_deadline.left_s() > 0
-        return self.record.is_held or (self._is_far and self.record.ending is None)
+        return self.record.is_held or (self._is_remote and self.record.ending is None)
 
     def _check_owner(self) -> None:
         """Raises SupersededError once a later attempt owns the run."""
@@ -154,7 +154,7 @@ class RunFollower:
         if self.record.is_removed:  # the guardian created it anew for its last files
             self.record = Record.open(self.record.path)
         record, problem = self.record, "gpualert recover finishes it"
-        if record.ending is None and not self._is_far and self._attempt is not None:
+        if record.ending is None and not self._is_remote and self._attempt is not None:
             try:
                 # Its guardian died: end the processes that live, and complete the record.
                 recovery.finish_abandoned(record, record.spec.grace_s)

@@ -15,7 +15,7 @@ from gpualert_common.model import RunPlace
 from gpualert_common.recover import locate
 from gpualert_common.spec import is_seconds
 from gpualert_common.supervise.recorder import BEAT_S
-from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
+from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
@@ -74,4 +74,4 @@ class RunLocation:
 
 def fence_s(lease_s: float, grace_s: float) -> float:
     """Return after how many silent seconds of a guardian on another host its run has ended."""
-    return lease_s + grace_s + LAST_CALL_S + KILLING_S + _MARGIN_S
+    return lease_s + grace_s + TERMINATE_S + KILLING_S + _MARGIN_S

@@ -95,8 +95,8 @@ class Takeover:
                     taken = self._adopt(record)
                 case TakeoverAction.STOP:
                     self._request_stop(record)
-                case TakeoverAction.END_REMAINS:
-                    self._end_remains(record)
+                case TakeoverAction.END_PROCESSES:
+                    self._end_processes(record)
                 case TakeoverAction.WAIT:
                     self._wait(record.run_id, before)
             if taken is not None:
@@ -127,8 +127,8 @@ class Takeover:
     def _adopt(self, record: Record) -> Taken | None:
         """Adopt the run and keep its lease; None when the guardian refuses or does not answer."""
         guardian = record.spec.supervisor_pid
-        is_far = recovery.is_far(record)
-        lease = LeaseRenewer(record, self._attempt, 0 if is_far else guardian)
+        is_remote = recovery.is_remote(record)
+        lease = LeaseRenewer(record, self._attempt, 0 if is_remote else guardian)
         try:
             request = record.request(
                 "adopt",
@@ -139,7 +139,7 @@ class Takeover:
                 lease_s=self._attempt.lease_s,
                 follower=describe_follower(),
             )
-            if self._await_adoption(record, request, is_far=is_far):
+            if self._await_adoption(record, request, is_remote=is_remote):
                 self._log_once(f"adopted run {record.run_id}, which went on alone")
                 return record, "adopted", lease
         except BaseException:
@@ -148,9 +148,9 @@ class Takeover:
         lease.close()
         return None
 
-    def _await_adoption(self, record: Record, request: str, *, is_far: bool) -> bool:
+    def _await_adoption(self, record: Record, request: str, *, is_remote: bool) -> bool:
         deadline = time.monotonic() + _ANSWER_S
-        while time.monotonic() < deadline and (record.is_held or is_far):
+        while time.monotonic() < deadline and (record.is_held or is_remote):
             answer = _read_answer(record, request, self._attempt.owner)
             if answer is not None:
                 return answer
@@ -164,7 +164,7 @@ class Takeover:
         """Raises GuardianError when the run belongs to an attempt that this one cannot replace."""
         self._log_once(f"run {name} is {before.state}; waiting for it")
         waited_s = time.monotonic() - self._began
-        is_live = before.state is RunState.RUNNING and not before.is_far
+        is_live = before.state is RunState.RUNNING and not before.is_remote
         is_too_late = self._attempt.number < before.number
         if is_live and (is_too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
             raise GuardianError(
@@ -186,7 +186,7 @@ class Takeover:
         self._log_once(f"run {record.run_id} on {place} was silent for the length of its fence")
         record.request("fence", number=self._attempt.number)
 
-    def _end_remains(self, record: Record) -> None:
+    def _end_processes(self, record: Record) -> None:
         self._log_once(f"nobody supervises run {record.run_id}; ending its live processes")
         self._count_ending(record.run_id)
         self._complete(record)

@@ -19,7 +19,7 @@ from gpualert_common.record import (
     Record,
     describe,
     make_directory,
-    refuse_strangers,
+    refuse_foreign_directory,
     spare_of,
 )
 from gpualert_common.spec import RunSpec
@@ -61,7 +61,7 @@ class PreparedRun:
         self.log_fds = []
 
 
-def prepare(spec: RunSpec) -> PreparedRun:
+def prepare_run(spec: RunSpec) -> PreparedRun:
     """Return a run with a durable log, in the first location that can keep one.
 
     The launch record is written then, the log file is empty and writable, its space is reserved,
@@ -91,8 +91,8 @@ def _prepare_at(
     logs: list[LogFile] = []
     try:
         chosen = not tried and spec.state_dir is not None
-        refuse_strangers(place, chosen=chosen)
-        refuse_strangers(runs, chosen=chosen)
+        refuse_foreign_directory(place, chosen=chosen)
+        refuse_foreign_directory(runs, chosen=chosen)
         reserved = 0
         for name in spec.logs:
             log_fds.append(record.create_log(name))

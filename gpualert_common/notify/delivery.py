@@ -58,16 +58,16 @@ class DeliveryProgress:
 
 
 def deliver_entry(
-    record: Record, entry: OutboxEntry, given: Mapping[str, str], *, patience_s: float
+    record: Record, entry: OutboxEntry, given: Mapping[str, str], *, retry_for_s: float
 ) -> None:
-    """Attempt the delivery until it succeeds, fails for good, or ``patience_s`` has passed.
+    """Attempt the delivery until it succeeds, fails for good, or ``retry_for_s`` has passed.
 
     The entry records the result.  Raises only exceptions that end this process.
     """
     pauses = tenacity.Retrying(
         retry=tenacity.retry_if_result(bool),
         wait=tenacity.wait_exponential_jitter(initial=FIRST_PAUSE_S, max=LONGEST_PAUSE_S),
-        stop=tenacity.stop_after_delay(patience_s),
+        stop=tenacity.stop_after_delay(retry_for_s),
         retry_error_callback=lambda _state: None,
     )
     pauses(_attempt, record, entry, given)

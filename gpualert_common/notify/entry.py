@@ -121,7 +121,7 @@ class OutboxEntry:
         return float(self.fields["due"] or 0.0)
 
     @property
-    def locked(self) -> bool:
+    def is_locked(self) -> bool:
         """True while a process sends it."""
         return self._storage.is_locked(self.name)
 

@@ -19,7 +19,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 """Secrets that the user passed directly, by channel and setting."""
 
 MARGIN_S = 2 * ATTEMPT_S
-"""After ``patience_s`` a process may still be in an attempt; later the kernel ends it."""
+"""After ``retry_for_s`` a process may still be in an attempt; later the kernel ends it."""
 _POLL_S = 0.05
 
 
@@ -30,7 +30,7 @@ def deliver(
     extra_channels: Sequence[ChannelConfig] = (),
     send_now: bool = False,
     retry_failed: bool = False,
-    patience_s: float,
+    retry_for_s: float,
     on_progress: Callable[[list[OutboxEntry]], None] = lambda _entries: None,
 ) -> list[OutboxEntry]:
     """Queue and send the alerts of a run that has ended; return every entry with its new state.
@@ -38,7 +38,7 @@ def deliver(
     A delivered alert is not sent again.  ``extra_channels`` get the alert in addition to the
     record's own channels; ``send_now`` sends what would be held for another attempt;
     ``retry_failed`` also sends what had failed for good, by the extra channels where there are
-    some.  Transient faults are retried for ``patience_s``; what is open then stays queued.
+    some.  Transient faults are retried for ``retry_for_s``; what is open then stays queued.
     ``on_progress`` is called with the entries again and again.  One process per channel is forked
     and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
     be read.
@@ -59,30 +59,31 @@ def deliver(
         if entry.state is EntryState.PENDING
         and (entry.can_be_sent_with(secrets) or not has_guardian)
     ]
-    for _wait in _send_all(record, pending, secrets, patience_s):
+    for _wait in _send_all(record, pending, secrets, retry_for_s):
         for entry in entries:
             entry.reload()
         on_progress(entries)
     return reconcile(record)[1]
 
 
-def deliver_warnings(record: Record, *, secrets: Secrets, patience_s: float) -> None:
+def deliver_warnings(record: Record, *, secrets: Secrets, retry_for_s: float) -> None:
     """Queue and send the warnings about a live run, each kind once.
 
     Arguments as for :func:`deliver`.
     """
     entries = queue_warnings(record)
     pending = [entry for entry in entries if entry.state is EntryState.PENDING]
-    for _wait in _send_all(record, pending, secrets, patience_s):
+    for _wait in _send_all(record, pending, secrets, retry_for_s):
         pass
 
 
 def _send_all(
-    record: Record, entries: Iterable[OutboxEntry], secrets: Secrets, patience_s: float
+    record: Record, entries: Iterable[OutboxEntry], secrets: Secrets, retry_for_s: float
 ) -> Iterator[None]:
     """Send them all at the same time; yields again and again until that is done."""
     senders = {
-        _fork_sender(record, entry, secrets.get(entry.channel, {}), patience_s) for entry in entries
+        _fork_sender(record, entry, secrets.get(entry.channel, {}), retry_for_s)
+        for entry in entries
     }
     yield
     while senders:
@@ -91,7 +92,7 @@ def _send_all(
         yield
 
 
-def deliver_leftovers(record_path: str, *, patience_s: float) -> None:
+def deliver_open_alerts(record_path: str, *, retry_for_s: float) -> None:
     """Send the open alerts of the other records in the state directory that are due."""
     folder = undelivered_folder(record_path)
     try:
@@ -106,30 +107,30 @@ def deliver_leftovers(record_path: str, *, patience_s: float) -> None:
             _remove_marker(os.path.join(folder, name))
             continue
         try:
-            _deliver_due(path, patience_s)
+            _deliver_due(path, retry_for_s)
         except (GPUAlertError, OSError, ValueError, TypeError, KeyError):
             continue  # a damaged record must not block the alerts of the others
 
 
-def _deliver_due(path: str, patience_s: float) -> None:
+def _deliver_due(path: str, retry_for_s: float) -> None:
     record = Record.open(path)
     try:
         _decision, entries = reconcile(record)
         if any(entry.state is EntryState.PENDING and entry.due <= time.time() for entry in entries):
-            deliver(record, patience_s=patience_s)
+            deliver(record, retry_for_s=retry_for_s)
     finally:
         record.close()
 
 
 def _fork_sender(
-    record: Record, entry: OutboxEntry, given: Mapping[str, str], patience_s: float
+    record: Record, entry: OutboxEntry, given: Mapping[str, str], retry_for_s: float
 ) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            signal.setitimer(signal.ITIMER_REAL, patience_s + MARGIN_S)
-            if entry.lock(patience_s) and entry.state is EntryState.PENDING:
-                deliver_entry(record, entry, given, patience_s=patience_s)
+            signal.setitimer(signal.ITIMER_REAL, retry_for_s + MARGIN_S)
+            if entry.lock(retry_for_s) and entry.state is EntryState.PENDING:
+                deliver_entry(record, entry, given, retry_for_s=retry_for_s)
         finally:
             os._exit(0)
     return pid

@@ -125,7 +125,7 @@ def schedule(
     ``extra_channels`` get the alert in addition to the run's own; ``send_now`` sends the alert of
     an ended run without waiting for the engine.
     """
-    decision = decide(facts, at)
+    decision = decide_action(facts, at)
     own = () if decision.action is AlertAction.SKIP else facts.channels
     if send_now and facts.ended_at is not None:
         decision = AlertDecision(AlertAction.SEND, "it was asked for")
@@ -133,7 +133,7 @@ def schedule(
     return Schedule(decision, [*own, *extra_channels] if is_due else [])
 
 
-def decide(facts: AlertFacts, at: float) -> AlertDecision:
+def decide_action(facts: AlertFacts, at: float) -> AlertDecision:
     """Return what to do with the alert about a run's end at the time ``at``."""
     ended_at = facts.ended_at
     if ended_at is None:

@@ -65,7 +65,7 @@ def main() -> None:
     from gpualert_common.notify.record_delivery import MARGIN_S
     from gpualert_common.record import Record
 
-    signal.setitimer(signal.ITIMER_REAL, float(request["patience_s"]) + MARGIN_S)
+    signal.setitimer(signal.ITIMER_REAL, float(request["retry_for_s"]) + MARGIN_S)
     record = Record.open(request["record"])
     _redirect_stderr(record)
     try:
@@ -77,11 +77,15 @@ def main() -> None:
 
 
 def _serve(record: Record, request: dict[str, Any]) -> None:
-    from gpualert_common.notify.record_delivery import deliver, deliver_leftovers, deliver_warnings
+    from gpualert_common.notify.record_delivery import (
+        deliver,
+        deliver_open_alerts,
+        deliver_warnings,
+    )
 
-    patience_s = float(request["patience_s"])
+    retry_for_s = float(request["retry_for_s"])
     if request.get("early"):
-        deliver_warnings(record, secrets=request["secrets"], patience_s=patience_s)
+        deliver_warnings(record, secrets=request["secrets"], retry_for_s=retry_for_s)
         return
     status = _StatusPipe(request["done_fd"])
     if request["own"]:
@@ -91,12 +95,12 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
             extra_channels=request["extra_channels"],
             send_now=request["send_now"],
             retry_failed=request["retry_failed"],
-            patience_s=patience_s,
+            retry_for_s=retry_for_s,
             on_progress=status.write,
         )
     status.close()
-    if patience_s > 0:
-        deliver_leftovers(record.path, patience_s=_OTHERS_S)
+    if retry_for_s > 0:
+        deliver_open_alerts(record.path, retry_for_s=_OTHERS_S)
 
 
 def _redirect_stderr(record: Record) -> None:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     Secrets = Mapping[str, Mapping[str, str]]
 
-PATIENCE_S = 3600.0
+RETRY_FOR_S = 3600.0
 """Time in which a sender retries: longer than a restart of a mail server, or grey-listing."""
-WARNING_PATIENCE_S = 600.0
+WARNING_RETRY_S = 600.0
 """Limit for a warning; afterwards `gpualert show` and the alert about the end have it."""
 _CHECK_S = 0.25
 _SENDER = "gpualert_common.notify.sender"
@@ -45,7 +45,7 @@ def dispatch(
     retry_failed: bool = False,
     own: bool = True,
     deadline_s: float,
-    patience_s: float = PATIENCE_S,
+    retry_for_s: float = RETRY_FOR_S,
     check: Callable[[], None] = lambda: None,
 ) -> list[EntryFields]:
     """Send the alerts of a run that has ended, and wait for that until the deadline.
@@ -56,7 +56,7 @@ def dispatch(
     """
     request = {
         "record": record_path,
-        "patience_s": patience_s,
+        "retry_for_s": retry_for_s,
         "own": own,
         "secrets": secrets or {},
         "extra_channels": [dict(channel) for channel in extra_channels],
@@ -83,7 +83,7 @@ def become_sender(record_path: str, secrets: Secrets | None, *, keep: int) -> No
     """
     if keep >= 0:
         os.set_inheritable(keep, True)
-    request = {"record": record_path, "patience_s": PATIENCE_S, "own": True, "done_fd": -1}
+    request = {"record": record_path, "retry_for_s": RETRY_FOR_S, "own": True, "done_fd": -1}
     request |= {"secrets": secrets or {}, "extra_channels": []}
     request |= {"send_now": False, "retry_failed": False}
     os.dup2(_as_file(request), 0)
@@ -96,7 +96,7 @@ def send_warnings(record_path: str, secrets: Secrets | None) -> None:
 
     Raises nothing of ours.
     """
-    request = {"record": record_path, "patience_s": WARNING_PATIENCE_S, "own": True, "early": True}
+    request = {"record": record_path, "retry_for_s": WARNING_RETRY_S, "own": True, "early": True}
     request |= {"secrets": secrets or {}, "done_fd": -1}
     _reap()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpualert_common.classify.line_prefixes import strip_prefixes
-from gpualert_common.progress.pairs import number, to_count
+from gpualert_common.progress.pairs import parse_number, to_count
 from gpualert_common.regex import compile_bytes
 
 _BAR = compile_bytes(
@@ -53,7 +53,7 @@ def find_bar(line: bytes) -> tuple[Bar, int] | None:
         label=label.strip(),
         done=count,
         total=_scale_count(total, total_scale) if total else None,
-        rate=number(rate) if rate else None,
+        rate=parse_number(rate) if rate else None,
         unit=(unit or b"").decode(),
         rest=rest or b"",
     )
@@ -61,5 +61,5 @@ def find_bar(line: bytes) -> tuple[Bar, int] | None:
 
 
 def _scale_count(text: bytes, scale: bytes) -> int | None:
-    value = number(text)
+    value = parse_number(text)
     return None if value is None else to_count(round(value, 6) * _SCALES[scale])

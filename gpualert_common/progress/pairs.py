@@ -27,7 +27,7 @@ _PAIR = compile_bytes(
 )
 
 
-def number(text: bytes) -> float | None:
+def parse_number(text: bytes) -> float | None:
     """Return *text* as a number, None for other text."""
     text = text.replace(b",", b"")
     if len(text) > _MOST_DIGITS:
@@ -40,9 +40,9 @@ def number(text: bytes) -> float | None:
         return None
 
 
-def whole(text: bytes) -> int | None:
+def parse_count(text: bytes) -> int | None:
     """Return *text* as a count, None for other text."""
-    return to_count(number(text))
+    return to_count(parse_number(text))
 
 
 def to_count(value: float | None) -> int | None:
@@ -84,7 +84,7 @@ def pairs(text: bytes) -> list[Pair]:
         begin, end = match.span()
         if digits[-1:].isalpha() and text[end : end + 1].isalpha():
             continue  # [INFO] is not infinity
-        value = number(digits)
+        value = parse_number(digits)
         if value is not None:
             total, unit = _parse_tail(tail) if tail else (None, b"")
             found.append(Pair(name or b"", value, total, unit, begin, end))
@@ -95,7 +95,7 @@ def _parse_tail(tail: bytes) -> tuple[int | None, bytes]:
     """Return the total and the unit that follow a number."""
     tail = tail.strip()
     digits = tail.lstrip(b"/of \t")
-    return (whole(digits), b"") if digits[:1].isdigit() else (None, tail)
+    return (parse_count(digits), b"") if digits[:1].isdigit() else (None, tail)
 
 
 def named(text: bytes) -> dict[bytes, float]:

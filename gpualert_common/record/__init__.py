@@ -29,7 +29,7 @@ supervised as long as the lock is held, whatever its process id.
 
 from gpualert_common.record.control import CLAIM, CONTROL
 from gpualert_common.record.events import Event
-from gpualert_common.record.files import make_directory, refuse_strangers
+from gpualert_common.record.files import make_directory, refuse_foreign_directory
 from gpualert_common.record.record import (
     EVENTS,
     EXIT,
@@ -63,6 +63,6 @@ __all__ = [
     "RunState",
     "describe",
     "make_directory",
-    "refuse_strangers",
+    "refuse_foreign_directory",
     "spare_of",
 ]

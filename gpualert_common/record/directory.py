@@ -86,7 +86,7 @@ class Directory:
         if hasattr(self, "_lock_fd"):  # an exception of the caller may have interrupted __init__
             self.close()
 
-    def disown(self) -> None:
+    def release_own_lock(self) -> None:
         """Release the lock for this process only; a process that shares it by fork keeps it."""
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
@@ -94,7 +94,7 @@ class Directory:
 
     def discard(self) -> None:
         """Remove the record, if the run cannot be prepared here."""
-        self.disown()  # if no descriptor is left, listing the directory needs this one
+        self.release_own_lock()  # if no descriptor is left, listing the directory needs this one
         remove_all(self._dir_fd)
         os.rmdir(self.path)
         self.close()
@@ -196,13 +196,13 @@ class Directory:
         finally:
             os.close(fd)
 
-    def write_over(self, kept: str, name: str, value: dict[str, Any], *, sync: bool) -> None:
-        """Write the object into the space of file ``kept``, and rename that to ``name``.
+    def write_into_spare(self, spare: str, name: str, value: dict[str, Any], *, sync: bool) -> None:
+        """Write the object into the space of file ``spare``, and rename that to ``name``.
 
-        Raises OSError, FileNotFoundError if there is no file ``kept``.
+        Raises OSError, FileNotFoundError if there is no file ``spare``.
         """
         data = _lines(value)
-        fd = os.open(kept, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+        fd = os.open(spare, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
         try:
             write_all(fd, data)
             os.ftruncate(fd, len(data))
@@ -210,7 +210,7 @@ class Directory:
                 os.fsync(fd)
         finally:
             os.close(fd)
-        os.rename(kept, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
+        os.rename(spare, name, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
 
     def set_aside(self, name: str) -> None:
         """Rename a damaged file, so that it is kept but not read.  Raises OSError."""

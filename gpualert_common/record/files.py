@@ -26,7 +26,7 @@ def make_directory(path: str) -> None:
             pass  # another run created it at the same time
 
 
-def refuse_strangers(place: str, *, chosen: bool) -> None:
+def refuse_foreign_directory(place: str, *, chosen: bool) -> None:
     """Raise PermissionError if another user could tamper with files in ``place``.
 
     A directory of another user is accepted only if the user chose it, and only its owner can write

@@ -163,7 +163,7 @@ class Record(Control):
             if error.errno not in _FULL:
                 raise
             try:
-                self.write_over(spare_of(name), name, value, sync=sync)
+                self.write_into_spare(spare_of(name), name, value, sync=sync)
             except FileNotFoundError:
                 raise error from None
             except OSError:  # it is larger than the reserve

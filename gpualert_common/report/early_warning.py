@@ -13,9 +13,9 @@ from gpualert_common.model import Claim
 from gpualert_common.report import template_environment as templating
 from gpualert_common.report.formatting import MOST_SUBJECT, one_line, safe_lines
 from gpualert_common.report.run_view import RunView
-from gpualert_common.report.shortening import cut
+from gpualert_common.report.shortening import cut_text
 from gpualert_common.report.text_sanitizer import TextSanitizer
-from gpualert_common.report.verdict_view import EvidenceItem, evidence_item, number
+from gpualert_common.report.verdict_view import EvidenceItem, evidence_item, to_finite_number
 
 _TEMPLATE = "warning.txt.j2"
 _LOG_LINES = (20, 10, 5, 0)
@@ -41,10 +41,10 @@ class WarningView:
 
 def view_warning(event: Mapping[str, Any], text: TextSanitizer) -> WarningView:
     """Return the warning of an event of the record; of a damaged one the readable part."""
-    at = number(event.get("at")) or 0.0
+    at = to_finite_number(event.get("at")) or 0.0
     return WarningView(
         says=text.line(event.get("says")) or "unknown problem",
-        since=number(event.get("since")) or at,
+        since=to_finite_number(event.get("since")) or at,
         at=at,
         shows=tuple(evidence_item(claim, text) for claim in _claims(event)),
         do=text.paragraphs(_advice(event)),
@@ -80,7 +80,7 @@ def render_warning(
         text = safe_lines(template.render(known))
         if len(text.encode("utf-8", "replace")) <= text_bytes:
             break
-    return _subject(view, warning), cut(text, text_bytes, view.next_command)
+    return _subject(view, warning), cut_text(text, text_bytes, view.next_command)
 
 
 def _subject(view: RunView, warning: WarningView) -> str:

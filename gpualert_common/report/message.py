@@ -14,7 +14,7 @@ from gpualert_common.report import template_environment as templating
 from gpualert_common.report.alert_phrases import phrase_alert
 from gpualert_common.report.formatting import MOST_SUBJECT, one_line, safe_lines, size
 from gpualert_common.report.run_view import RunView
-from gpualert_common.report.shortening import cut, shorten, whole
+from gpualert_common.report.shortening import count_no_omissions, cut_text, shorten
 from gpualert_common.report.template_limits import (
     OWN_TEMPLATES_BYTES,
     OWN_TEMPLATES_S,
@@ -92,7 +92,7 @@ class _Writer:
         notes = [note for note in self.notes if note not in text]  # a template of the user's own
         if notes and len(text.encode()) < most:
             text = "\n".join([text.rstrip("\n"), "", *notes, ""])
-        return cut(text, most, self._next)
+        return cut_text(text, most, self._next)
 
     def page(self, text: str, most: int) -> str | None:
         page = self._written(templating.PAGE, lambda template: self._body(template, most))
@@ -125,7 +125,7 @@ class _Writer:
         self.notes.append(f"your template {name} failed: {because}; this is the built-in one")
 
     def _subject(self, template: jinja2.Template) -> str:
-        variables = self._variables(self._view, whole(self._view))
+        variables = self._variables(self._view, count_no_omissions(self._view))
         return one_line(
             "".join(templating.generate(template, variables, _MOST_CHARS)), MOST_SUBJECT
         )
@@ -150,7 +150,7 @@ class _Writer:
         low, high, found = 0, len(text.encode()), None
         while low <= high:
             tried = (low + high) // 2
-            kept = cut(text, tried, self._next)
+            kept = cut_text(text, tried, self._next)
             page = _PLAIN_PAGE.format(
                 html.escape(phrase_alert(self._view).subject), html.escape(kept)
             )

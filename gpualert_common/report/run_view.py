@@ -14,7 +14,12 @@ from gpualert_common.model import Artifact, Bundle, Verdict
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
-from gpualert_common.report.verdict_view import UNKNOWN, VerdictView, number, verdict_fields
+from gpualert_common.report.verdict_view import (
+    UNKNOWN,
+    VerdictView,
+    to_finite_number,
+    verdict_fields,
+)
 from gpualert_common.spec import Ending
 
 _SHORT = 80
@@ -138,17 +143,17 @@ def _join_command(words: tuple[str, ...], text: TextSanitizer) -> str:
 
 
 def _times(spec: LaunchRecord, ending: Ending | None) -> tuple[float, float | None]:
-    began = number(spec.created_at) or 0.0
+    began = to_finite_number(spec.created_at) or 0.0
     if ending is None:
         return began, None
-    return number(ending.started_at) or began, number(ending.ended_at)
+    return to_finite_number(ending.started_at) or began, to_finite_number(ending.ended_at)
 
 
 def _attempt_number(outcome: dict[str, Any] | None, owner: Owner, verdict: Verdict | None) -> int:
     """Return the number of the attempt that followed the end, in the engine's numbering; else 1."""
     known = [fields.get(name) for fields in (outcome or {}, owner) for name in _NUMBERS]
     for value in (*known, verdict and verdict.attempt):
-        found = number(value)
+        found = to_finite_number(value)
         if found is not None:
             return int(found)
     return 1

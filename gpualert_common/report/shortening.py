@@ -52,12 +52,12 @@ def shorten(view: RunView, write: Write, most_bytes: int) -> str:
     return text
 
 
-def whole(view: RunView) -> dict[str, int]:
-    """Return the numbers of items left out of a view that is shown whole: none."""
+def count_no_omissions(view: RunView) -> dict[str, int]:
+    """Return the number of omitted items by part for a view without omissions: 0 each."""
     return dict.fromkeys(_amounts(view), 0)
 
 
-def cut(text: str, most_bytes: int, next_command: str) -> str:
+def cut_text(text: str, most_bytes: int, next_command: str) -> str:
     """Return ``text`` in at most ``most_bytes`` of UTF-8; a mark says where it was cut."""
     data = text.encode("utf-8", "replace")
     if len(data) <= most_bytes:

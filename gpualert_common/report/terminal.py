@@ -30,19 +30,19 @@ _TITLE, _QUIET, _PLAIN = "1", "2", "0"
 
 @dataclass(frozen=True, slots=True)
 class TerminalLayout:
-    """Columns of the page, with or without colours; ``whole`` shows every item."""
+    """Columns of the page, with or without colours; ``is_full`` shows every item."""
 
     columns: int = 80
     colours: bool = False
-    whole: bool = False
+    is_full: bool = False
 
     @classmethod
-    def of_stdout(cls, *, whole: bool = False) -> TerminalLayout:
+    def of_stdout(cls, *, is_full: bool = False) -> TerminalLayout:
         """Return the layout of the terminal: its width, and colours where they are wanted."""
         columns = shutil.get_terminal_size((80, 0)).columns
         terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         colours = terminal and not os.environ.get("NO_COLOR")
-        return cls(min(max(columns, _LEAST_COLUMNS), _MOST_COLUMNS), colours, whole)
+        return cls(min(max(columns, _LEAST_COLUMNS), _MOST_COLUMNS), colours, is_full)
 
     @property
     def title_columns(self) -> int:
@@ -88,7 +88,7 @@ def render_page(
 
 
 def _section(title: str, items: Sequence[str | EvidenceItem], layout: TerminalLayout) -> list[str]:
-    most = len(items) if layout.whole else _MOST.get(title, len(items))
+    most = len(items) if layout.is_full else _MOST.get(title, len(items))
     room = layout.columns - (layout.title_columns or _INDENT)
     lines: list[str] = []
     for number, item in enumerate(items[:most], start=1):
@@ -133,7 +133,7 @@ def _entry(fact: Fact, layout: TerminalLayout) -> list[str]:
 def _cut(text: str, most: int, room: int, layout: TerminalLayout) -> list[str]:
     """Return the first lines of a text; "…" where there are more, and the layout has no room."""
     lines = text.splitlines()
-    if len(lines) <= most or layout.whole:
+    if len(lines) <= most or layout.is_full:
         return lines
     return [*lines[: most - 1], lines[most - 1][: room - 1] + "…"]
 

@@ -163,12 +163,12 @@ def verdict_fields(verdict: Verdict, text: TextSanitizer) -> dict[str, Any]:
         ),
         "ruled_out": _distinct(_ruled_out(verdict, text)),
         "unavailable": tuple(_unavailable(verdict, text)),
-        "gpu_seconds": number(verdict.measured.get("gpu_seconds")),
-        "wasted_gpu_seconds": number(verdict.measured.get("wasted_gpu_seconds")),
+        "gpu_seconds": to_finite_number(verdict.measured.get("gpu_seconds")),
+        "wasted_gpu_seconds": to_finite_number(verdict.measured.get("wasted_gpu_seconds")),
     }
 
 
-def number(value: object) -> float | None:
+def to_finite_number(value: object) -> float | None:
     """Return ``value`` where it is a number that arithmetic can use."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

@@ -4,13 +4,13 @@ Everything here is imported before the child is launched, and imports nothing he
 """
 
 from gpualert_common.settings.loading import PROJECT_FILE, Setting, load_settings, user_file
-from gpualert_common.settings.options import OPTIONS, Face, Option, given_options, option_names
+from gpualert_common.settings.options import OPTIONS, Interface, Option, given_options, option_names
 from gpualert_common.settings.values import parse_duration, parse_size
 
 __all__ = [
     "OPTIONS",
     "PROJECT_FILE",
-    "Face",
+    "Interface",
     "Option",
     "Setting",
     "given_options",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Face:
+class Interface:
     """Places where an option may be given, apart from files and the environment."""
 
     CLI = "gpualert run"
@@ -30,8 +30,8 @@ class Face:
     PREFECT = "Prefect"
 
 
-_PYTHON = (Face.CLI, Face.API)
-_EVERYWHERE = (*_PYTHON, Face.AIRFLOW, Face.PREFECT)
+_PYTHON = (Interface.CLI, Interface.API)
+_EVERYWHERE = (*_PYTHON, Interface.AIRFLOW, Interface.PREFECT)
 
 
 class Option:
@@ -39,17 +39,17 @@ class Option:
 
     ``parse`` converts a given value, or raises ValueError; a tuple has the only texts that are
     accepted.  ``help`` is a phrase for ``--help``, ``gpualert config show`` and the fields of
-    blocks; ``details`` are sentences in Markdown for docs/configuration.md.  ``faces`` lists where
-    it may be given, apart from files and environment; ``spec_field`` is the name of its field in a
-    RunSpec.  ``unit`` is the unit of the default ("s", "bytes", or none).
+    blocks; ``details`` are sentences in Markdown for docs/configuration.md.  ``interfaces`` are
+    those where it may be given, apart from files and environment; ``spec_field`` is the name of its
+    field in a RunSpec.  ``unit`` is the unit of the default ("s", "bytes", or none).
     """
 
     __slots__ = (
         "choices",
         "default",
         "details",
-        "faces",
         "help",
+        "interfaces",
         "metavar",
         "name",
         "parse",
@@ -69,7 +69,7 @@ class Option:
         metavar: str | None = None,
         short_flag: str = "",
         unit: str = "",
-        faces: tuple[str, ...] = _EVERYWHERE,
+        interfaces: tuple[str, ...] = _EVERYWHERE,
         spec_field: str = "",
     ) -> None:
         self.name = name
@@ -81,7 +81,7 @@ class Option:
         self.metavar = metavar
         self.short_flag = short_flag
         self.unit = unit
-        self.faces = faces
+        self.interfaces = interfaces
         self.spec_field = spec_field
 
     @property
@@ -123,7 +123,7 @@ OPTIONS: dict[str, Option] = {
             "directory that holds the run records",
             details="Default: see [where records are](record.md#where-it-is).",
             metavar="DIR",
-            faces=(*_PYTHON, Face.PREFECT),
+            interfaces=(*_PYTHON, Interface.PREFECT),
             spec_field="state_dir",
         ),
         Option(
@@ -133,7 +133,7 @@ OPTIONS: dict[str, Option] = {
             "wall-clock limit of the run, such as 90m or 12h",
             metavar="DURATION",
             unit="s",
-            faces=(*_PYTHON, Face.PREFECT),
+            interfaces=(*_PYTHON, Interface.PREFECT),
             spec_field="timeout_s",
         ),
         Option(
@@ -152,7 +152,7 @@ OPTIONS: dict[str, Option] = {
             "one log for stdout and stderr (merged) or one for each (apart)",
             details="`auto`: merged where both go to one place (a terminal, a file), so that "
             "their order is kept; else apart, so that pipes work.",
-            faces=_PYTHON,
+            interfaces=_PYTHON,
             spec_field="streams",
         ),
         Option(
@@ -161,7 +161,7 @@ OPTIONS: dict[str, Option] = {
             "fail",
             "when the disk of the log is full: the command gets the error (fail), or the log is "
             "cut (drop)",
-            faces=_PYTHON,
+            interfaces=_PYTHON,
             spec_field="log_full",
         ),
         Option(
@@ -171,7 +171,7 @@ OPTIONS: dict[str, Option] = {
             "disk space reserved for the log before the launch",
             metavar="SIZE",
             unit="bytes",
-            faces=_PYTHON,
+            interfaces=_PYTHON,
             spec_field="log_reserve_bytes",
         ),
         Option(
@@ -179,7 +179,7 @@ OPTIONS: dict[str, Option] = {
             values.parse_switch,
             False,
             "stop processes that outlive a command which ended by itself",
-            faces=_PYTHON,
+            interfaces=_PYTHON,
             spec_field="end_survivors",
         ),
         Option(
@@ -228,7 +228,7 @@ OPTIONS: dict[str, Option] = {
             "directory of your own templates for alerts",
             details="See [templates](templates.md).",
             metavar="DIR",
-            faces=_PYTHON,
+            interfaces=_PYTHON,
         ),
         Option(
             "rules",
@@ -245,7 +245,7 @@ OPTIONS: dict[str, Option] = {
             {},
             "settings of channels, by name",
             details="Tables `[channels.NAME]`, in files only; see [channels](channels.md).",
-            faces=(),
+            interfaces=(),
         ),
         Option(
             "observe",
@@ -261,7 +261,7 @@ OPTIONS: dict[str, Option] = {
             False,
             "suppress gpualert's own messages",
             short_flag="-q",
-            faces=(Face.CLI,),
+            interfaces=(Interface.CLI,),
         ),
         Option(
             "sync",
@@ -269,16 +269,16 @@ OPTIONS: dict[str, Option] = {
             True,
             "sync the log, its directory and the exit record to disk",
             details="Without it a power cut may lose the record of a run.",
-            faces=(Face.API,),
+            interfaces=(Interface.API,),
             spec_field="sync",
         ),
     )
 }
 
 
-def option_names(face: str) -> list[str]:
-    """Return the names of the options that may be given at *face*."""
-    return [option.name for option in OPTIONS.values() if face in option.faces]
+def option_names(interface: str) -> list[str]:
+    """Return the names of the options that may be given by *interface*."""
+    return [option.name for option in OPTIONS.values() if interface in option.interfaces]
 
 
 def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch import libc, log_pipe, spawn
-from gpualert_common.launch.preparation import PreparedRun, prepare
+from gpualert_common.launch.preparation import PreparedRun, prepare_run
 from gpualert_common.launch.signals import Inbox
 from gpualert_common.processes.children import list_children
 from gpualert_common.processes.marker import run_marker
@@ -71,7 +71,7 @@ def supervise(
     if own_process:
         inbox = Inbox()
         inbox.install()
-    prepared = prepare(spec)
+    prepared = prepare_run(spec)
     record = prepared.record
     try:
         before_launch(prepared)
@@ -101,7 +101,7 @@ def supervise(
     finally:
         verdict, sender = recorder.verdict, recorder.sender
         recorder.close()
-        record.disown()
+        record.release_own_lock()
     return SupervisedRun(record, ending, verdict, sender)
 
 

@@ -4,12 +4,12 @@
 phase         action                                                       ends when
 ============  ===========================================================  =========================
 request       the signal, then SIGCONT, to the leader (through shells);    the tree is empty, or
-              once it is gone, SIGTERM to the processes whose parent is    the grace is over
-              gone, again and again
-last call     SIGTERM, then SIGCONT, to the whole tree                     the tree is empty, or
-                                                                           LAST_CALL_S (at most the
+              when it has exited, SIGTERM to the processes whose parent    the grace is over
+              has exited, repeatedly
+terminate     SIGTERM, then SIGCONT, to the whole tree                     the tree is empty, or
+                                                                           TERMINATE_S (at most the
                                                                            grace) after it
-kill          SIGKILL to the whole tree, again and again                   the tree is empty, or
+kill          SIGKILL to the whole tree, repeatedly                        the tree is empty, or
                                                                            KILLING_S later
 ============  ===========================================================  =========================
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from gpualert_common.spec import Sender
 
-LAST_CALL_S = 2.0
+TERMINATE_S = 2.0
 KILLING_S = 5.0
 _RESCAN_S = 0.05
-_REQUEST, _LAST_CALL, _KILL = range(3)
+_REQUEST, _TERMINATE, _KILL = range(3)
 
 
 def read_terms(request: Mapping[str, Any]) -> tuple[Sender, float | None]:
@@ -63,7 +63,7 @@ class Stop:
         except OSError:
             tree.signal_group(number, signal.SIGCONT)
         self._grace_ends = now + grace_s
-        self._last_call_s = min(LAST_CALL_S, grace_s)
+        self._terminate_s = min(TERMINATE_S, grace_s)
         self._kill_ends = 0.0
         self.is_over = False
         self.survivors: list[tuple[int, int]] = []
@@ -84,7 +84,7 @@ class Stop:
 
     def force(self, now: float) -> None:
         """Kill at once."""
-        self.shorten(now - self._last_call_s, now)
+        self.shorten(now - self._terminate_s, now)
 
     def advance(self, now: float) -> None:
         """Do what is due; sets ``due``, and in the end ``is_over`` and ``survivors``."""
@@ -92,9 +92,9 @@ class Stop:
             if now < self._grace_ends and self._has_targets():
                 self.due = min(now + _RESCAN_S, self._grace_ends)
                 return
-            self._phase = _LAST_CALL
+            self._phase = _TERMINATE
             self._signal_tree(signal.SIGTERM, signal.SIGCONT)
-        if self._phase == _LAST_CALL and now >= self._grace_ends + self._last_call_s:
+        if self._phase == _TERMINATE and now >= self._grace_ends + self._terminate_s:
             self._phase = _KILL
             self._kill_ends = now + KILLING_S
         is_killing = self._phase == _KILL

@@ -26,7 +26,7 @@ Target = str | Mapping[str, Any] | Block
 """A channel as users name it."""
 
 
-def tables(notify: Target | Iterable[Target] | None) -> Any:
+def replace_blocks_by_tables(notify: Target | Iterable[Target] | None) -> Any:
     """Return the argument ``notify`` with tables in place of blocks; their secrets are masked."""
     if notify is None or isinstance(notify, str):
         return notify
@@ -34,10 +34,10 @@ def tables(notify: Target | Iterable[Target] | None) -> Any:
     return [_table(target) for target in targets]
 
 
-def names(notify: Any) -> Any:
+def replace_blocks_by_names(notify: Any) -> Any:
     """Return ``notify`` with the names of blocks, to be stored.  Raises ValueError for no name."""
     if isinstance(notify, list | tuple):
-        return [names(target) for target in notify]
+        return [replace_blocks_by_names(target) for target in notify]
     if isinstance(notify, Block) and not name_of(notify):
         raise ValueError("save the block before an operation names it")
     return name_of(notify) if isinstance(notify, Block) else notify
@@ -64,16 +64,16 @@ def _secrets_of(target: Any) -> Iterable[str]:
     return withhold_secrets(channel_of(target, {}))
 
 
-def resolve(settings: Mapping[str, Setting]) -> None:
+def resolve_settings(settings: Mapping[str, Setting]) -> None:
     """Replace targets such as ``prefect:secret/NAME`` by their channels.
 
     Loads the blocks from Prefect, and waits for it.  Raises ConfigError naming the target.
     """
     setting = settings["notify"]
-    setting.value = [resolved(target) for target in setting.value]
+    setting.value = [resolve_target(target) for target in setting.value]
 
 
-def resolved(target: Any) -> Any:
+def resolve_target(target: Any) -> Any:
     """Return a target with its channel in place of a block of Prefect.  Raises ConfigError."""
     if isinstance(target, str) and target.startswith(_OURS):
         target = _table(_loaded(target))

@@ -53,7 +53,7 @@ class HookAlerts:
         settings["artifact"].value = [os.path.abspath(one) for one in settings["artifact"].value]
         if settings["notify_on"].value != "never":
             settings["notify_on"].value = "always"  # the hook itself selects the states
-        self._alerts, self._secrets, problems = alerts_of_each(settings, alerts.resolved)
+        self._alerts, self._secrets, problems = alerts_of_each(settings, alerts.resolve_target)
         self._has_problems = bool(problems)
         for problem in problems:
             self._log(f"No alert: {problem}", logging.ERROR)

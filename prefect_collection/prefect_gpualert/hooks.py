@@ -51,7 +51,7 @@ def gpualert_hook(
     its errors are logged.
     """
     given = {
-        "notify": alerts.tables(notify),
+        "notify": alerts.replace_blocks_by_tables(notify),
         "artifact": artifact if artifact is None or isinstance(artifact, str) else list(artifact),
         "notify_deadline": deadline,
         "state_dir": None if state_dir is None else os.fspath(state_dir),

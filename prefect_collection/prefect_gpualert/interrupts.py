@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from prefect.exceptions import TerminationSignal
 
 if TYPE_CHECKING:
-    from gpualert_common.guardian.handle import Meaning
+    from gpualert_common.guardian.handle import StopKind
 
 _TIMEOUT_SLACK_S = 1.0
 """Delay in which Prefect can interrupt the task itself, with its own message."""
@@ -59,7 +59,7 @@ class Interrupts:
         if self._timeout_s is not None and self._passed_s > self._timeout_s + _TIMEOUT_SLACK_S:
             raise TimeoutError(f"timeout of {self._timeout_s:g} second(s) exceeded")
 
-    def meaning(self, error: BaseException) -> tuple[Meaning, str]:
+    def stop_kind(self, error: BaseException) -> tuple[StopKind, str]:
         """Return the kind of stop that ``error`` means, and its reason, for the verdict."""
         if self._timeout_s is not None and self._passed_s > self._timeout_s - _TIMEOUT_LEAD_S:
             return "timeout", f"its timeout of {self._timeout_s:g} s was over"

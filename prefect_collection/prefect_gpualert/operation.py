@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from gpualert_common.errors import UsageError
-from gpualert_common.settings import OPTIONS, Face, option_names
+from gpualert_common.settings import OPTIONS, Interface, option_names
 from prefect_gpualert import alerts
 from prefect_gpualert.command import command_line
 from prefect_gpualert.preparation import settings_of, training_of
@@ -143,7 +143,7 @@ class TrainingOperation(JobBlock[list[str]]):
     @classmethod
     def _by_name(cls, notify: Any) -> Any:
         """Keep the name of a channel's block alone: an operation is stored without encryption."""
-        return alerts.names(notify)
+        return alerts.replace_blocks_by_names(notify)
 
     @field_serializer("notify")
     def _kept(self, notify: Any, info: SerializationInfo) -> Any:
@@ -268,7 +268,7 @@ class TrainingOperation(JobBlock[list[str]]):
             self._trainings.remove(training)
 
     def _training(self, *, end_survivors: bool) -> Training:
-        given = {name: getattr(self, name) for name in option_names(Face.PREFECT)}
+        given = {name: getattr(self, name) for name in option_names(Interface.PREFECT)}
         settings = settings_of(given)
         line = command_line(
             "\n".join(self.commands),

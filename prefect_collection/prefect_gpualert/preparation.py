@@ -20,11 +20,11 @@ def settings_of(given: dict[str, Any]) -> dict[str, Setting]:
 
     Raises ConfigError.
     """
-    given["notify"] = alerts.tables(given.get("notify"))
+    given["notify"] = alerts.replace_blocks_by_tables(given.get("notify"))
     settings = load_settings(given, given_as="argument")
     if settings["streams"].value == "auto":
         settings["streams"].value = "apart"  # the result is stdout alone, as upstream's
-    alerts.resolve(settings)
+    alerts.resolve_settings(settings)
     return settings
 
 

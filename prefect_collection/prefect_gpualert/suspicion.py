@@ -28,13 +28,13 @@ def remark(verdict: Verdict | None) -> str:
     return "; ".join(filter(None, parts))
 
 
-def completed(value: Any, verdict: Verdict | None) -> Any:
+def wrap_value(value: Any, verdict: Verdict | None) -> Any:
     """Return the value of a task for its engine; a suspect one in a state named Suspect."""
     why = suspicion(verdict)
     return value if why is None else Completed(name=SUSPECT, message=why, data=value)
 
 
-def value_of(result: Any) -> Any:
+def unwrap_value(result: Any) -> Any:
     """Return the value of a task without the state that it was wrapped in for its engine."""
     if not isinstance(result, State):
         return result

@@ -50,7 +50,7 @@ def dispatches_to(twin: Callable[..., Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-class EitherTask(Task[Parameters, Any]):
+class SyncAsyncTask(Task[Parameters, Any]):
     """A task with a synchronous function; in an event loop a call returns a coroutine.
 
     ``.submit()`` and ``.map()`` run the function in threads.
@@ -58,14 +58,14 @@ class EitherTask(Task[Parameters, Any]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As in Prefect's Task."""
-        value_of = _itself if kwargs.get("return_state") else suspicion.value_of
+        value_of = _itself if kwargs.get("return_state") else suspicion.unwrap_value
         if not in_event_loop():
             return value_of(super().__call__(*args, **kwargs))
         twin = copy(self)
         twin.fn, twin.isasync = _awaitable(self.fn), True
         return _then(Task.__call__(twin, *args, **kwargs), value_of)
 
-    def with_options(self, **options: Any) -> EitherTask[Parameters]:
+    def with_options(self, **options: Any) -> SyncAsyncTask[Parameters]:
         """As in Prefect's Task."""
         other = copy(self)
         other.__dict__.update(super().with_options(**options).__dict__)

@@ -13,7 +13,7 @@ from prefect_gpualert.command import command_line
 from prefect_gpualert.contexts import current
 from prefect_gpualert.preparation import settings_of, training_of
 from prefect_gpualert.run_log import run_logger
-from prefect_gpualert.sync_async import EitherTask, current_interrupts
+from prefect_gpualert.sync_async import SyncAsyncTask, current_interrupts
 from prefect_gpualert.training import Training
 from prefect_gpualert.training_result import ended_well, failure_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prefect_gpualert.alerts import Target
 
 
-@EitherTask
+@SyncAsyncTask
 def gpualert_run(
     command: str,
     env: dict[str, str] | None = None,
@@ -107,13 +107,13 @@ def gpualert_run(
     if not ended_well(result):
         raise failure_of(result)
     value = _output_of(result, training, return_all)
-    return suspicion.completed(value, result.verdict) if _is_the_task() else value
+    return suspicion.wrap_value(value, result.verdict) if _is_the_task() else value
 
 
 def _is_the_task() -> bool:
     """Return True if Prefect runs the task itself; False inside a task of the user's own."""
     context, _flow = current()
-    return context is not None and isinstance(context.task, EitherTask)
+    return context is not None and isinstance(context.task, SyncAsyncTask)
 
 
 def _output_of(result: RunResult, training: Training, return_all: bool) -> str | list[str]:

@@ -22,7 +22,7 @@ from prefect_gpualert.training_result import ended_well
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
-    from gpualert_common.guardian.handle import Meaning
+    from gpualert_common.guardian.handle import StopKind
 
 ShowLine = Callable[[str, str], None]
 """Shows one line of the log view: given the name of its log, and the line."""
@@ -189,7 +189,7 @@ class Training:
     def ask_to_stop(self, interrupts: Interrupts, error: BaseException | None = None) -> None:
         """Begin the stop that :meth:`close` would make, without waiting for it."""
         if self._handle is not None and not self._has_outcome and not self._has_ended_by_itself():
-            meant_as, reason = _meaning(interrupts, error)
+            meant_as, reason = _stop_kind(interrupts, error)
             self._handle.stop(reason, meant_as=meant_as)
             self._is_asked_to_stop = True
 
@@ -200,7 +200,7 @@ class Training:
 
     def _stop(self, interrupts: Interrupts, error: BaseException | None) -> None:
         self._has_outcome = True
-        meant_as, reason = _meaning(interrupts, error)
+        meant_as, reason = _stop_kind(interrupts, error)
         self._end(reason, meant_as)
         if self._is_lost:
             return
@@ -210,7 +210,7 @@ class Training:
         report.record("stopped", self._next_within_s if is_retried else None)
         report.send(None if meant_as == "timeout" else interrupts.left_s)
 
-    def _end(self, reason: str, meant_as: Meaning) -> None:
+    def _end(self, reason: str, meant_as: StopKind) -> None:
         handle = self.handle
         if handle.record.ending is None:
             handle.stop(reason, meant_as=meant_as)
@@ -253,5 +253,5 @@ class Training:
         log_line(self._logger, text, level)
 
 
-def _meaning(interrupts: Interrupts, error: BaseException | None) -> tuple[Meaning, str]:
-    return ("cancelled", "it was closed") if error is None else interrupts.meaning(error)
+def _stop_kind(interrupts: Interrupts, error: BaseException | None) -> tuple[StopKind, str]:
+    return ("cancelled", "it was closed") if error is None else interrupts.stop_kind(error)

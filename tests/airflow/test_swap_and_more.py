@@ -14,7 +14,7 @@ from gpualert_provider.airflow_variables import drop_airflow_variables
 from gpualert_provider.exceptions import TrainingTaskFailed
 from gpualert_provider.links import VerdictLink
 from gpualert_provider.operators.gpualert import GPUAlertOperator
-from gpualert_provider.xcom import MOST_BYTES, cut
+from gpualert_provider.xcom import MOST_BYTES, shorten_verdict
 
 from tests.airflow.conftest import Trials
 from tests.supervised import Lab
@@ -113,12 +113,12 @@ def test_xcom_has_no_secrets(trials: Trials, lab: Lab) -> None:
 def test_xcom_is_bounded() -> None:
     """Long fields of a verdict are cut, and the items left out are counted."""
     verdict = {"cause": "data", "headline": "h", "shows": [{"claim": "x" * 500}] * 400}
-    kept = cut(verdict | {"sources": [{"name": "log"}] * 3})
+    kept = shorten_verdict(verdict | {"sources": [{"name": "log"}] * 3})
     assert len(json.dumps(kept)) <= MOST_BYTES
     assert (kept["cause"], kept["headline"]) == ("data", "h")
     assert len(kept["shows"]) > 10
     assert kept["left_out"] == {"sources": 3, "shows": 400 - len(kept["shows"])}
-    assert cut(kept) == kept
+    assert shorten_verdict(kept) == kept
 
 
 # -- environment ---------------------------------------------------------------------------

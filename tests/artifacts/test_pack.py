@@ -535,7 +535,7 @@ def test_masked_in_pieces(monkeypatch: pytest.MonkeyPatch, parts: list[bytes]) -
     monkeypatch.setattr(masking, "PIECE_BYTES", 3000)
     text = b"".join(parts)
     once, pieces = Redactor(), Redactor()
-    masked, count = masking.mask(pieces, text, lambda: None)
+    masked, count = masking.mask_in_pieces(pieces, text, lambda: None)
     assert masked == once.mask_bytes(text)
     assert (count, pieces.found) == (once.found.total(), once.found)
 

@@ -547,5 +547,5 @@ def test_rank() -> None:
 
 def test_training_had_begun() -> None:
     """Progress before the failure is found, also far above it."""
-    assert resolve_log(STEPS + "x" * 200_000 + "\n" + RAISE + OOM, 1).trained
-    assert not resolve_log(RAISE + OOM, 1).trained
+    assert resolve_log(STEPS + "x" * 200_000 + "\n" + RAISE + OOM, 1).has_trained
+    assert not resolve_log(RAISE + OOM, 1).has_trained

@@ -207,11 +207,11 @@ def test_working_directory_that_may_not_be_entered(lab: Lab) -> None:
     """If the cwd is removed just before the launch, nothing is launched and nothing is left."""
     code = (
         "import os, gpualert_common.supervise as supervise\n"
-        "def late(spec, real=supervise.prepare):\n"
+        "def late(spec, real=supervise.prepare_run):\n"
         "    prepared = real(spec)\n"
         "    os.rmdir(spec.cwd)\n"
         "    return prepared\n"
-        "supervise.prepare = late\n"
+        "supervise.prepare_run = late\n"
         "from gpualert_common import run\n"
         "run(['true'], cwd='vanishing')\n"
     )

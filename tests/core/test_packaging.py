@@ -70,8 +70,8 @@ def test_one_version(name: str, wheels: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in DISTRIBUTIONS if name != "gpualert-common"])
-def test_face_requires_its_own_core(name: str, wheels: dict[str, Path]) -> None:
-    """A face requires exactly the core of its own version, and nothing else but its engine."""
+def test_engine_package_requires_its_own_core(name: str, wheels: dict[str, Path]) -> None:
+    """An engine package requires the core of its own version and its engine, nothing else."""
     required = metadata(wheels[name])[1]
     core = f"gpualert-common=={__version__}"
     assert core in required

@@ -54,7 +54,7 @@ def test_of_a_run_elsewhere(lab: Lab, changes: dict[str, object], place: RunPlac
     assert recover.recover(record) is RecoveryOutcome.ELSEWHERE
     assert recover.locate(record.spec) is place
     assert record.read_json("exit.json") is None
-    record.disown()
+    record.release_own_lock()
     assert lab.gpualert("stop", record.run_id).returncode == 2
     assert recover.recover(record, force=True) == "recovered"
 

@@ -87,7 +87,7 @@ def test_rules_of_the_author(wish: str | float, action: Action, delay_s: float |
 
 
 @pytest.mark.parametrize(
-    ("wishes", "reason"),
+    ("choices", "reason"),
     [
         ({"cuda_omm": "stop"}, "did you mean cuda_oom"),
         ({"what": "stop"}, "'what' is no cause"),
@@ -95,10 +95,10 @@ def test_rules_of_the_author(wish: str | float, action: Action, delay_s: float |
         ({"network": -1}, "network: -1 is neither stop"),
     ],
 )
-def test_invalid_rules(wishes: dict[str, str | float], reason: str) -> None:
+def test_invalid_rules(choices: dict[str, str | float], reason: str) -> None:
     """The error names the cause, or the value."""
     with pytest.raises(UsageError, match=reason):
-        RetryRules.of(wishes)
+        RetryRules.of(choices)
 
 
 def test_bad_confidence() -> None:

@@ -116,7 +116,7 @@ def test_gradients_not_finite_for_long(tmp_path: Path) -> None:
 def test_nothing_read_of_the_training(tmp_path: Path) -> None:
     """Without losses the result is unknown."""
     assert Watched(tmp_path).judged("nan") is None
-    assert warning_kinds()["nan"].FORETELLS
+    assert warning_kinds()["nan"].PREDICTS
 
 
 # -- throttling ------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_kinds_have_advice(kind: str) -> None:
     found = warning_kinds()[kind]
     assert found.DO
     assert set(warning_kinds()) >= found.FOLLOWS
-    assert set(CAUSES) >= found.FORETELLS
+    assert set(CAUSES) >= found.PREDICTS
 
 
 @pytest.mark.parametrize("kind", warning_kinds())

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_common.guardian.handle import Meaning
+from gpualert_common.guardian.handle import StopKind
 from gpualert_common.spec import RunSpec
 from tests.guardian.faces import (
     IGNORES_TERM,
@@ -70,7 +70,7 @@ def test_from_a_signal_handler(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("meant_as", ["cancelled", "preempted", "timeout"])
-def test_meaning(lab: Lab, meant_as: Meaning) -> None:
+def test_stop_kind(lab: Lab, meant_as: StopKind) -> None:
     """The disposition follows the meaning of the stop, with any exit status."""
     with launched(lab) as handle:
         handle.stop("the test wanted it", meant_as=meant_as)

@@ -204,7 +204,7 @@ def _predecessor(run: Run) -> Predecessor:
         has_status=run.ended == "known",
         is_claimed=run.claimed_by is not None,
         is_stopped=run.stopping,
-        has_remains=state is RunState.LOST and run.child,
+        has_unsupervised_processes=state is RunState.LOST and run.child,
     )
 
 
@@ -230,7 +230,7 @@ def _decide(world: World, index: int) -> None:
             _renew(run, index)
             run.requests.append(("adopt", index))
             face.doing = "awaits an answer"
-        case TakeoverAction.END_REMAINS:
+        case TakeoverAction.END_PROCESSES:
             run.child = False
             run.ended = "unknown"
             run.stopping = True

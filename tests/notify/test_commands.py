@@ -216,7 +216,7 @@ def _stop_senders(lab: Lab) -> None:
 
     def gone() -> bool:
         kill_senders(lab)
-        return not any(entry.locked for entry in entries(only_run(lab)))
+        return not any(entry.is_locked for entry in entries(only_run(lab)))
 
     until(lambda: "last" in outbox(lab)[0], "the first attempt to end")
     until(gone, "the senders to be gone")

@@ -46,7 +46,9 @@ def test_kill_between_acceptance_and_bookkeeping(lab: Lab, delay_ms: int | None,
         record = _record(lab, server)
         server.received = Deadly(lab, delay_ms)
         send(record)
-        until(lambda: not any(entry.locked for entry in entries(record)), "the senders to be gone")
+        until(
+            lambda: not any(entry.is_locked for entry in entries(record)), "the senders to be gone"
+        )
         until(lambda: send(record) and states(record) == {"mail": "sent"}, "the next to send")
         sent = [received.mail["Message-ID"] for received in server.received]
     assert set(sent) == {message_id(record.run_id)}

@@ -114,7 +114,7 @@ def test_given_up_after_days(lab: Lab) -> None:
     record = ended_run(lab, alerts=alerts(command("never", "exit 75")))
     (entry,) = reconcile(record)[1]
     entry.save(queued_at=entry.fields["queued_at"] - GIVE_UP_S)
-    deliver(record, patience_s=0.0)
+    deliver(record, retry_for_s=0.0)
     assert states(record) == {"never": "failed"}
 
 
@@ -123,7 +123,7 @@ def test_next_run_delivers_what_is_left(lab: Lab) -> None:
     flag = lab.home / "flag"
     line = f"test -e {flag} || exit 75"
     record = ended_run(lab, alerts=alerts(command("later", line)))
-    deliver(record, patience_s=0.0)
+    deliver(record, retry_for_s=0.0)
     entries(record)[0].save(due=0.0)
     flag.touch()
     assert lab.run("true", env={**os.environ, "GPUALERT_NOTIFY": "mailbox"}).returncode == 0
@@ -133,7 +133,7 @@ def test_next_run_delivers_what_is_left(lab: Lab) -> None:
 def test_pause_is_kept_by_later_runs(lab: Lab) -> None:
     """A later run does not send an alert before its pause is over."""
     record = ended_run(lab, alerts=alerts(command("later", "exit 75")))
-    deliver(record, patience_s=0.0)
+    deliver(record, retry_for_s=0.0)
     entries(record)[0].save(due=9e9)
     send(ended_run(lab))
     assert entries(record)[0].fields["attempts"] == 1
@@ -379,7 +379,7 @@ def test_other_files_in_the_outbox(lab: Lab) -> None:
 def test_removed_record(lab: Lab) -> None:
     """A removed record is not searched for ever."""
     record = ended_run(lab, alerts=alerts(command("later", "exit 75")))
-    deliver(record, patience_s=0.0)
+    deliver(record, retry_for_s=0.0)
     for path in sorted(Path(record.path).rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     Path(record.path).rmdir()
@@ -435,6 +435,6 @@ def test_hanging_command_leaves_nothing(lab: Lab) -> None:
     path = script(lab.home / "hangs", f"sleep 300 & echo $! > {pids}; wait")
     channel = {"name": "hangs", "kind": "command", "settings": {"command": [path]}}
     record = ended_run(lab, alerts=alerts(channel))
-    deliver(record, patience_s=0.0)
+    deliver(record, retry_for_s=0.0)
     assert states(record) == {"hangs": "pending"}
     assert not is_alive(int(pids.read_text()))

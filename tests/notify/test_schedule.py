@@ -14,7 +14,7 @@ from gpualert_common.notify.schedule import (
     AlertDecision,
     AlertFacts,
     Schedule,
-    decide,
+    decide_action,
     schedule,
 )
 
@@ -33,7 +33,7 @@ def decision(after_s: float = 0.0, **facts: Any) -> AlertDecision:
         "wanted": "failure",
         "ended_at": ENDED,
     }
-    return decide(AlertFacts(**{**usual, **facts}), ENDED + after_s)
+    return decide_action(AlertFacts(**{**usual, **facts}), ENDED + after_s)
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_written_over_reserved_space(record: Record, kept_bytes: int) -> None:
     fd = record.create_log("kept")
     os.write(fd, b"x" * kept_bytes)
     os.close(fd)
-    record.write_over("kept", EXIT, {"schema": 1, "fill": "y" * 1000}, sync=True)
+    record.write_into_spare("kept", EXIT, {"schema": 1, "fill": "y" * 1000}, sync=True)
     assert record.read_json(EXIT) == {"schema": 1, "fill": "y" * 1000}
     assert not record.has("kept")
 
@@ -250,7 +250,7 @@ def test_no_reserved_space(record: Record) -> None:
     """Without reserved space the previous file is kept."""
     record.write_json(EXIT, {"schema": 1, "number": 1})
     with pytest.raises(FileNotFoundError):
-        record.write_over("kept", EXIT, {"schema": 1, "number": 2}, sync=True)
+        record.write_into_spare("kept", EXIT, {"schema": 1, "number": 2}, sync=True)
     assert record.read_json(EXIT) == {"schema": 1, "number": 1}
 
 

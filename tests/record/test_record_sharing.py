@@ -55,7 +55,7 @@ def test_hold_outlives_a_forked_helper(record: Record) -> None:
     read_fd, write_fd = os.pipe()
     pid = os.fork()
     if pid == 0:
-        record.disown()
+        record.release_own_lock()
         os.write(write_fd, b".")
         signal_wait()
     os.read(read_fd, 1)

@@ -14,7 +14,7 @@ from gpualert_common.report.alert_phrases import AlertPhrases
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.samples import failed
-from gpualert_common.report.shortening import whole
+from gpualert_common.report.shortening import count_no_omissions
 from gpualert_common.report.template_environment import NAMES, built_in
 from gpualert_common.report.template_limits import OWN_TEMPLATES_BYTES, OWN_TEMPLATES_S
 from gpualert_common.report.verdict_view import EvidenceItem
@@ -54,7 +54,7 @@ def test_other_names_are_documented() -> None:
     assert ours <= set(built_in().filters)
     for name in (*NAMES, *ours, *Fate, "problems"):
         assert f"`{name}`" in PAGE
-    for name in whole(failed()):
+    for name in count_no_omissions(failed()):
         assert f"`left_out.{name}`" in PAGE
     assert f"{OWN_TEMPLATES_S:g} seconds, {OWN_TEMPLATES_BYTES >> 20} MiB" in PAGE
 

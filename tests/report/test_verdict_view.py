@@ -116,14 +116,14 @@ def verdict(request: pytest.FixtureRequest) -> Verdict:
 @pytest.mark.parametrize("columns_", [40, 50, 80, 100])
 def test_width_is_respected(verdict: Verdict, columns_: int) -> None:
     """No line is wider than the terminal, except a single word."""
-    for line in shown(verdict, columns=columns_, whole=True):
+    for line in shown(verdict, columns=columns_, is_full=True):
         words = line.removeprefix("Run").removeprefix("Command").split()
         assert columns(line) <= columns_ or len(words) == 1, line
 
 
 def test_order_of_the_parts(verdict: Verdict) -> None:
     """The order is headline, advice, evidence with its places, facts of the run."""
-    lines = shown(verdict, whole=True)
+    lines = shown(verdict, is_full=True)
     text_shown = flat(lines)
     assert text_shown.startswith(" ".join(verdict.headline.split()))
     places = [
@@ -150,7 +150,7 @@ def test_a_page_is_short(verdict: Verdict) -> None:
     many = replace(verdict, shows=verdict.shows * 9, do=verdict.do * 9)
     assert len(shown(many)) <= 60
     assert f"and {len(many.shows) - 4} more, with --full" in flat(shown(many))
-    assert "--full" not in flat(shown(many, whole=True))
+    assert "--full" not in flat(shown(many, is_full=True))
 
 
 def test_nothing_is_repeated(verdict: Verdict) -> None:
@@ -210,7 +210,7 @@ def test_damaged_verdict(fields: dict[str, Any], width: int, whole: bool) -> Non
         verdict = decode(Verdict, {**encode(UNKNOWN), **fields}, "verdict.json")
     except DamagedFileError:
         return
-    lines = shown(verdict, columns=width, whole=whole)
+    lines = shown(verdict, columns=width, is_full=whole)
     assert lines
     page = markdown.render_page(view(verdict), facts=FACTS)
     for char in "".join(lines) + page.replace("\n", ""):

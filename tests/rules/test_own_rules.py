@@ -46,7 +46,7 @@ def test_missing_keys_are_ours(tmp_path: Path) -> None:
     """A user's rule takes its missing keys from the shipped rule of that cause."""
     own = own_rules(tmp_path, STORAGE)
     known = load_rules(own=own)
-    mine = next(rule for rule in known if rule.own)
+    mine = next(rule for rule in known if rule.is_own)
     shipped = known.by_cause["filesystem_io"]
     assert known.rules[0] is mine
     assert (mine.attribution, mine.words.headline) == (shipped.attribution, shipped.words.headline)

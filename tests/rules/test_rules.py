@@ -9,7 +9,7 @@ import pytest
 from gpualert_common.causes import CAUSES
 from gpualert_common.classify import Rule, check_rules, load_rules, resolve, scan_file
 from gpualert_common.classify.compiled_rules import compile_rules
-from gpualert_common.classify.details import parse_size
+from gpualert_common.classify.details import parse_memory_size
 from gpualert_common.diagnose.paper_classes import CLASSES, paper_class
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts
@@ -205,7 +205,7 @@ def test_samples_are_left_out_of_a_run() -> None:
 )
 def test_sizes(text: str, size: int | None) -> None:
     """Sizes as programs print them are read as bytes."""
-    assert parse_size(text) == size
+    assert parse_memory_size(text) == size
 
 
 def test_paper_class_of_an_exception() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gpualert_common import run
 from gpualert_common.cli.arguments import build_parser
 from gpualert_common.record.record import Record, describe
-from gpualert_common.settings import OPTIONS, Face, option_names
+from gpualert_common.settings import OPTIONS, Interface, option_names
 from gpualert_common.spec import RunSpec
 
 ROOT = Path(__file__).parents[2]
@@ -42,29 +42,31 @@ def attributes_of(file: Path, name: str) -> set[str]:
 
 def test_function() -> None:
     """``run()`` accepts exactly its options."""
-    assert set(inspect.signature(run).parameters) - OWN_ARGUMENTS == set(option_names(Face.API))
+    assert set(inspect.signature(run).parameters) - OWN_ARGUMENTS == set(
+        option_names(Interface.API)
+    )
 
 
 def test_flags() -> None:
     """``gpualert run`` has a flag for each of its options."""
     options = build_parser("run").parse_args(["run", "--", "true"])
     given = {name for name in vars(options) if name in OPTIONS}
-    assert given == set(option_names(Face.CLI))
+    assert given == set(option_names(Interface.CLI))
 
 
 def test_operator() -> None:
     """Airflow's operator takes its options, and keeps each as an attribute."""
     arguments = arguments_of(OPERATOR, "__init__")
-    assert arguments & OPTIONS.keys() == set(option_names(Face.AIRFLOW))
+    assert arguments & OPTIONS.keys() == set(option_names(Interface.AIRFLOW))
     source = OPERATOR.read_text()
     assert [
-        name for name in option_names(Face.AIRFLOW) if f"self.{name} = {name}" not in source
+        name for name in option_names(Interface.AIRFLOW) if f"self.{name} = {name}" not in source
     ] == []
 
 
 def test_task_and_block() -> None:
     """Prefect's task and its block take the same options."""
-    options = set(option_names(Face.PREFECT))
+    options = set(option_names(Interface.PREFECT))
     assert arguments_of(TASK, "gpualert_run") & OPTIONS.keys() == options
     assert attributes_of(BLOCK, "TrainingOperation") & OPTIONS.keys() == options
 

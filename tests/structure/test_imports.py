@@ -21,7 +21,7 @@ SHUT_OUT = {
     "airflow_provider/gpualert_provider": {"prefect", "prefect_gpualert"},
     "prefect_collection/prefect_gpualert": {"airflow", "gpualert_provider"},
 }
-"""Packages that each package never imports: the core no engine or face, a face no other face."""
+"""Packages that each package never imports: the core no engine, an engine package no other one."""
 
 HEAVY = {
     "ast", "concurrent", "dataclasses", "email", "inspect", "logging", "numpy",
@@ -84,7 +84,7 @@ def test_imports_point_down(source: Path) -> None:
 
 @pytest.mark.parametrize("package", SHUT_OUT)
 def test_engines_stay_out(package: str) -> None:
-    """The core imports neither engine nor face, and the two faces do not know each other."""
+    """The core imports no engine and no engine package; these do not import each other."""
     names = {name.split(".")[0] for path in sources(ROOT / package) for name in imported(path)}
     assert names & SHUT_OUT[package] == set()
 

@@ -14,8 +14,8 @@ from airflow.providers.standard.operators.bash import BashOperator
 from gpualert_common.api import make_spec
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_common.settings import Face, load_settings, option_names
-from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_wishes
+from gpualert_common.settings import Interface, load_settings, option_names
+from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_choices
 from gpualert_provider.airflow_variables import drop_airflow_variables
 from gpualert_provider.execution import TaskExecution
 from gpualert_provider.links import VerdictLink
@@ -105,7 +105,7 @@ class GPUAlertOperator(BashOperator):
             raise TypeError("GPUAlertOperator needs one of bash_command and command")
         if isinstance(command, str) or command in ([], ()):
             raise TypeError('command is a list, as in ["python", "train.py"]; see bash_command')
-        self.retry_rules = retry_wishes.make_rules(retry_by_cause)
+        self.retry_rules = retry_choices.make_rules(retry_by_cause)
         defaults = kwargs.get("default_args") or {}
         if kwargs.get("retry_policy") is None and defaults.get("retry_policy") is None:
             kwargs |= next_attempt.policy_arguments(retry_by_cause)
@@ -252,7 +252,7 @@ class GPUAlertOperator(BashOperator):
 
     def _make_spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
         """Return the spec of a run, by the arguments and gpualert's configuration."""
-        given = {name: getattr(self, name) for name in option_names(Face.AIRFLOW)}
+        given = {name: getattr(self, name) for name in option_names(Interface.AIRFLOW)}
         settings = load_settings({**given, "streams": "merged"}, given_as="argument")
         alerts.resolve_settings(settings)
         name = f"{self.dag_id}.{self.task_id}"

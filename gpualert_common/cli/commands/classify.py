@@ -72,7 +72,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.markdown:
         print(markdown.render_page(view, facts=facts), end="")
     else:
-        layout = terminal.TerminalLayout.of_stdout(whole=options.full)
+        layout = terminal.TerminalLayout.of_stdout(is_full=options.full)
         print("\n".join(terminal.render_page(view, layout, facts=facts)))
     if explanation is not None:
         lines = list(explanation_lines(explanation, text.line))

@@ -99,7 +99,7 @@ def _retry(options: argparse.Namespace) -> int:
             send_now=one,
             retry_failed=True,
             deadline_s=_RETRY_S,
-            patience_s=0.0,
+            retry_for_s=0.0,
         )
         rows += [
             _row(record, fields) for fields in sent if one or fields["state"] != EntryState.HELD
@@ -116,7 +116,7 @@ def _drop(options: argparse.Namespace) -> int:
     dropped = []
     entries = reconcile(record)[1]
     for entry in entries:
-        if entry.locked:
+        if entry.is_locked:
             raise UsageError(f"{entry.channel} is being sent now; try again")
         if entry.change(UNSENT, state=EntryState.DROPPED):
             dropped.append(_row(record, entry.fields))

@@ -55,7 +55,7 @@ def _list(options: argparse.Namespace, known: RuleSet) -> int:
     if options.json:
         print(json.dumps({"schema": 1, "rules": [_facts(rule) for rule in known]}))
     for rule in () if options.json else known:
-        mine = f"  {rule.file} (yours)" if rule.own else ""
+        mine = f"  {rule.file} (yours)" if rule.is_own else ""
         print(f"{rule.order:5} {rule.id:20} {len(rule.patterns):3} patterns{mine}")
     return 0
 

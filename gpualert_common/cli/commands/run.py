@@ -9,7 +9,7 @@ import os
 from gpualert_common.api import make_spec
 from gpualert_common.cli.arguments import add_options
 from gpualert_common.run_hooks import RunHooks, send_alerts
-from gpualert_common.settings import Face, given_options, load_settings, option_names
+from gpualert_common.settings import Interface, given_options, load_settings, option_names
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.supervise import supervise
 from gpualert_common.supervise.forwarder import is_discard
@@ -38,7 +38,7 @@ def add_arguments(parser: CommandParser) -> None:
         "Run CMD with its log on disk before it starts, exit with its exit status, and explain "
         "why it failed. stdout and stderr are those of CMD; gpualert's own messages go to stderr."
     )
-    add_options(parser, *option_names(Face.CLI))
+    add_options(parser, *option_names(Interface.CLI))
     parser.add_argument("--cwd", metavar="DIR", help="working directory of the command")
     parser.add_argument("--name", metavar="NAME", help="human-readable run name")
     parser.add_argument(

@@ -37,7 +37,7 @@ def execute(options: argparse.Namespace) -> int:
     elif options.markdown:
         print(_page(record, Redactor(), None), end="")
     else:
-        print(_page(record, NoMasks(), terminal.TerminalLayout.of_stdout(whole=options.full)))
+        print(_page(record, NoMasks(), terminal.TerminalLayout.of_stdout(is_full=options.full)))
     return 0
 
 
@@ -87,7 +87,7 @@ def _state(record: Record, *, alive: bool) -> list[Fact]:
     """Return the known facts of a run that has no verdict yet."""
     state = record.state
     if state is RunState.LOST:
-        if recover.is_far(record):
+        if recover.is_remote(record):
             place = format_place(record)
             return [("State", f"its supervisor is not visible from here: it ran on {place}")]
         finish = f"gpualert recover {record.run_id}"

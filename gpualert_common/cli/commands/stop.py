@@ -16,7 +16,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.record import Record, RunState
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
-from gpualert_common.supervise.stop import KILLING_S, LAST_CALL_S
+from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
 
 _POLL_S = 0.1
 _STOP_MARGIN_S = 5.0
@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> int:
         grace_s = load_settings({"grace": options.grace})["grace"].value
     if record.state is RunState.ENDED:
         return _answer(options, record, "already ended", 1)
-    if recovery.is_far(record):
+    if recovery.is_remote(record):
         raise UsageError(f"{record.run_id} runs on {format_place(record)}; stop it there")
     if record.state is not RunState.LOST:
         _ask_to_stop(record, grace_s)
@@ -70,7 +70,7 @@ def _ask_to_stop(record: Record, grace_s: float) -> None:
     """Send a request to the supervisor, and wait until it has stopped the run or died."""
     sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
     record.request("stop", grace_s=grace_s, sender=sender)
-    deadline = time.monotonic() + grace_s + LAST_CALL_S + KILLING_S + _STOP_MARGIN_S
+    deadline = time.monotonic() + grace_s + TERMINATE_S + KILLING_S + _STOP_MARGIN_S
     while record.state not in (RunState.ENDED, RunState.LOST) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 

@@ -12,7 +12,7 @@ detect       from the evidence of a run in progress: a detection, ``NOT_DETECTED
              None if the evidence does not show it
 DO           advice for immediate action
 FOLLOWS      kinds of warnings of which this one is a consequence: it is not sent after them
-FORETELLS    causes that it announces
+PREDICTS    causes that it announces
 ===========  ======================================================================
 """
 
@@ -38,7 +38,7 @@ class WarningKind(Protocol):
 
     DO: tuple[str, ...]
     FOLLOWS: frozenset[str]
-    FORETELLS: frozenset[str]
+    PREDICTS: frozenset[str]
     __name__: str
 
     def detect(self, evidence: Evidence) -> Detection | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.notify.message import Budget, Message
 
-    class Progress(Protocol):
+    class DeliveredParts(Protocol):
         """The parts of a message that have arrived, kept on the disk between attempts."""
 
         def has(self, part: str) -> bool:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
             """The budget of one message, as far as it is known without I/O."""
 
         def send(
-            self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
+            self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float
         ) -> str:
             """Send the message that ``compose`` makes for a budget; return what was accepted.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.model import Attachment
     from gpualert_common.notify.channels._interface import Channel as _Channel
-    from gpualert_common.notify.channels._interface import Progress
+    from gpualert_common.notify.channels._interface import DeliveredParts
     from gpualert_common.notify.message import Budget, Message
 
 _TEXT_BYTES = 10_000
@@ -78,7 +78,7 @@ class AppriseChannel:
             return self._budget(None)
 
     def send(
-        self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
+        self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float
     ) -> str:
         """Send the text, then the files."""
         with _LogCapture() as overheard:

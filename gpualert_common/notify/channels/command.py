@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from gpualert_common.notify.channels._interface import Channel as _Channel
-    from gpualert_common.notify.channels._interface import Progress
+    from gpualert_common.notify.channels._interface import DeliveredParts
     from gpualert_common.notify.message import Budget, Message
 
 _MAIL_BYTES = 1_000_000
@@ -80,7 +80,7 @@ class CommandChannel:
         return within(Budget(_TEXT_BYTES, _HTML_BYTES, self._limit, self._limit, 50), self._limit)
 
     def send(
-        self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
+        self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float
     ) -> str:
         """Run the program once; it has ``timeout_s``."""
         from gpualert_common.notify.mime import as_mail, fitted, local_address

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from gpualert_common.notify.channels._interface import Channel as _Channel
-    from gpualert_common.notify.channels._interface import Progress
+    from gpualert_common.notify.channels._interface import DeliveredParts
     from gpualert_common.notify.message import Budget, Message
 
 _TEXT_BYTES = 64 << 10
@@ -55,7 +55,7 @@ class MailboxChannel:
     def send(
         self,
         compose: Callable[[Budget], Message],
-        progress: Progress,
+        progress: DeliveredParts,
         timeout_s: float,  # noqa: ARG002 - there is nothing to wait for
     ) -> str:
         """Store the message; it is on the disk when this returns."""

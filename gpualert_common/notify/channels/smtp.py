@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from gpualert_common.notify.channels._interface import Channel as _Channel
-    from gpualert_common.notify.channels._interface import Progress
+    from gpualert_common.notify.channels._interface import DeliveredParts
     from gpualert_common.notify.channels._smtp_session import Server, Session
     from gpualert_common.notify.message import Budget, Message
 
@@ -71,7 +71,7 @@ class SmtpChannel:
         return self._budget(None)
 
     def send(
-        self, compose: Callable[[Budget], Message], progress: Progress, timeout_s: float
+        self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float
     ) -> str:
         """Send the mail to every recipient who does not have it yet."""
         from gpualert_common.notify.channels._smtp_session import refused_all, session

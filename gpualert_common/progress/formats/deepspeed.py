@@ -20,7 +20,7 @@ from gpualert_common.progress.formats._interface import (
     Tally,
 )
 from gpualert_common.progress.model import CheckpointAction, Point, Start, TrainingEndKind
-from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.progress.pairs import NUMBER, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
 
 _STEP = compile_bytes(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^,\]]*)")
@@ -60,12 +60,12 @@ class DeepSpeedParser(FormatParser):
         if found := _STEP.search(text):
             yield from self.finish()
             yield FrameworkName()
-            rate = number(found[3])
+            rate = parse_number(found[3])
             self._held = line.make_point(step=int(found[1]), learning_rate=rate)
             yield Tally(skipped_total=int(found[2]))
         elif found := _SPEED.search(text):
             if self._held is not None:
-                rate = number(found[1])
+                rate = parse_number(found[1])
                 self._held = replace(self._held, throughput=rate, throughput_unit="samples/s")
             yield from self.finish()
         elif any(word in text for word in _OVERFLOW):
@@ -74,9 +74,9 @@ class DeepSpeedParser(FormatParser):
             yield FrameworkName()
             yield line.make_point(
                 step=int(found[1]),
-                loss=number(found[2]),
-                step_s=number(found[3]),
-                throughput=number(found[4]),
+                loss=parse_number(found[2]),
+                step_s=parse_number(found[3]),
+                throughput=parse_number(found[4]),
                 throughput_unit="samples/s",
             )
         else:
@@ -93,9 +93,9 @@ class DeepSpeedParser(FormatParser):
         if b"DeepSpeed info: version=" in text:
             yield FrameworkName()
         elif found := _SAVED.search(text):
-            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[2]), found[1])
+            yield line.make_checkpoint(CheckpointAction.SAVED, parse_count(found[2]), found[1])
         elif found := _LOADED.search(text):
-            step = whole(found[2])
+            step = parse_count(found[2])
             if step != self._loaded:
                 self._loaded = step
                 yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])

@@ -21,7 +21,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
-from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.progress.pairs import NUMBER, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
 
 _HEADER = compile_bytes(rb"^Epoch (\d{1,12})/(\d{1,12})$")
@@ -55,7 +55,9 @@ class KerasParser(FormatParser):
         """Yield the items on *line*."""
         text = line.text
         if found := _BAR.search(text):
-            yield from self._read_bar(line, int(found[1]), whole(found[2]), number(found[5]))
+            yield from self._read_bar(
+                line, int(found[1]), parse_count(found[2]), parse_number(found[5])
+            )
         if found := _HEADER.search(text):
             yield from self._read_header(line, int(found[1]), int(found[2]))
         elif found := _SAVED.search(text):
@@ -80,7 +82,7 @@ class KerasParser(FormatParser):
             yield line.make_point(phase=Phase.EVAL, loss=loss)
             return
         yield FrameworkName()
-        values = {found[1]: number(found[2]) for found in _METRIC.finditer(line.text)}
+        values = {found[1]: parse_number(found[2]) for found in _METRIC.finditer(line.text)}
         self._batches = batches or self._batches
         self._whole = batch == batches
         ended = self._epoch - 1 if self._epoch is not None else 0

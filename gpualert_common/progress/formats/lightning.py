@@ -22,7 +22,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
-from gpualert_common.progress.pairs import losses, named, number, whole
+from gpualert_common.progress.pairs import losses, named, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
 
 _EPOCH = compile_bytes(rb"^Epoch (\d{1,12})$")
@@ -73,7 +73,7 @@ class LightningParser(FormatParser):
                 yield TrainingLength(total_epochs=int(found[2]) + 1)
             self._rich = True
             at = (int(found[1]), int(found[3]), int(found[4]))
-            rate = number(found[5])
+            rate = parse_number(found[5])
             yield from self._read_step(line, at, 1 / rate if rate else None, named(found[6]))
         elif text.startswith(b" " * 20):
             yield from self._read_wrapped(line, named(text.strip()))
@@ -140,7 +140,7 @@ class LightningParser(FormatParser):
             yield line.make_checkpoint(CheckpointAction.LOADED, None, found[1])
             yield line.make_marker(Start.RESUMED)
         elif found := _KEPT.search(text):
-            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, parse_count(found[1]), found[2])
         elif found := _STOPS.search(text):
             not_finite = b"is not finite" in found[1]
             yield line.make_ending(

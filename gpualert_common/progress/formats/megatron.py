@@ -20,7 +20,7 @@ from gpualert_common.progress.formats._interface import (
     Tally,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
-from gpualert_common.progress.pairs import losses, number, to_count, whole
+from gpualert_common.progress.pairs import losses, parse_count, parse_number, to_count
 from gpualert_common.regex import compile_bytes
 
 _ITERATION = compile_bytes(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
@@ -53,13 +53,13 @@ class MegatronParser(FormatParser):
             yield from self._read_iteration(line, int(found[1]), int(found[2]), _fields(found[3]))
         elif found := _VALIDATION.search(text):
             yield FrameworkName()
-            loss = number(found[2])
+            loss = parse_number(found[2])
             yield line.make_point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
         elif found := _SAVED.search(text):
             yield FrameworkName()
-            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, parse_count(found[1]), found[2])
         elif found := _LOADED.search(text):
-            step = whole(found[2])
+            step = parse_count(found[2])
             yield FrameworkName()
             yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
             yield line.make_marker(Start.RESUMED if step else Start.FRESH, step)
@@ -108,7 +108,7 @@ def _fields(text: bytes) -> dict[bytes, float]:
     found = {}
     for part in text.split(b"|"):
         name, _, value = part.strip().partition(b": ")
-        figure = number(value.strip())
+        figure = parse_number(value.strip())
         if figure is not None:
             found[name] = figure
     return found

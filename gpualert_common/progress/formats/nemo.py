@@ -18,7 +18,7 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
-from gpualert_common.progress.pairs import losses, named, to_count, whole
+from gpualert_common.progress.pairs import losses, named, parse_count, to_count
 from gpualert_common.regex import compile_bytes
 
 _LINE = compile_bytes(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
@@ -53,7 +53,7 @@ class NemoParser(FormatParser):
             values.setdefault(b"global_step", float(found[2]))
             yield from self._read_step(line, float(found[1]), int(found[3]) + 1, values)
         elif found := _SAVED.search(text):
-            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, parse_count(found[1]), found[2])
         elif _NOTHING in text:
             yield FrameworkName()
             yield line.make_marker(Start.FRESH)

@@ -15,7 +15,7 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Start, TrainingEndKind
-from gpualert_common.progress.pairs import whole
+from gpualert_common.progress.pairs import parse_count
 from gpualert_common.regex import compile_bytes
 
 _RESUMED = (
@@ -95,7 +95,7 @@ def _advises(text: bytes, found: object) -> bool:
 
 def _step(text: bytes) -> int | None:
     found = _STEP.search(text) or _IN_PATH.search(text)
-    return whole(found[1]) if found else None
+    return parse_count(found[1]) if found else None
 
 
 def _path(text: bytes) -> bytes | None:

@@ -17,7 +17,7 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
-from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.progress.pairs import NUMBER, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
 
 _LOSS = compile_bytes(rb"\bloss = (" + NUMBER + rb")")
@@ -48,18 +48,18 @@ class TensorFlowParser(FormatParser):
         text = line.text
         if found := _SAVED.search(text):
             yield FrameworkName()
-            yield line.make_checkpoint(CheckpointAction.SAVED, whole(found[1]), found[2])
+            yield line.make_checkpoint(CheckpointAction.SAVED, parse_count(found[1]), found[2])
         elif found := _RESTORED.search(text):
-            step = whole(found[2]) if found[2] else None
+            step = parse_count(found[2]) if found[2] else None
             yield FrameworkName()
             yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
             if self._step is None and step:
                 yield line.make_marker(Start.RESUMED, step)
         elif found := _EVALUATED.search(text):
-            loss = number(found[2])
+            loss = parse_number(found[2])
             yield line.make_point(phase=Phase.EVAL, step=int(found[1]), loss=loss)
         elif found := _SPEED.search(text):
-            self._speed = number(found[1])
+            self._speed = parse_number(found[1])
         elif b"Loss for final step: " in text:
             yield line.make_ending(TrainingEndKind.FINISHED)
         elif b"Model diverged with loss" in text:
@@ -75,11 +75,11 @@ class TensorFlowParser(FormatParser):
             return
         yield FrameworkName()
         step = int(step_match[1])
-        seconds = number(step_match[2]) if step_match[2] else None
+        seconds = parse_number(step_match[2]) if step_match[2] else None
         apart = step - self._step if self._step is not None else 0
         yield line.make_point(
             step=step,
-            loss=number(loss_match[1]),
+            loss=parse_number(loss_match[1]),
             step_s=seconds / apart if seconds is not None and apart > 0 else None,
             throughput=self._speed,
             throughput_unit="steps/s" if self._speed is not None else None,

@@ -18,7 +18,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
-from gpualert_common.progress.pairs import NUMBER, number, whole
+from gpualert_common.progress.pairs import NUMBER, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
 
 _STEP = compile_bytes(
@@ -59,9 +59,9 @@ class TorchTitanParser(FormatParser):
             yield line.make_point(
                 phase=Phase.EVAL if found[1] else Phase.TRAIN,
                 step=step,
-                loss=number(found[3]),
-                grad_norm=number(found[4]) if found[4] else None,
-                throughput=number(found[5]),
+                loss=parse_number(found[3]),
+                grad_norm=parse_number(found[4]) if found[4] else None,
+                throughput=parse_number(found[5]),
                 throughput_unit="tokens/s",
             )
         elif found := _STARTS.search(text):
@@ -69,12 +69,12 @@ class TorchTitanParser(FormatParser):
             yield FrameworkName()
             yield line.make_marker(Start.RESUMED if first > 1 else Start.FRESH, first - 1)
             if found[2]:
-                yield TrainingLength(total_steps=whole(found[2]))
+                yield TrainingLength(total_steps=parse_count(found[2]))
         elif found := _LOADS.search(text):
             of_step = _OF_STEP.search(found[1]) if found[1] else None
             saved = of_step[1] if of_step else found[2]
             yield line.make_checkpoint(
-                CheckpointAction.LOADED, whole(saved) if saved else None, found[1]
+                CheckpointAction.LOADED, parse_count(saved) if saved else None, found[1]
             )
         elif _SAVED in text:
             yield line.make_checkpoint(CheckpointAction.SAVED, self._step, None)

@@ -24,7 +24,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
-from gpualert_common.progress.pairs import named, whole
+from gpualert_common.progress.pairs import named, parse_count
 from gpualert_common.regex import compile_bytes
 
 _PLAN = compile_bytes(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
@@ -77,10 +77,10 @@ class TransformersParser(FormatParser):
         if b"loss" in text or b"_runtime" in text:
             yield from self._read_dictionary(line, named(text[text.find(b"{") :]))
         elif found := _PLAN.search(text):
-            yield from self._read_plan(found[1], whole(found[2]))
+            yield from self._read_plan(found[1], parse_count(found[2]))
         elif found := _CONTINUES.search(text):
             yield FrameworkName()
-            yield line.make_marker(Start.RESUMED, whole(found[1]) if found[1] else None)
+            yield line.make_marker(Start.RESUMED, parse_count(found[1]) if found[1] else None)
         elif _MISSING_KEYS in text and not self._has_logs:
             yield FrameworkName()
             yield line.make_marker(Start.RESUMED)
@@ -94,7 +94,7 @@ class TransformersParser(FormatParser):
             action = (
                 CheckpointAction.SAVED if text.startswith(b"Saving") else CheckpointAction.LOADED
             )
-            step = whole(found[2]) if found[2] else None
+            step = parse_count(found[2]) if found[2] else None
             path = found[1] + (b"-" + found[2] if found[2] else b"")
             yield line.make_checkpoint(action, step, path)
 

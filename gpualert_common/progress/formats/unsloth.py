@@ -17,7 +17,7 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
     TrainingLength,
 )
-from gpualert_common.progress.pairs import whole
+from gpualert_common.progress.pairs import parse_count
 from gpualert_common.regex import compile_bytes
 
 _EPOCHS = compile_bytes(rb"Num examples = [\d,]+ \| Num Epochs = ([\d,]+)")
@@ -34,9 +34,9 @@ class UnslothParser(FormatParser):
         """Yield the items on *line*."""
         yield FrameworkName()
         if found := _EPOCHS.search(line.text):
-            yield TrainingLength(total_epochs=whole(found[1]))
+            yield TrainingLength(total_epochs=parse_count(found[1]))
         if found := _STEPS.search(line.text):
-            yield TrainingLength(total_steps=whole(found[1]))
+            yield TrainingLength(total_steps=parse_count(found[1]))
 
 
 PARSER: type[FormatParser] = UnslothParser

@@ -26,7 +26,7 @@ HEARTBEAT_TIMEOUT_S = 60
 """After this long without a heartbeat a task counts as lost; above what a restart of the API server
 takes on a loaded machine."""
 
-PATIENCE_S = 90.0
+START_DEADLINE_S = 90.0
 """Limit for an answer of the API, which may wait for SQLite or be restarting."""
 
 STARTING_AT_ONCE = 6
@@ -142,7 +142,7 @@ class Deployment(ABC):
             headers={"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
         )
         alone = self._writing if method != "GET" else nullcontext()
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + START_DEADLINE_S
         while True:
             try:
                 with alone, urllib.request.urlopen(request, timeout=20) as answer:

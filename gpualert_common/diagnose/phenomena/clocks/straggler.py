@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from gpualert_common.diagnose import thresholds
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim
 
@@ -41,7 +41,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(FAMILY, Weight.RULED_OUT, "the clocks of its GPUs are similar")
         return
     percent = round(100 * median(far))
-    because = f"GPU {index_of(slowest)} ran at {percent} % of its peers' clock"
+    because = f"GPU {parse_index(slowest)} ran at {percent} % of its peers' clock"
     yield Finding(
         FAMILY,
         Weight.DECIDES if evidence.is_completed else Weight.WARNS,
@@ -51,7 +51,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         over=frozenset(("none",)),
         kind="straggler",
         claims=(Claim(because, "nvml"),),
-        details={"gpu": int(index_of(slowest)), "percent": percent},
+        details={"gpu": int(parse_index(slowest)), "percent": percent},
     )
 
 

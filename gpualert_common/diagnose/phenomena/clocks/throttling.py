@@ -13,7 +13,7 @@ from statistics import median
 from typing import NamedTuple
 
 from gpualert_common.diagnose import thresholds
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.clocks._slowdowns import COUNTERS, FLAGS
 from gpualert_common.model import Claim
@@ -36,7 +36,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             yield Finding(FAMILY, Weight.RULED_OUT, "none of its GPUs was slowed down for long")
         return
     because = (
-        f"GPU {index_of(gpu)} was slowed down by {reason} for {spell.share:.0%} of ten minutes"
+        f"GPU {parse_index(gpu)} was slowed down by {reason} for {spell.share:.0%} of ten minutes"
     )
     left = _clock_left(evidence.series(gpu, "sm_clock_mhz"), spell)
     claims = [Claim(because, "nvml")]
@@ -53,7 +53,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         over=frozenset(("none",)),
         kind="throttling",
         claims=tuple(claims),
-        details={"gpu": int(index_of(gpu)), "reason": reason, "share_percent": percent},
+        details={"gpu": int(parse_index(gpu)), "reason": reason, "share_percent": percent},
     )
 
 

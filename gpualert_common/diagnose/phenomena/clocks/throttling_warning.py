@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.phenomena.clocks._slowdowns import COUNTERS, FLAGS
 from gpualert_common.diagnose.recent_series import is_fresh, recent
 from gpualert_common.model import Claim
@@ -22,7 +22,7 @@ DO = (
     "a training on several GPUs runs at the speed of its slowest: move it if it has long to run",
 )
 FOLLOWS: frozenset[str] = frozenset()
-FORETELLS = frozenset(("throttling", "straggler"))
+PREDICTS = frozenset(("throttling", "straggler"))
 
 
 def detect(evidence: Evidence) -> Detection | None:
@@ -37,7 +37,7 @@ def detect(evidence: Evidence) -> Detection | None:
     share, reason, gpu, since = max(found)
     if share < thresholds.THROTTLED_SHARE:
         return NOT_DETECTED
-    summary = f"GPU {index_of(gpu)} slowed down by {reason}"
+    summary = f"GPU {parse_index(gpu)} slowed down by {reason}"
     minutes = thresholds.THROTTLE_WINDOW_S / 60
     shown = f"it was slowed down for {min(1.0, share):.0%} of the last {minutes:.0f} minutes"
     return Detection(summary, since, (Claim(shown, "nvml"), *_temperature(evidence, gpu)))

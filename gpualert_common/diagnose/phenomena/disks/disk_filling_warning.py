@@ -23,7 +23,7 @@ DO = (
     "when the disk is full, writes fail: usually that of the next checkpoint",
 )
 FOLLOWS: frozenset[str] = frozenset()
-FORETELLS = frozenset(("disk_full", "filesystem_io"))
+PREDICTS = frozenset(("disk_full", "filesystem_io"))
 _DISKS = ("disk:log", "disk:cwd")
 _PARTS = 3
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.recent_series import is_fresh, recent
 from gpualert_common.model import Claim
 
@@ -19,7 +19,7 @@ DO = (
     "if it hangs, stop it to free the GPUs, and resume from the last checkpoint",
 )
 FOLLOWS = frozenset(("xid", "log_silent"))
-FORETELLS = frozenset(("idle_hang", "collective", "rendezvous"))
+PREDICTS = frozenset(("idle_hang", "collective", "rendezvous"))
 
 
 def detect(evidence: Evidence) -> Detection | None:
@@ -33,7 +33,7 @@ def detect(evidence: Evidence) -> Detection | None:
         return None
     if any(since > evidence.ended_at - thresholds.GPU_IDLE_S for since in known):
         return NOT_DETECTED
-    names = ", ".join(index_of(gpu) for gpu in held)
+    names = ", ".join(parse_index(gpu) for gpu in held)
     since = max(known)
     minutes = (evidence.ended_at - since) / 60
     shown = f"no kernel ran there for {minutes:.0f} minutes, and the run holds their memory"

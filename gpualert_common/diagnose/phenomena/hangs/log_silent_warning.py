@@ -26,7 +26,7 @@ DO = (
     "if it hangs, stop it, and resume from the last checkpoint",
 )
 FOLLOWS = frozenset(("xid", "gpu_idle"))
-FORETELLS = frozenset(("idle_hang", "collective", "rendezvous"))
+PREDICTS = frozenset(("idle_hang", "collective", "rendezvous"))
 
 
 def detect(evidence: Evidence) -> Detection | None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
-from gpualert_common.diagnose.evidence import Evidence, claim_of_event, index_of
+from gpualert_common.diagnose.evidence import Evidence, claim_of_event, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.hardware._gpu_events import (
     concerns,
@@ -97,7 +97,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             FAMILY,
             Weight.WARNS,
-            f"GPU {index_of(gpu)} had {_LATENT[name]} before the run started",
+            f"GPU {parse_index(gpu)} had {_LATENT[name]} before the run started",
             kind="latent_fault",
         )
 
@@ -107,7 +107,9 @@ def _fault(
 ) -> Finding:
     claims: list[Claim] = [claim_of_event(one) for one in (*xids[:2], *lost[:1])]
     claims += [
-        Claim(f"GPU {index_of(one.gpu)}: {one.by:.0f} {_RISING[one.name]} during the run", "nvml")
+        Claim(
+            f"GPU {parse_index(one.gpu)}: {one.by:.0f} {_RISING[one.name]} during the run", "nvml"
+        )
         for one in risen[:2]
     ]
     because = claims[0].claim
@@ -147,7 +149,7 @@ def _details(xids: list[TelemetryEvent]) -> dict[str, Scalar]:
 
 
 def _index(gpus: list[str]) -> dict[str, Scalar]:
-    return {"gpu": int(index_of(gpus[0]).partition("/")[0])} if gpus else {}
+    return {"gpu": int(parse_index(gpus[0]).partition("/")[0])} if gpus else {}
 
 
 def _explains_for_s(cause: str) -> float:

@@ -8,7 +8,7 @@ never withdrawn.
 from __future__ import annotations
 
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
-from gpualert_common.diagnose.evidence import Evidence, claim_of_event, index_of
+from gpualert_common.diagnose.evidence import Evidence, claim_of_event, parse_index
 from gpualert_common.diagnose.phenomena.hardware._gpu_events import concerns, xid_of
 from gpualert_common.diagnose.phenomena.hardware._xids import XidOwner
 from gpualert_common.telemetry.series import TelemetryEvent
@@ -19,7 +19,7 @@ DO = (
     "check the GPU (`nvidia-smi -q`, the kernel log) before its next use",
 )
 FOLLOWS: frozenset[str] = frozenset()
-FORETELLS = frozenset(("gpu_hardware", "collective", "cuda_runtime"))
+PREDICTS = frozenset(("gpu_hardware", "collective", "cuda_runtime"))
 _OWNERS = (XidOwner.HARDWARE, XidOwner.DRIVER)
 _MOST_SHOWN = 3
 
@@ -43,7 +43,7 @@ def _is_fault(event: TelemetryEvent, evidence: Evidence) -> bool:
 
 
 def _summary(fault: TelemetryEvent) -> str:
-    gpu = index_of(fault.of).partition("/")[0] if fault.of.startswith("gpu:") else None
+    gpu = parse_index(fault.of).partition("/")[0] if fault.of.startswith("gpu:") else None
     where = f" on GPU {gpu}" if gpu is not None else ""
     if fault.what != "xid":
         return fault.text

@@ -22,7 +22,7 @@ DO = (
     "check the batch of that step; `torch.autograd.set_detect_anomaly(True)` names the operation",
 )
 FOLLOWS: frozenset[str] = frozenset()
-FORETELLS = frozenset(("nan_loss", "not_learning"))
+PREDICTS = frozenset(("nan_loss", "not_learning"))
 
 
 def detect(evidence: Evidence) -> Detection | None:

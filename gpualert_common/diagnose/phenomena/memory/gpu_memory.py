@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.rule_text import format_size
 from gpualert_common.model import Claim
@@ -30,10 +30,11 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     others = _held_by_others(evidence, gpu)
     claims = [
         Claim(
-            f"GPU {index_of(gpu)} held {format_size(peak)} of {format_size(total)} at most", "nvml"
+            f"GPU {parse_index(gpu)} held {format_size(peak)} of {format_size(total)} at most",
+            "nvml",
         )
     ]
-    details: dict[str, Scalar] = {"peak_bytes": peak, "gpu": int(index_of(gpu))}
+    details: dict[str, Scalar] = {"peak_bytes": peak, "gpu": int(parse_index(gpu))}
     cannot_decide: tuple[str, ...] = ()
     if others >= thresholds.CO_TENANT_SHARE * total:
         claims.append(Claim(f"other processes held {format_size(others)} of it", "nvml"))

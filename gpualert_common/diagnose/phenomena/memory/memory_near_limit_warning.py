@@ -21,7 +21,7 @@ DO = (
     "save a checkpoint before the kernel kills the run",
 )
 FOLLOWS: frozenset[str] = frozenset()
-FORETELLS = frozenset(("oom_killer", "host_oom", "killed_unknown"))
+PREDICTS = frozenset(("oom_killer", "host_oom", "killed_unknown"))
 _PLACES = (
     ("cgroup", "memory_left_bytes", "memory_left_of_bytes", "its cgroup"),
     ("host", "memory_available_bytes", "memory_total_bytes", "the host"),

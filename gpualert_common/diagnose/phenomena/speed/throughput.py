@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.regression import Comparison, Slowdown
 from gpualert_common.model import Claim
@@ -103,7 +103,7 @@ def _under_use(
     starved = percent < thresholds.STARVED_GPU_PERCENT
     less = usual is not None and percent < min(usual.low, thresholds.LOAD_OF_BEFORE * usual.median)
     if not starved and not less:
-        yield Finding("D1", Weight.RULED_OUT, f"GPU {index_of(busiest)} worked {percent:.0f} %")
+        yield Finding("D1", Weight.RULED_OUT, f"GPU {parse_index(busiest)} worked {percent:.0f} %")
         return
     text = f"no GPU of the run worked more than {percent:.0f} % of the time"
     details: dict[str, Scalar] = {"gpu_percent": round(percent)}

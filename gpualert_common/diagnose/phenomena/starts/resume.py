@@ -68,7 +68,7 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
         return
     asked, restarts = _asked(evidence.command), _restarts(evidence)
     why = Claim("it was loading the checkpoint to resume from", "log")
-    if not resolution.resuming:
+    if not resolution.is_resuming:
         if resolution.traceback is not None and is_loading_base_model(resolution.traceback):
             return
         if asked is not None and asked.may_name(resolution.details.get("path")):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.diagnose import thresholds
-from gpualert_common.diagnose.evidence import Evidence, index_of
+from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.rule_text import format_size
 from gpualert_common.model import Claim
@@ -50,7 +50,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
 def _how_it_trained(evidence: Evidence) -> str:
     if evidence.progress is not None and evidence.progress.counts.last_step:
         return f"it had reported step {evidence.progress.counts.last_step}"
-    if evidence.resolution.trained:
+    if evidence.resolution.has_trained:
         return "its log reports a step"
     return f"a GPU had worked for {evidence.gpu_work_s:.0f} s"
 
@@ -73,4 +73,4 @@ def _held(evidence: Evidence) -> str:
     held, total = peaks[fullest]
     if held >= thresholds.CONTEXT_ONLY * total:
         return ""
-    return f"GPU {index_of(fullest)} held {format_size(int(held))} at most"
+    return f"GPU {parse_index(fullest)} held {format_size(int(held))} at most"

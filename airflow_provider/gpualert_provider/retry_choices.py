@@ -22,9 +22,9 @@ def make_rules(wanted: bool | Mapping[str, RetryChoice | timedelta]) -> RetryRul
     return RetryRules.of({} if wanted is True else in_seconds(wanted))
 
 
-def in_seconds(wishes: Mapping[str, RetryChoice | timedelta]) -> dict[str, RetryChoice]:
-    """Return *wishes* with each timedelta as a number of seconds."""
+def in_seconds(choices: Mapping[str, RetryChoice | timedelta]) -> dict[str, RetryChoice]:
+    """Return *choices* with each timedelta as a number of seconds."""
     return {
-        cause: wish.total_seconds() if isinstance(wish, timedelta) else wish
-        for cause, wish in wishes.items()
+        cause: choice.total_seconds() if isinstance(choice, timedelta) else choice
+        for cause, choice in choices.items()
     }
