@@ -47,12 +47,13 @@ def build_parser(called: str) -> CommandParser:
     names = plugin_names(_COMMANDS)
     if called in names:
         module = load_plugin(_COMMANDS, called)
-        command = commands.add_parser(called)
+        command = commands.add_parser(called, description=f"{_summary(called)}.")
         module.add_arguments(command)
         command.set_defaults(parser=command, execute=module.execute)
     else:
         for name in names:
-            commands.add_parser(name, help=_summary(name))
+            summary = _summary(name)
+            commands.add_parser(name, help=summary[:1].lower() + summary[1:])
     return parser
 
 
@@ -105,8 +106,7 @@ def add_output_forms(parser: argparse.ArgumentParser) -> None:
 
 
 def _summary(name: str) -> str:
-    """Return the first line of a command's docstring, without importing the module."""
+    """Return the first sentence of a command's docstring, without importing the module."""
     folder = load_plugin(_COMMANDS.rpartition(".")[0], "commands").__path__[0]
     with open(os.path.join(folder, f"{name}.py"), encoding="utf-8") as file:
-        line = file.readline().strip().strip('"').removesuffix(".")
-    return line[:1].lower() + line[1:]
+        return file.readline().strip().strip('"').removesuffix(".")

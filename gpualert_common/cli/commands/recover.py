@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="finish it here although it ran on another host or in a container, if that is gone",
+        help="also finish records of runs on another host or in a container that no longer exists",
     )
     add_run(parser, None, "all")
     add_json(parser)

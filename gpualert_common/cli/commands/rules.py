@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="rules_action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list the rules in their order")
     show = actions.add_parser("show", help="show one rule")
-    show.add_argument("rule", metavar="ID", help="the cause that it names")
+    show.add_argument("rule", metavar="ID", help="the id of the rule: a cause")
     check = actions.add_parser(
         "check",
         help="check rule files and their samples",
