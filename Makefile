@@ -109,7 +109,7 @@ run_lanes = $(MAKE) --no-print-directory --jobs $(words $(1)) $(1)
 
 IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py)))))
 CORE := $(addprefix tests/,cli core history launch record settings supervise)
-RUNS := $(addprefix tests/,diagnose guardian scenarios)
+RUNS := $(addprefix tests/,benchmarks diagnose guardian scenarios)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
 test-core test-runs test-rest e2e-core nightly-core: $(VENV)/.ready

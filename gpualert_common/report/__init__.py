@@ -8,7 +8,7 @@ terminal              a view as lines of a terminal
 markdown              a view as a page for engines and chats
 closing_lines         a verdict in a few lines, for the end of ``gpualert run``
 message               a view as subject, text and page, within limits
-alert_phrases         the phrases of an alert: the variable ``said`` of templates
+alert_phrases         the phrases of an alert: the variable ``phrases`` of templates
 shortening            the order in which parts of a long message are left out
 early_warning         a warning while a run is in progress, as subject and text
 wording               the enumerated values of a verdict, in words

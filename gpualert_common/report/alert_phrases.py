@@ -1,4 +1,4 @@
-"""Phrases of an alert: the variable ``said`` of the templates."""
+"""Phrases of an alert: the variable ``phrases`` of the templates."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class _Writer:
     def _variables(self, view: RunView, left_out: Mapping[str, int]) -> dict[str, Any]:
         return {
             "alert": view,
-            "said": phrase_alert(self._view),
+            "phrases": phrase_alert(self._view),
             "left_out": left_out,
             "problems": self.notes,
         }

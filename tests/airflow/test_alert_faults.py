@@ -86,7 +86,7 @@ def note(name: str, *, done: Done, usual_s: float, took_s: float, row: dict[str,
         "usual_s": round(usual_s, 2),
         "took_s": round(took_s, 2),
         "alert": row["state"],
-        "status": row["told"],
+        "status": row["status"],
         "delivered_later": row["state"] != "sent",
     }
     FIGURES.parent.mkdir(exist_ok=True)

@@ -1,7 +1,8 @@
 """One attempt at a task in a separate process, as an engine makes it: ``face.py '{...}'``.
 
 It prints its run, the messages to it and the lines of the log, as one JSON object a line.  TERM
-stops its run; ``interrupt_after_s`` raises the exception ``interrupt`` at that time.
+stops its run.  ALRM raises the exception ``interrupt``, also after ``interrupt_after_s`` if that is
+not 0.
 """
 
 from __future__ import annotations

@@ -135,8 +135,9 @@ def test_interrupted_while_it_waits(lab: Lab, kind: str) -> None:
     first.wait_for_line("started")
     first.signal(signal.SIGTERM)
     first.wait_for_line("saving")
-    second = attempt(lab, SAVES_SLOWLY, number=2, interrupt_after_s=0.7, interrupt=kind)
+    second = attempt(lab, SAVES_SLOWLY, number=2, interrupt=kind)
     second.wait_for("message")
+    second.signal(signal.SIGALRM)
     assert second.wait_for("error") == kind
     second.wait()
     (lab.home / "saved").touch()

@@ -52,7 +52,7 @@ def test_fault(name: str, tmp_path: Path) -> None:
         assert len(cell.mails()) == 1
         assert not cell.secret or cell.secret not in cell.mail_text()
         assert cell.alerts()[-1]["message_id"] == cell.mails()[0]["Message-ID"]
-    note(name, usual_s, took_s, str(row["told"]))
+    note(name, usual_s, took_s, str(row["status"]))
 
 
 def note(fault: str, usual_s: float, took_s: float, alert: str) -> None:

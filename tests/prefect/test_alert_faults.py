@@ -160,7 +160,7 @@ def note(name: str, face: str, usual: Done, done: Done, row: dict[str, Any]) -> 
         "usual_s": round(usual.took_s, 2),
         "took_s": round(done.took_s, 2),
         "alert": row["state"],
-        "status": row["told"],
+        "status": row["status"],
         "delivered_later": row["state"] != "sent",
     }
     FIGURES.parent.mkdir(exist_ok=True)

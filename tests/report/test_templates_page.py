@@ -28,7 +28,7 @@ def fields(kind: Any) -> list[str]:
     return [field.name for field in dataclasses.fields(kind)]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("alert", RunView), ("said", AlertPhrases)])
+@pytest.mark.parametrize(("name", "kind"), [("alert", RunView), ("phrases", AlertPhrases)])
 def test_every_field_has_a_row(name: str, kind: Any) -> None:
     """The tables list the fields of an alert and of its phrases, and no others."""
     listed = [row.partition(".")[2] for row in ROWS if row.startswith(f"{name}.")]

@@ -12,10 +12,8 @@ import pytest
 
 from gpualert_common.record import Record
 from tests.scenarios.test_real_runs import run, used
-from tests.supervised import PROGRAM, Lab, lab, python, until
+from tests.supervised import PROGRAM, Lab, python, until
 from tests.telemetry.standin import Scenario, gpu, line
-
-__all__ = ["lab"]
 
 GIB = 1 << 30
 CUDA_OOM = (

@@ -17,10 +17,8 @@ from gpualert_common.history.past_run import compute_run_fingerprint
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.record import Record
 from tests.scenarios.history import slow
-from tests.supervised import PROGRAM, Lab, lab, python
+from tests.supervised import PROGRAM, Lab, python
 from tests.telemetry.standin import Process, Scenario, environment, gpu
-
-__all__ = ["lab"]
 
 STEPS = 120
 TRAINS = f"""

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.supervised import Lab, lab, shell
+from tests.supervised import Lab, shell
 from tests.telemetry.host import limited_group
 
-__all__ = ["lab"]
 pytestmark = pytest.mark.e2e
 
 LIMIT_BYTES = 150 << 20

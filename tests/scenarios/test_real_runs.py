@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.supervised import Lab, lab, python
+from tests.supervised import Lab, python
 from tests.telemetry.standin import GpuEvent, Process, Scenario, environment, gpu
-
-__all__ = ["lab"]
 
 HELD = 60 << 30
 FAULT = 79

@@ -75,14 +75,14 @@ def _test(options: argparse.Namespace) -> int:
             row: dict[str, str | bool] = {"channel": channel["name"], "kind": channel["kind"]}
             try:
                 accepted = delivery.send_once(record, entry, secrets.get(channel["name"], {}))
-                row |= {"accepted": True, "told": accepted}
+                row |= {"accepted": True, "status": accepted}
             except DeliveryError as error:
-                row |= {"accepted": False, "told": str(error)}
+                row |= {"accepted": False, "status": str(error)}
             results.append(row)
     if options.json:
         print(json.dumps({"schema": SCHEMA, "channels": results}))
     for row in () if options.json else results:
-        print(f"{row['channel']:16} {'accepted' if row['accepted'] else 'FAILED'}: {row['told']}")
+        print(f"{row['channel']:16} {'accepted' if row['accepted'] else 'FAILED'}: {row['status']}")
     return 0 if all(row["accepted"] for row in results) else 1
 
 

@@ -148,7 +148,7 @@ def _records(options: argparse.Namespace) -> Iterator[Record]:
 
 def _row(record: Record, fields: EntryFields) -> dict[str, Any]:
     kept = {key: value for key, value in fields.items() if key != "schema"}
-    status = {"channel": fields["channel"]["name"], "told": format_status(fields)}
+    status = {"channel": fields["channel"]["name"], "status": format_status(fields)}
     return {"run_id": record.run_id, **kept, **status}
 
 
@@ -156,4 +156,4 @@ def _print(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     if options.json:
         print(json.dumps({"schema": SCHEMA, "alerts": rows}))
     for row in () if options.json else rows:
-        print(f"{row['run_id']}  {row['told']}")
+        print(f"{row['run_id']}  {row['status']}")

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from gpualert_common.record import Record
-from tests.supervised import Lab, lab
+from tests.supervised import Lab
 
-__all__ = ["lab"]
 pytestmark = pytest.mark.nightly
 
 ROOT = Path(__file__).resolve().parents[3]
