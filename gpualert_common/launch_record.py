@@ -30,7 +30,7 @@ class Owner(TypedDict, total=False):
 
 
 class ChannelConfig(TypedDict):
-    """A channel for alerts, without the secrets that were given in person."""
+    """A channel for alerts, without the secrets that the user passed directly."""
 
     name: str
     kind: str

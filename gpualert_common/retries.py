@@ -68,7 +68,7 @@ class RetryRules:
     ) -> RetryRules:
         """Return the rules with these choices.  Raises UsageError naming the cause or the value."""
         if not 0.0 <= sure <= 1.0:
-            raise UsageError(f"sure: {sure!r} is no confidence between 0 and 1")
+            raise UsageError(f"sure: {sure!r} is not a confidence between 0 and 1")
         return cls(
             {cause: _parse(cause, choice) for cause, choice in (choices or {}).items()}, sure
         )
@@ -95,7 +95,7 @@ def _parse(cause: str, choice: RetryChoice) -> Advice:
     if cause not in CAUSES:
         close = get_close_matches(cause, CAUSES, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"{cause!r} is no cause of failure{hint}")
+        raise UsageError(f"{cause!r} is not a cause of failure{hint}")
     if choice in tuple(Action):
         return Advice(Action(choice), f"{choice!r} was asked for")
     try:

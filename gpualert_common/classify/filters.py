@@ -35,7 +35,7 @@ _RESTART_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SelectionContext:
     """The run whose cause is to be chosen; ``failed_rank`` is what the launcher reports."""
 
     readings: Sequence[LogReading]
@@ -53,18 +53,22 @@ class Filter:
 
     name: str
     because: str
-    keep: Callable[[Sequence[Candidate], Case], Sequence[Candidate]]
+    keep: Callable[[Sequence[Candidate], SelectionContext], Sequence[Candidate]]
     applies: Callable[[ExitStatus], bool] = lambda _status: True
 
 
 # -- filters: can it have ended the run? -----------------------------------------------------
 
 
-def _without_overcome(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+def _without_overcome(
+    candidates: Sequence[Candidate], _context: SelectionContext
+) -> list[Candidate]:
     return [one for one in candidates if not one.is_followed_by_progress]
 
 
-def _without_handled(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+def _without_handled(
+    candidates: Sequence[Candidate], _context: SelectionContext
+) -> list[Candidate]:
     """An uncaught exception is the last of its process.
 
     So of the tracebacks of one stream only the last counts, and the last that is not about
@@ -104,7 +108,7 @@ def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
     return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
 
 
-def _near_the_end(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+def _near_the_end(candidates: Sequence[Candidate], _context: SelectionContext) -> list[Candidate]:
     """A line counts near the exceptions of the run; without any, near the end of the log."""
     raised = [
         one for one in candidates if one.traceback is not None and one.tier < Tier.COMMUNICATION
@@ -125,11 +129,11 @@ def _near_the_end(candidates: Sequence[Candidate], _case: Case) -> list[Candidat
     return [one for one in candidates if is_near(one)]
 
 
-def _during_training(candidates: Sequence[Candidate], case: Case) -> list[Candidate]:
+def _during_training(candidates: Sequence[Candidate], context: SelectionContext) -> list[Candidate]:
     return [
         one
         for one in candidates
-        if not any(_is_after_training(one, reading) for reading in case.readings)
+        if not any(_is_after_training(one, reading) for reading in context.readings)
     ]
 
 
@@ -140,8 +144,10 @@ def _is_after_training(one: Candidate, reading: LogReading) -> bool:
     return training_was_done(reading, one.head.start.offset)
 
 
-def _failed_despite_success(candidates: Sequence[Candidate], case: Case) -> Sequence[Candidate]:
-    return candidates if _ends_in_failure(candidates, case.readings) else ()
+def _failed_despite_success(
+    candidates: Sequence[Candidate], context: SelectionContext
+) -> Sequence[Candidate]:
+    return candidates if _ends_in_failure(candidates, context.readings) else ()
 
 
 def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogReading]) -> bool:
@@ -188,12 +194,14 @@ def _is_end_of_run(one: Candidate) -> bool:
 # -- filters: is it the root? ----------------------------------------------------------------
 
 
-def _scheduler_notices(candidates: Sequence[Candidate], case: Case) -> list[Candidate]:
+def _scheduler_notices(
+    candidates: Sequence[Candidate], context: SelectionContext
+) -> list[Candidate]:
     """Only a scheduler's notice says better what a stop was about.
 
     That the run was cancelled is no more than the status says, unless it is confirmed.
     """
-    if case.status.signal is None:
+    if context.status.signal is None:
         return []
     return [
         one
@@ -204,19 +212,25 @@ def _scheduler_notices(candidates: Sequence[Candidate], case: Case) -> list[Cand
     ]
 
 
-def _reasons_of_stop(candidates: Sequence[Candidate], case: Case) -> Sequence[Candidate]:
+def _reasons_of_stop(
+    candidates: Sequence[Candidate], context: SelectionContext
+) -> Sequence[Candidate]:
     """Of a run that a signal stopped the notices count, unless it had failed before."""
-    roots = _without_cascades(candidates, case)
+    roots = _without_cascades(candidates, context)
     notices = [one for one in roots if one.cause in ANNOUNCED_CAUSES or one.tier is Tier.CONFIRMED]
     failed_before = len(roots) < len(candidates) and not notices
     return candidates if failed_before else notices
 
 
-def _without_cascades(candidates: Sequence[Candidate], _case: Case) -> list[Candidate]:
+def _without_cascades(
+    candidates: Sequence[Candidate], _context: SelectionContext
+) -> list[Candidate]:
     return [one for one in candidates if not is_cascade(one, candidates)]
 
 
-def _of_last_start(candidates: Sequence[Candidate], _case: Case) -> Sequence[Candidate]:
+def _of_last_start(
+    candidates: Sequence[Candidate], _context: SelectionContext
+) -> Sequence[Candidate]:
     """A stop is not the cause when a later start of the job failed by itself."""
     raised = [one for one in candidates if one.traceback is not None and one.tier is Tier.SPECIFIC]
     last = max((one.place for one in raised), default=None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpualert_common.causes import COMMUNICATION_CAUSES, EXPLAINED_BY
 from gpualert_common.classify.candidates import Candidate, Tier
-from gpualert_common.classify.filters import Case
+from gpualert_common.classify.filters import SelectionContext
 
 _NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
@@ -26,19 +26,25 @@ class Preference:
 
     name: str
     because: str
-    choose: Callable[[Candidate, Sequence[Candidate], Case], Candidate | None]
+    choose: Callable[[Candidate, Sequence[Candidate], SelectionContext], Candidate | None]
 
 
-def _cause_behind(best: Candidate, left: Sequence[Candidate], _case: Case) -> Candidate | None:
+def _cause_behind(
+    best: Candidate, left: Sequence[Candidate], _context: SelectionContext
+) -> Candidate | None:
     return next((one for one in left if one.cause == EXPLAINED_BY.get(best.cause)), best)
 
 
-def _native_crash(best: Candidate, _left: Sequence[Candidate], case: Case) -> Candidate | None:
+def _native_crash(
+    best: Candidate, _left: Sequence[Candidate], context: SelectionContext
+) -> Candidate | None:
     lost_peer = best.tier is Tier.COMMUNICATION
-    return None if lost_peer and case.status.signal in _NATIVE_CRASHES else best
+    return None if lost_peer and context.status.signal in _NATIVE_CRASHES else best
 
 
-def _exception_before(best: Candidate, left: Sequence[Candidate], _case: Case) -> Candidate | None:
+def _exception_before(
+    best: Candidate, left: Sequence[Candidate], _context: SelectionContext
+) -> Candidate | None:
     """The exception of a rank that was gone before the others noticed."""
     if best.tier is not Tier.COMMUNICATION:
         return best
@@ -54,22 +60,24 @@ def _exception_before(best: Candidate, left: Sequence[Candidate], _case: Case) -
     return next(gone, best)
 
 
-def _time_limit(best: Candidate, _left: Sequence[Candidate], case: Case) -> Candidate | None:
-    is_limit = case.status.cause == "time_limit"
+def _time_limit(
+    best: Candidate, _left: Sequence[Candidate], context: SelectionContext
+) -> Candidate | None:
+    is_limit = context.status.cause == "time_limit"
     return None if is_limit and best.cause == "cancelled" else best
 
 
 def _status_before_cascade(
-    best: Candidate, _left: Sequence[Candidate], case: Case
+    best: Candidate, _left: Sequence[Candidate], context: SelectionContext
 ) -> Candidate | None:
     """A signal says more than what followed it.
 
     That a peer was lost says more than the plain status of the rank that reports it.
     """
-    if best.tier < Tier.STATUS or case.status.cause is None:
+    if best.tier < Tier.STATUS or context.status.cause is None:
         return best
-    lost_peer = best.cause in COMMUNICATION_CAUSES and case.status.signal is None
-    return best if lost_peer and best.rank in (None, case.failed_rank) else None
+    lost_peer = best.cause in COMMUNICATION_CAUSES and context.status.signal is None
+    return best if lost_peer and best.rank in (None, context.failed_rank) else None
 
 
 MOST_IMPORTANT = Preference(

@@ -22,7 +22,7 @@ from gpualert_common.classify.details import Scalar, derive, parse_details
 from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
 from gpualert_common.classify.explanation import Explanation
-from gpualert_common.classify.filters import Case
+from gpualert_common.classify.filters import SelectionContext
 from gpualert_common.classify.log_position import has_trained
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
@@ -96,7 +96,7 @@ def resolve(
     status = read_status(facts, rules, _worker_code(readings), running=running)
     candidates = [one for reading in readings for one in find_candidates(reading, rules)]
     launcher = _launcher_details(readings)
-    selection = select(candidates, Case(readings, status, launcher.get("failed_rank")))
+    selection = select(candidates, SelectionContext(readings, status, launcher.get("failed_rank")))
     _consider_last_resort(selection, status, readings, rules)
     chosen = selection.chosen
     carrier = None

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpualert_common.classify.candidates import Candidate
-from gpualert_common.classify.filters import POSSIBLE, ROOTS, Case, Filter
+from gpualert_common.classify.filters import POSSIBLE, ROOTS, Filter, SelectionContext
 from gpualert_common.classify.preferences import MOST_IMPORTANT, PREFERENCES, Preference
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RuleApplication:
     """An application of a rule that changed something."""
 
     rule: Filter | Preference
@@ -34,28 +34,28 @@ class Selection:
 
     possible: Sequence[Candidate] = ()
     chosen: Candidate | None = None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RuleApplication] = field(default_factory=list)
 
     def replace_chosen(self, rule: Preference, candidate: Candidate) -> None:
         """Choose *candidate* by *rule* in place of the one chosen so far."""
         before = () if self.chosen is None else (self.chosen,)
-        self.steps.append(Step(rule, before, candidate))
+        self.steps.append(RuleApplication(rule, before, candidate))
         self.chosen = candidate
 
 
-def select(candidates: Sequence[Candidate], case: Case) -> Selection:
+def select(candidates: Sequence[Candidate], context: SelectionContext) -> Selection:
     """Return the root cause among *candidates*, as far as log and status show it."""
     selection = Selection()
-    selection.possible = _filter(candidates, case, POSSIBLE, selection.steps)
-    left = _filter(selection.possible, case, ROOTS, selection.steps)
+    selection.possible = _filter(candidates, context, POSSIBLE, selection.steps)
+    left = _filter(selection.possible, context, ROOTS, selection.steps)
     best = min(left, key=_rank, default=None)
     if best is None:
         return selection
-    selection.steps.append(Step(MOST_IMPORTANT, leading=best))
+    selection.steps.append(RuleApplication(MOST_IMPORTANT, leading=best))
     for rule in PREFERENCES:
-        chosen = rule.choose(best, left, case)
+        chosen = rule.choose(best, left, context)
         if chosen is not best:
-            selection.steps.append(Step(rule, (best,), chosen))
+            selection.steps.append(RuleApplication(rule, (best,), chosen))
         if chosen is None:
             return selection
         best = chosen
@@ -64,17 +64,20 @@ def select(candidates: Sequence[Candidate], case: Case) -> Selection:
 
 
 def _filter(
-    candidates: Sequence[Candidate], case: Case, filters: Sequence[Filter], steps: list[Step]
+    candidates: Sequence[Candidate],
+    context: SelectionContext,
+    filters: Sequence[Filter],
+    steps: list[RuleApplication],
 ) -> Sequence[Candidate]:
     left = candidates
     for rule in filters:
-        if not rule.applies(case.status):
+        if not rule.applies(context.status):
             continue
-        kept = rule.keep(left, case)
+        kept = rule.keep(left, context)
         kept_ids = set(map(id, kept))
         rejected = tuple(one for one in left if id(one) not in kept_ids)
         if rejected:
-            steps.append(Step(rule, rejected))
+            steps.append(RuleApplication(rule, rejected))
         left = kept
     return left
 

@@ -9,7 +9,7 @@ from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.exit_status import ExitStatus
 from gpualert_common.classify.explanation import AppliedRule, ExplainedCandidate, Explanation
 from gpualert_common.classify.preferences import LAST_RESORT, MOST_IMPORTANT, Preference
-from gpualert_common.classify.selection import Selection, Step
+from gpualert_common.classify.selection import RuleApplication, Selection
 
 _TIERS = {
     Tier.CONFIRMED: "confirmed",
@@ -100,7 +100,7 @@ def _explained(one: Candidate, selection: Selection, status: ExitStatus) -> Expl
     )
 
 
-def _applied(step: Step, numbers: dict[int, int]) -> AppliedRule:
+def _applied(step: RuleApplication, numbers: dict[int, int]) -> AppliedRule:
     rejected = tuple(numbers[id(one)] for one in step.rejected)
     leading = None if step.leading is None else numbers.get(id(step.leading))
     is_status = isinstance(step.rule, Preference) and step.leading is None

@@ -117,7 +117,7 @@ def read_pointer(folder: str) -> str | None:
         value = directory.read_json(_RUN)
     except RecordError as error:
         raise RecordError(
-            f"{error}: which run of the task came last is not known; end what is left of it "
+            f"{error}: the last run of the task is not known; stop its processes "
             "(gpualert runs), then remove this file"
         ) from None
     finally:

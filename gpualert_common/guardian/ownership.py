@@ -235,7 +235,7 @@ class Ownership:
         if OwnershipEvent.ADOPT not in TRANSITIONS[self.state]:
             raise ValueError("it is stopping")
         if adoption.fingerprint != self._fingerprint:
-            raise ValueError("its command, environment or directory is another one")
+            raise ValueError("its command, environment or directory differs")
         if self.owner not in (None, adoption.owner) and adoption.number <= self.number:
             raise ValueError(f"attempt {self.number} follows it")
         self._apply(OwnershipEvent.ADOPT)

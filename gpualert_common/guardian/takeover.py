@@ -168,14 +168,14 @@ class Takeover:
         is_too_late = self._attempt.number < before.number
         if is_live and (is_too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
             raise GuardianError(
-                f"run {name} is followed by attempt {before.number} of the same task, and this is "
-                f"attempt {self._attempt.number}: a later one may take it over, this one may not"
+                f"run {name} belongs to attempt {before.number} of the same task; only a later "
+                f"attempt can take it over, and this is attempt {self._attempt.number}"
             )
 
     def _request_stop(self, record: Record) -> None:
         if record.run_id not in self._stopped:
             self._stopped.add(record.run_id)
-            self._log_once(f"run {record.run_id} is of another command; it is ended first")
+            self._log_once(f"run {record.run_id} is of another command; it is stopped first")
             because = "another attempt of the task runs another command"
             sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
             record.request("stop", sender=sender)

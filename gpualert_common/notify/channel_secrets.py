@@ -45,7 +45,7 @@ def _configured(channel: str, key: str) -> Any:
         value = None
     if value is None:
         raise MissingSecretError(
-            f"the {key} of channel {channel} was given in person and is kept nowhere; name it as "
+            f"the {key} of channel {channel} was passed directly and is not stored; name it as "
             "env:NAME or file:PATH, or as a channel in the configuration, and send again with: "
             "gpualert outbox retry RUN --notify CHANNEL"
         )

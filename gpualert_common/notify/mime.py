@@ -101,7 +101,7 @@ def fitted(
         carried = sum(len(attachment.content) for attachment in message.attachments)
         tried = _smaller(tried, carried, len(made) - limit)
     raise DeliveryError(
-        f"the message has {len(made)} bytes without any file, and no more than {limit} are taken",
+        f"the message has {len(made)} bytes without any file; the limit is {limit}",
         transient=False,
     )
 

@@ -288,7 +288,7 @@ def test_server_that_takes_less_than_the_shortest_text() -> None:
     with mail_server(size=300) as server:
         error = refusal(channel(server))
     assert not error.transient
-    assert "no more than 300 are taken" in str(error)
+    assert "the limit is 300" in str(error)
     assert not server.received
 
 
