@@ -90,7 +90,7 @@ def test_rules_of_the_author(wish: str | float, action: Action, delay_s: float |
     ("choices", "reason"),
     [
         ({"cuda_omm": "stop"}, "did you mean cuda_oom"),
-        ({"what": "stop"}, "'what' is no cause"),
+        ({"what": "stop"}, "'what' is not a cause"),
         ({"network": "soon"}, "network: 'soon' is neither stop"),
         ({"network": -1}, "network: -1 is neither stop"),
     ],
