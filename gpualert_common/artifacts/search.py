@@ -222,7 +222,7 @@ class _Search:
                 "it did not reach are not counted"
             )
         for count, text in (
-            (walk.strange_folders, "on other filesystems"),
+            (walk.mounted_folders, "on other filesystems"),
             (walk.deep_folders, f"more than {MOST_DEPTH} levels deep"),
             (walk.closed_folders, "that cannot be read"),
             (walk.own_folders, "with gpualert's own state"),

@@ -84,7 +84,7 @@ class Walk:
         self.problem = ""
         self.links: list[str] = []
         self.refused: list[tuple[str, str]] = []
-        self.strange_folders = 0
+        self.mounted_folders = 0
         self.deep_folders = 0
         self.closed_folders = 0
         self.own_folders = 0
@@ -141,7 +141,7 @@ class Walk:
         status = os.fstat(fd)
         identity = (status.st_dev, status.st_ino)
         if status.st_dev != self._device:
-            self.strange_folders += 1
+            self.mounted_folders += 1
             return False
         if identity in self._visited:
             self.own_folders += identity in self._skip

@@ -1,7 +1,7 @@
 """The processes of a run as they come and go, found again and again at little cost.
 
-A process that was found to be a stranger is not read again for a minute: its environment never
-changes, and one that becomes the child of a member does so by being started anew.
+A process that is known not to belong to the run is foreign.  It is not read again for a minute: its
+environment never changes, and a child of a member is always a new process.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from gpualert_common.processes.marker import has_marker, is_kernel_thread
 from gpualert_common.processes.membership import find_members
 from gpualert_common.processes.procfs import ProcessStat
 
-_SAMPLES_UNTIL_STRANGERS_ARE_READ = 12
-"""The number of a stranger may belong to another process by then."""
+_SAMPLES_UNTIL_FOREIGN_ARE_READ = 12
+"""By then, the number of a foreign process may belong to another one."""
 _MAX_REMEMBERED = 100_000
 
 
@@ -31,34 +31,34 @@ class SampledTree:
         self._marker = marker
         self._members: dict[int, int] = {}
         self._ever_members: dict[int, None] = {leader: None}
-        self._strangers: set[int] = set()
+        self._foreign: set[int] = set()
         self._samples = 0
 
     def members(self) -> dict[int, ProcessStat]:
         """Return every process of the run by its number, also those that wait to be reaped."""
         self._samples += 1
-        if self._samples % _SAMPLES_UNTIL_STRANGERS_ARE_READ == 0:
-            self._strangers.clear()
+        if self._samples % _SAMPLES_UNTIL_FOREIGN_ARE_READ == 0:
+            self._foreign.clear()
         stats = self._read_stats()
         self._lose_leader(stats)
         known = [pid for pid, start in self._members.items() if _has_started(stats, pid, start)]
         members = find_members(stats, self._leader, known, self._is_marked)
-        self._strangers -= members
+        self._foreign -= members
         self._members = {pid: stats[pid].start_ticks for pid in members}
         self._remember(members)
         return {pid: stats[pid] for pid in sorted(members)}
 
     def belongs(self, pid: int) -> bool | None:
         """Return whether the last process with this number belonged to the run; None if unknown."""
-        if pid in self._strangers:
+        if pid in self._foreign:
             return False
         return True if pid in self._ever_members else None
 
     def _read_stats(self) -> dict[int, ProcessStat]:
         pids = set(procfs.list_pids())
-        self._strangers &= pids
+        self._foreign &= pids
         stats = {}
-        for pid in pids - self._strangers - {os.getpid()}:
+        for pid in pids - self._foreign - {os.getpid()}:
             stat = procfs.read_stat(pid)
             if stat is not None:
                 stats[pid] = stat
@@ -71,16 +71,16 @@ class SampledTree:
             self._leader = None
 
     def _is_marked(self, stat: ProcessStat) -> bool:
-        """True when it carries the marker; if it certainly does not, it is a stranger from now."""
+        """True when it carries the marker; if it certainly does not, it is noted as foreign."""
         if is_kernel_thread(stat):
-            self._strangers.add(stat.pid)
+            self._foreign.add(stat.pid)
             return False
         environment = procfs.read_environment(stat.pid)
         if environment is None:  # it executes a program just now
             return False
         if has_marker(environment, self._marker):
             return True
-        self._strangers.add(stat.pid)
+        self._foreign.add(stat.pid)
         return False
 
     def _remember(self, members: set[int]) -> None:
