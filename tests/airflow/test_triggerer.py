@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.airflow.case import ENDS_WITHIN_S, Case
+from tests.faults.airflow.case import ENDS_WITHIN_S, STARTS_WITHIN_S, Case
 from tests.faults.airflow.rows import FINAL
 from tests.faults.airflow.standalone import Standalone
 from tests.observer import Observer, command_of, left_of
@@ -76,6 +76,7 @@ def _play(made: Cases, lab: Standalone) -> None:
         case.start()
     for row in ("marked", "marked_success", "cleared", "survives", "late_alone"):
         made[row].reaches(1, "deferred")
+        _wait_for_trigger(made[row])
     lab.mark_failed(made["marked"].dag, made["marked"].run)
     body = {"new_state": "success"}
     success = made["marked_success"]
@@ -93,6 +94,16 @@ def _play(made: Cases, lab: Standalone) -> None:
     made["cleared"].reaches(2, *FINAL)
     for case in made.values():
         case.record_result()
+
+
+def _wait_for_trigger(case: Case) -> None:
+    """Wait until the trigger, and no longer the worker, renews the lease of the run."""
+
+    def leases() -> list[dict[str, int]]:
+        return [record.leases() for record in case.records()]
+
+    before = leases()
+    until(lambda: leases() != before, f"the trigger of {case.dag}", STARTS_WITHIN_S)
 
 
 def _gone(dag: str) -> None:

@@ -120,7 +120,7 @@ class Case:
         self.most_at_once = self.observer.most.get(self.mark, 0)
         kept: set[str] = set()
         runs: dict[str, dict[str, Any]] = {}
-        for record in self._records():
+        for record in self.records():
             runs[record.run_id] = read_facts(record)
             kept.update(_lines(Path(record.log_path(record.logs[-1]))))
         self.runs = [runs[run_id] for run_id in sorted(runs)]  # in the order of their start
@@ -133,7 +133,8 @@ class Case:
         for sibling in self.siblings:
             sibling.record_result()
 
-    def _records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[Record]:
+        """Yield the records of the runs of this task."""
         key = ("airflow", self.dag, self.run, self.task_id, str(self.index))
         for place in self.lab.states():
             for record in record_locations.open_records(str(place)):
