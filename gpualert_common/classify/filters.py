@@ -34,6 +34,9 @@ _RESTART_LINES = 8
 """A failure further than this behind a stop belongs to another start; a nearer one to the stop."""
 
 
+Candidates = Sequence[Candidate]
+
+
 @dataclass(frozen=True, slots=True)
 class SelectionContext:
     """The run whose cause is to be chosen; ``failed_rank`` is what the launcher reports."""
@@ -53,22 +56,18 @@ class Filter:
 
     name: str
     because: str
-    keep: Callable[[Sequence[Candidate], SelectionContext], Sequence[Candidate]]
+    keep: Callable[[Candidates, SelectionContext], Candidates]
     applies: Callable[[ExitStatus], bool] = lambda _status: True
 
 
 # -- filters: can it have ended the run? -----------------------------------------------------
 
 
-def _without_overcome(
-    candidates: Sequence[Candidate], _context: SelectionContext
-) -> list[Candidate]:
+def _without_overcome(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     return [one for one in candidates if not one.is_followed_by_progress]
 
 
-def _without_handled(
-    candidates: Sequence[Candidate], _context: SelectionContext
-) -> list[Candidate]:
+def _without_handled(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     """An uncaught exception is the last of its process.
 
     So of the tracebacks of one stream only the last counts, and the last that is not about
@@ -108,7 +107,7 @@ def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
     return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
 
 
-def _near_the_end(candidates: Sequence[Candidate], _context: SelectionContext) -> list[Candidate]:
+def _near_the_end(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     """A line counts near the exceptions of the run; without any, near the end of the log."""
     raised = [
         one for one in candidates if one.traceback is not None and one.tier < Tier.COMMUNICATION
@@ -129,7 +128,7 @@ def _near_the_end(candidates: Sequence[Candidate], _context: SelectionContext) -
     return [one for one in candidates if is_near(one)]
 
 
-def _during_training(candidates: Sequence[Candidate], context: SelectionContext) -> list[Candidate]:
+def _during_training(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
     return [
         one
         for one in candidates
@@ -144,13 +143,11 @@ def _is_after_training(one: Candidate, reading: LogReading) -> bool:
     return training_was_done(reading, one.head.start.offset)
 
 
-def _failed_despite_success(
-    candidates: Sequence[Candidate], context: SelectionContext
-) -> Sequence[Candidate]:
+def _failed_despite_success(candidates: Candidates, context: SelectionContext) -> Candidates:
     return candidates if _ends_in_failure(candidates, context.readings) else ()
 
 
-def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogReading]) -> bool:
+def _ends_in_failure(candidates: Candidates, readings: Sequence[LogReading]) -> bool:
     """Return whether a log ends in a failure although the exit status is 0.
 
     Examples are a failure of the first command of a pipe, a script that goes on after a kill, and
@@ -171,7 +168,7 @@ def _ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogRead
     return any(_is_end_of_run(one) for one in candidates)
 
 
-def _is_persistent(lasting: Sequence[Candidate]) -> bool:
+def _is_persistent(lasting: Candidates) -> bool:
     """Return whether one process reported a state again and again; ranks may repeat one report."""
     streams = Counter(one.stream for one in lasting)
     texts = {one.excerpt for one in lasting}
@@ -194,9 +191,7 @@ def _is_end_of_run(one: Candidate) -> bool:
 # -- filters: is it the root? ----------------------------------------------------------------
 
 
-def _scheduler_notices(
-    candidates: Sequence[Candidate], context: SelectionContext
-) -> list[Candidate]:
+def _scheduler_notices(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
     """Only a scheduler's notice says better what a stop was about.
 
     That the run was cancelled is no more than the status says, unless it is confirmed.
@@ -212,9 +207,7 @@ def _scheduler_notices(
     ]
 
 
-def _reasons_of_stop(
-    candidates: Sequence[Candidate], context: SelectionContext
-) -> Sequence[Candidate]:
+def _reasons_of_stop(candidates: Candidates, context: SelectionContext) -> Candidates:
     """Of a run that a signal stopped the notices count, unless it had failed before."""
     roots = _without_cascades(candidates, context)
     notices = [one for one in roots if one.cause in ANNOUNCED_CAUSES or one.tier is Tier.CONFIRMED]
@@ -222,15 +215,11 @@ def _reasons_of_stop(
     return candidates if failed_before else notices
 
 
-def _without_cascades(
-    candidates: Sequence[Candidate], _context: SelectionContext
-) -> list[Candidate]:
+def _without_cascades(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     return [one for one in candidates if not is_cascade(one, candidates)]
 
 
-def _of_last_start(
-    candidates: Sequence[Candidate], _context: SelectionContext
-) -> Sequence[Candidate]:
+def _of_last_start(candidates: Candidates, _context: SelectionContext) -> Candidates:
     """A stop is not the cause when a later start of the job failed by itself."""
     raised = [one for one in candidates if one.traceback is not None and one.tier is Tier.SPECIFIC]
     last = max((one.place for one in raised), default=None)
