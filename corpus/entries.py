@@ -18,7 +18,7 @@ import msgspec
 
 from corpus.errors import CorpusError
 from gpualert_common.causes import CAUSES
-from gpualert_common.diagnose.paper_classes import CLASSES, class_of_cause
+from gpualert_common.diagnose.paper_classes import CLASSES, find_paper_class
 
 CORPUS = Path(__file__).resolve().parent
 ENTRIES = "entries.jsonl"
@@ -119,7 +119,7 @@ def require_valid(entry: CorpusEntry) -> CorpusEntry:
     """Return *entry*.  Raises ValueError for an unknown cause or a class that contradicts it."""
     if entry.cause not in CAUSES:
         raise ValueError(f"cause {entry.cause!r} is not in the list of causes")
-    label, implied = entry.paper_class, class_of_cause(entry.cause)
+    label, implied = entry.paper_class, find_paper_class(entry.cause)
     if implied is not None and label != implied:
         raise ValueError(f"paper_class {label!r}: for cause {entry.cause!r} it is {implied!r}")
     if label is not None and label not in CLASSES:
@@ -147,6 +147,6 @@ def _parse_entry(origin: str, values: Mapping[str, object]) -> CorpusEntry:
     unknown = values.keys() - {one.name for one in fields(CorpusEntry)}
     if unknown:
         raise ValueError(f"unknown key {sorted(unknown)[0]!r}")
-    implied = class_of_cause(str(values.get("cause")))
+    implied = find_paper_class(str(values.get("cause")))
     given = {"origin": origin, "paper_class": implied, **values}
     return require_valid(msgspec.convert(given, CorpusEntry))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpualert_common.errors import UsageError
-from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.run_hooks import RunHooks, send_alerts
 from gpualert_common.settings import OPTIONS, given_options, load_settings
 from gpualert_common.spec import RunSpec
@@ -109,7 +109,7 @@ def make_spec(
 
     Raises ConfigError for an unknown channel, RuleError for an invalid rule of the user.
     """
-    alerts, secrets = alerts_of(settings)
+    alerts, secrets = resolve_alerts(settings)
     given = {
         option.spec_field: settings[option.name].value
         for option in OPTIONS.values()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gpualert_common.diagnose.evidence import RunObservations
-from gpualert_common.diagnose.regression import status_of_history
+from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, measure_steps, read_index
 from gpualert_common.record import INDEX, Record
@@ -72,7 +72,7 @@ class RunEvidence:
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
             recalled = self.recall()
-            self.telemetry.add(status_of_history(recalled), ())
+            self.telemetry.add(describe_history(recalled), ())
         return RunObservations(
             self.telemetry,
             pid,
@@ -82,7 +82,7 @@ class RunEvidence:
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,
-            stepping=None if ending is None else self._stepping(ended_at, progress),
+            stepping=None if ending is None else self._measure_steps(ended_at, progress),
             earlier=() if recalled is None else recalled.runs,
         )
 
@@ -94,7 +94,9 @@ class RunEvidence:
         left = "checkpoints" if ending.code == 0 else "kernel_log"
         self.telemetry.add(*sample_once(left, subject))
 
-    def _stepping(self, ended_at: float, progress: Progress | None) -> tuple[int, float] | None:
+    def _measure_steps(
+        self, ended_at: float, progress: Progress | None
+    ) -> tuple[int, float] | None:
         """Return steps and seconds by the clock, of a training that reports no times."""
         points = () if progress is None else progress.points
         logs = self._launch_record.logs

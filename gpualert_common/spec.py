@@ -92,9 +92,9 @@ class RunSpec:
     that the disk does not take are dropped and counted).  ``inherit`` passes stdin and other
     inherited descriptors to the child.  ``sync`` False skips every fsync.  ``custody`` has the
     attempt that owns the run under a guardian, None without one.  ``alerts`` has the channels and
-    settings of alerts (:func:`gpualert_common.notify.channel_config.alerts_of`), ``secrets`` the
-    channels' secrets, which are never written to the record.  ``rules`` is a directory (or file)
-    of the user's own rules for causes.  ``observe`` starts the sampling of the machine.
+    settings of alerts (:func:`gpualert_common.notify.channel_config.resolve_alerts`), ``secrets``
+    the channels' secrets, which are never written to the record.  ``rules`` is a directory (or
+    file) of the user's own rules for causes.  ``observe`` starts the sampling of the machine.
     """
 
     __slots__ = (

@@ -172,7 +172,7 @@ def _left_s() -> float | None:
     return max(0.0, left_s - TIME_LIMIT_MARGIN_S) if left_s else None
 
 
-def secrets_of(task: object) -> Secrets:
+def find_task_secrets(task: object) -> Secrets:
     """Return the secrets of the channels of a GPUAlertOperator that ran in this process."""
     secrets = getattr(task, "alert_secrets", None)
     return secrets if isinstance(secrets, Mapping) else {}

@@ -19,7 +19,7 @@ from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_provider import alerts, stopping, task_state, xcom
 from gpualert_provider.exceptions import TrainingTaskFailed, TrainingTaskFailedForGood
-from gpualert_provider.identity import key_of, make_unique_key
+from gpualert_provider.identity import make_task_key, make_unique_key
 from gpualert_provider.next_attempt import Retries
 from gpualert_provider.output import last_line
 from gpualert_provider.timeout_signal import postpone_alarm_while_logging
@@ -114,7 +114,7 @@ class TaskExecution:
     def make_attempt(self, fingerprint: str | None) -> Attempt:
         """Return this attempt, with its terms for the run."""
         return Attempt(
-            key=key_of(self._context.get("ti")) or make_unique_key(self.task.task_id),
+            key=make_task_key(self._context.get("ti")) or make_unique_key(self.task.task_id),
             number=self._retries.number,
             adopt_within_s=self.adopt_within_s,
             is_last=not self._retries.has_next,
@@ -212,7 +212,7 @@ class TaskExecution:
         handle, log = self.handle, self.task.log
         if handle is None:
             return
-        secrets = alerts.secrets_of(self.task)
+        secrets = alerts.find_task_secrets(self.task)
         handle.record_outcome(state, final=final, next_within_s=within_s)
         alerts.await_alerts(handle, secrets, log)
         task_state.store_location(self._context, handle, log)

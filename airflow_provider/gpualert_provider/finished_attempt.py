@@ -27,7 +27,7 @@ from gpualert_common.guardian.failure import find_failed_run
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import Ending
-from gpualert_provider.identity import get_map_index, key_of
+from gpualert_provider.identity import get_map_index, make_task_key
 from gpualert_provider.output import task_log
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _state(context: Any, ti: Any, *, is_last: bool) -> str:
 
 def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
     """Return GPUAlertOperator's key of the task; that of the DAG run when there is no task."""
-    key = key_of(ti)
+    key = make_task_key(ti)
     if key is None:
         dag_id = str(getattr(context.get("dag"), "dag_id", "unknown"))
         return ("airflow", dag_id, str(context.get("run_id"))), dag_id

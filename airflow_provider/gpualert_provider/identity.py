@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 
-def key_of(ti: Any) -> tuple[str, ...] | None:
+def make_task_key(ti: Any) -> tuple[str, ...] | None:
     """Return the key that all attempts at a task share; None when *ti* is no task instance."""
     names = [getattr(ti, name, None) for name in ("dag_id", "run_id", "task_id")]
     if not all(isinstance(name, str) for name in names):
@@ -25,7 +25,7 @@ def get_map_index(ti: Any) -> int:
     return index if isinstance(index, int) else -1
 
 
-def state_key_of(ti: Any) -> str:
+def make_state_key(ti: Any) -> str:
     """Return the name of *ti* in the answer of Airflow's ``get_task_states``."""
     index = get_map_index(ti)
     return str(ti.task_id) if index < 0 else f"{ti.task_id}_{index}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import _thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpualert_provider.identity import state_key_of
+from gpualert_provider.identity import make_state_key
 
 if TYPE_CHECKING:
     from gpualert_common.guardian import RunHandle
@@ -67,7 +67,7 @@ def find_reason(ti: Any) -> StopReason:
     """Return the reason that the task's state shows.  Asks Airflow; raises nothing."""
     try:
         states = ti.get_task_states(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id])
-        state = states[ti.run_id][state_key_of(ti)]
+        state = states[ti.run_id][make_state_key(ti)]
     except Exception:  # noqa: BLE001 - Airflow failed, or its answer lacks the task
         return ENDED
     if state == "running":

@@ -21,7 +21,7 @@ from corpus.entries import (
     write_origin,
 )
 from corpus.errors import CorpusError
-from gpualert_common.diagnose.paper_classes import class_of_cause
+from gpualert_common.diagnose.paper_classes import find_paper_class
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def _make_entry(origin: str, log: ComposedLog) -> CorpusEntry:
         origin=origin,
         name=log.name,
         cause=log.cause,
-        paper_class=class_of_cause(log.cause) if follows else log.paper_class,
+        paper_class=find_paper_class(log.cause) if follows else log.paper_class,
         exit_code=log.exit_code,
         provenance=Provenance.COMPOSED,
         source=f"compose/{origin}.py",

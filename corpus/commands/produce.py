@@ -19,8 +19,8 @@ from corpus.entries import (
     write_origin,
 )
 from corpus.produce.cases import Case, read_cases
-from corpus.produce.runner import ProgramResult, RequirementError, run_case, versions_of
-from gpualert_common.diagnose.paper_classes import class_of_cause
+from corpus.produce.runner import ProgramResult, RequirementError, list_versions, run_case
+from gpualert_common.diagnose.paper_classes import find_paper_class
 
 _WRONG = "WRONG: "
 _TAIL_LINES = 12
@@ -82,12 +82,12 @@ def _make_entry(case: Case, result: ProgramResult) -> CorpusEntry:
             origin=case.origin,
             name=case.name,
             cause=case.cause,
-            paper_class=case.paper_class if case.has_paper_class else class_of_cause(case.cause),
+            paper_class=case.paper_class if case.has_paper_class else find_paper_class(case.cause),
             exit_code=result.exit_code,
             provenance=Provenance.RAN_ON_CPU,
             source=f"produce/{case.origin}/{case.file.name}",
             command=case.command.format(program=case.run_as),
-            versions=versions_of(case),
+            versions=list_versions(case),
             why=case.why,
         )
     )

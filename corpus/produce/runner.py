@@ -82,7 +82,7 @@ def run_case(case: Case, scratch: Path) -> ProgramResult:
     return ProgramResult(code, text, duration_s, timed_out)
 
 
-def versions_of(case: Case) -> dict[str, str]:
+def list_versions(case: Case) -> dict[str, str]:
     """Return the versions of Python and of the distributions that the program imports."""
     text = case.file.read_text(encoding="utf-8")
     site = sorted((ENVIRONMENTS / case.environment / "lib").glob("python3*/site-packages"))

@@ -189,7 +189,7 @@ def _from_traceback(head: Traceback, reading: LogReading, rules: RuleSet) -> Can
         observations=tuple(one for one in root.observations if one.cause == root.cause),
         traceback=exception,
         head=head,
-        is_followed_by_progress=log_position.training_went_on(reading, head.end.offset),
+        is_followed_by_progress=log_position.is_followed_by_steps(reading, head.end.offset),
         is_near_end=True,
         is_last_word=log_position.is_last_word(reading, head.end),
         chain_rule=chain_rule if len(chain) > 1 else "",
@@ -227,14 +227,14 @@ def _last_of_state(one: Observation, reading: LogReading) -> tuple[Observation, 
     """
     if one.cause not in LASTING_STATES:
         steps = _GRACE_STEPS if one.cause in ANNOUNCED_CAUSES else PROGRESS_STEPS
-        return one, log_position.training_went_on(reading, one.place.offset, steps)
+        return one, log_position.is_followed_by_steps(reading, one.place.offset, steps)
     again = [other for other in reading.observations if other.cause == one.cause]
     last = again[-1] if again else one
     reports = sum(reading.counts[pattern] for pattern in {other.pattern.id for other in again})
     offset = last.place.offset
-    recovered = one.role is Role.ROOT and log_position.loss_recovered(reading, offset)
+    recovered = one.role is Role.ROOT and log_position.has_loss_recovered(reading, offset)
     steps = max(PROGRESS_STEPS, reports)
-    return last, recovered or log_position.training_went_on(reading, offset, steps)
+    return last, recovered or log_position.is_followed_by_steps(reading, offset, steps)
 
 
 def _is_stopping(one: Observation) -> bool:
@@ -247,7 +247,7 @@ def _or_worn_disk(cause: str, text: str, reading: LogReading, place: LinePositio
     """Return *cause*, or ``filesystem_io`` for a disk that became read-only during the run."""
     if cause != "permission" or "Read-only file system" not in text:
         return cause
-    return "filesystem_io" if log_position.was_writable(reading, place.offset) else cause
+    return "filesystem_io" if log_position.is_writable_before(reading, place.offset) else cause
 
 
 def _tier_of_exception(exception: Traceback, cause: str, basis: Basis) -> Tier:

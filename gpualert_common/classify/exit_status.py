@@ -83,7 +83,7 @@ def read_status(
     return ExitStatus(Disposition.UNKNOWN, None, "the exit status is not known")
 
 
-def _not_started(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_missing_start(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
     if facts.started:
         return None
     number, text = facts.start_error or (0, "no reason is recorded")
@@ -94,7 +94,7 @@ def _not_started(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitS
     return ExitStatus(Disposition.NOT_STARTED, cause, claim, is_final=True)
 
 
-def _time_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_time_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
     if facts.limit != "time":
         return None
     after = f" after {facts.duration_s:.0f} s" if facts.duration_s is not None else ""
@@ -107,7 +107,7 @@ def _time_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitSt
     )
 
 
-def _stopped(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_stop(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
     """A signal was passed on to the run, so it did not end by itself, whatever its status.
 
     A workflow engine, and a guardian without a follower, say themselves what the stop means.
@@ -131,40 +131,40 @@ def _stopped(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatu
     return ExitStatus(disposition, disposition.value, claim, signal=number, is_final=True)
 
 
-def _success(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_success(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
     if facts.code != 0:
         return None
     return ExitStatus(Disposition.COMPLETED, None, _describe(0))
 
 
-def _killed(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_signal(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
     if facts.code is None or facts.code >= 0:
         return None
-    return _signalled(-facts.code, rules, _describe(facts.code), is_inferred=False)
+    return _explain_signal(-facts.code, rules, _describe(facts.code), is_inferred=False)
 
 
-def _killed_in_shell(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_shell_status(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
     """A shell reports 128+n for a command that signal n ended."""
     if facts.code is None or not 128 < facts.code <= 128 + signal.SIGRTMAX:
         return None
     number = facts.code - 128
     claim = f"{_describe(facts.code)}: 128+{number}, probably {signal_name(number)}"
-    return _signalled(number, rules, claim, is_inferred=True)
+    return _explain_signal(number, rules, claim, is_inferred=True)
 
 
-def _worker(facts: ExitFacts, rules: RuleSet, child: int | None) -> ExitStatus | None:
+def _read_worker_status(facts: ExitFacts, rules: RuleSet, child: int | None) -> ExitStatus | None:
     """The status of a worker process, as its launcher reports it."""
     if child is None:
         return None
     own = "the exit status is not known" if facts.code is None else _describe(facts.code)
     if child < 0:
         claim = f"{own}; the launcher reports {signal_name(-child)} of a worker"
-        return _signalled(-child, rules, claim, is_inferred=True)
+        return _explain_signal(-child, rules, claim, is_inferred=True)
     claim = f"{own}; the launcher reports status {child} of a worker"
     return ExitStatus(Disposition.FAILED, "runtime_error", claim)
 
 
-def _failure(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
+def _read_failure(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus | None:
     if facts.code is None:
         return None
     cause = next((rule.id for rule in rules if facts.code in rule.exit_codes), None)
@@ -172,19 +172,19 @@ def _failure(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitStatus
 
 
 STATUS_RULES: tuple[Callable[[ExitFacts, RuleSet, int | None], ExitStatus | None], ...] = (
-    _not_started,
-    _time_limit,
-    _stopped,
-    _success,
-    _killed,
-    _killed_in_shell,
-    _worker,
-    _failure,
+    _read_missing_start,
+    _read_time_limit,
+    _read_stop,
+    _read_success,
+    _read_signal,
+    _read_shell_status,
+    _read_worker_status,
+    _read_failure,
 )
 """Rules for the end of a run; the first one that applies decides its meaning."""
 
 
-def _signalled(number: int, rules: RuleSet, claim: str, *, is_inferred: bool) -> ExitStatus:
+def _explain_signal(number: int, rules: RuleSet, claim: str, *, is_inferred: bool) -> ExitStatus:
     cause = next((rule.id for rule in rules if number in rule.signals), "killed_unknown")
     if number in _STOPS:
         disposition = Disposition.CANCELLED

@@ -15,7 +15,7 @@ from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUS
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
-from gpualert_common.classify.log_position import is_last_word, training_was_done
+from gpualert_common.classify.log_position import is_last_word, is_training_done
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
@@ -63,11 +63,11 @@ class Filter:
 # -- filters: can it have ended the run? -----------------------------------------------------
 
 
-def _without_overcome(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
+def _drop_overcome(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     return [one for one in candidates if not one.is_followed_by_progress]
 
 
-def _without_handled(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
+def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     """An uncaught exception is the last of its process.
 
     So of the tracebacks of one stream only the last counts, and the last that is not about
@@ -140,7 +140,7 @@ def _is_after_training(one: Candidate, reading: LogReading) -> bool:
     """Return whether it is the failure of a thread in a process that shuts down."""
     if one.file != reading.file or one.head is None or one.head.context is not Context.THREAD:
         return False
-    return training_was_done(reading, one.head.start.offset)
+    return is_training_done(reading, one.head.start.offset)
 
 
 def _failed_despite_success(candidates: Candidates, context: SelectionContext) -> Candidates:
@@ -209,13 +209,13 @@ def _scheduler_notices(candidates: Candidates, context: SelectionContext) -> lis
 
 def _reasons_of_stop(candidates: Candidates, context: SelectionContext) -> Candidates:
     """Of a run that a signal stopped the notices count, unless it had failed before."""
-    roots = _without_cascades(candidates, context)
+    roots = _drop_cascades(candidates, context)
     notices = [one for one in roots if one.cause in ANNOUNCED_CAUSES or one.tier is Tier.CONFIRMED]
     failed_before = len(roots) < len(candidates) and not notices
     return candidates if failed_before else notices
 
 
-def _without_cascades(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
+def _drop_cascades(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     return [one for one in candidates if not is_cascade(one, candidates)]
 
 
@@ -235,11 +235,11 @@ def _of_last_start(candidates: Candidates, _context: SelectionContext) -> Candid
 # -- the filters, in their order --------------------------------------------------------------
 
 POSSIBLE: tuple[Filter, ...] = (
-    Filter("progress after failure", "training went on after it", _without_overcome),
+    Filter("progress after failure", "training went on after it", _drop_overcome),
     Filter(
         "fatal before handled",
         "handled: the same process raised another exception later",
-        _without_handled,
+        _drop_handled,
     ),
     Filter("near the end", "too far from the end of the run", _near_the_end),
     Filter(
@@ -279,7 +279,7 @@ ROOTS: tuple[Filter, ...] = (
     Filter(
         "root before cascade",
         "it follows from an earlier failure",
-        _without_cascades,
+        _drop_cascades,
         lambda status: not status.is_final,
     ),
     Filter(

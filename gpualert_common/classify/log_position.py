@@ -57,20 +57,20 @@ _STEP_WITH_LOSS: Final = compile_bytes(
 )
 
 
-def training_went_on(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
+def is_followed_by_steps(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
     """Return whether training made at least *steps* steps of progress behind *offset*."""
     first = bisect_left(reading.progress, (offset, 0))
     return first < len(reading.progress) and reading.progress[first][1] >= steps
 
 
-def training_was_done(reading: LogReading, offset: int) -> bool:
+def is_training_done(reading: LogReading, offset: int) -> bool:
     """Return whether the program had reported the end of its training before *offset*."""
     before = _tail_before(reading, offset)
     reports = list(_TRAINING_DONE.finditer(before))
     return bool(reports) and PROGRESS_MARK.search(before, reports[-1].end()) is None
 
 
-def loss_recovered(reading: LogReading, offset: int) -> bool:
+def has_loss_recovered(reading: LogReading, offset: int) -> bool:
     """Return whether the loss was finite again behind *offset*."""
     behind = reading.tail[max(0, offset - reading.tail_offset) :].partition(b"\n")[2]
     lines = [line for line in canonicalize(behind).split(b"\n") if PROGRESS_MARK.search(line)]
@@ -83,7 +83,7 @@ def loss_recovered(reading: LogReading, offset: int) -> bool:
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
 
 
-def was_writable(reading: LogReading, offset: int) -> bool:
+def is_writable_before(reading: LogReading, offset: int) -> bool:
     """Return whether the program had written a file to its disk before *offset*."""
     return _WRITTEN.search(_tail_before(reading, offset)) is not None
 

@@ -42,10 +42,10 @@ def explain(
     return Explanation(
         cause=cause,
         decided_by="exit status" if chosen is None else "log",
-        because=_reason_for(chosen, selection, status),
+        because=_explain_choice(chosen, selection, status),
         status=status.claim,
-        candidates=tuple(_explained(one, selection, status) for one in every),
-        rules=tuple(_applied(step, numbers) for step in selection.steps),
+        candidates=tuple(_explain_candidate(one, selection, status) for one in every),
+        rules=tuple(_describe_application(step, numbers) for step in selection.steps),
     )
 
 
@@ -65,7 +65,7 @@ def reason_against(one: Candidate, selection: Selection) -> AppliedRule:
     return AppliedRule(MOST_IMPORTANT.name, because)
 
 
-def _reason_for(chosen: Candidate | None, selection: Selection, status: ExitStatus) -> str:
+def _explain_choice(chosen: Candidate | None, selection: Selection, status: ExitStatus) -> str:
     if chosen is None:
         return f"no candidate is left, and {status.claim}"
     rule = selection.steps[-1].rule
@@ -78,10 +78,12 @@ def _reason_for(chosen: Candidate | None, selection: Selection, status: ExitStat
     return f"chosen by the rule '{rule.name}'; {_TIERS[chosen.tier]}, by {_BASES[chosen.basis]}"
 
 
-def _explained(one: Candidate, selection: Selection, status: ExitStatus) -> ExplainedCandidate:
+def _explain_candidate(
+    one: Candidate, selection: Selection, status: ExitStatus
+) -> ExplainedCandidate:
     is_root = one is selection.chosen
     if is_root:
-        rule, because = selection.steps[-1].rule.name, _reason_for(one, selection, status)
+        rule, because = selection.steps[-1].rule.name, _explain_choice(one, selection, status)
     else:
         against = reason_against(one, selection)
         rule, because = against.rule, against.because
@@ -100,7 +102,7 @@ def _explained(one: Candidate, selection: Selection, status: ExitStatus) -> Expl
     )
 
 
-def _applied(step: RuleApplication, numbers: dict[int, int]) -> AppliedRule:
+def _describe_application(step: RuleApplication, numbers: dict[int, int]) -> AppliedRule:
     rejected = tuple(numbers[id(one)] for one in step.rejected)
     leading = None if step.leading is None else numbers.get(id(step.leading))
     is_status = isinstance(step.rule, Preference) and step.leading is None

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.cli.records import content_of
+from gpualert_common.cli.records import read_content
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.progress import (
     Point,
@@ -27,7 +27,7 @@ _TAIL_BYTES = 1 << 20
 _MOST_STEPS = 1e15
 
 
-def facts_of(record: Record) -> list[Fact]:
+def collect_live_facts(record: Record) -> list[Fact]:
     """Return the facts about a run in progress, the most important first."""
     progress = _progress(record)
     facts = [("Do", advice) for advice in WarningState(record.events()).advice()]
@@ -37,7 +37,7 @@ def facts_of(record: Record) -> list[Fact]:
 
 def _last_output(record: Record) -> str:
     """Return the time of the newest output in one of its logs."""
-    found = list(_written(record))
+    found = list(_list_log_times(record))
     if not found:
         return "no output yet"
     at = max(found)
@@ -45,7 +45,7 @@ def _last_output(record: Record) -> str:
     return f"{duration(max(0.0, time.time() - at))} ago ({clock})"
 
 
-def _written(record: Record) -> Iterator[float]:
+def _list_log_times(record: Record) -> Iterator[float]:
     for name in record.logs:
         try:
             found = os.stat(record.log_path(name))
@@ -94,7 +94,7 @@ def _part(record: Record, column: int, name: str) -> Progress | None:
         return None
     finally:
         os.close(fd)
-    index, began = content_of(record, INDEX), record.spec.created_at
+    index, began = read_content(record, INDEX), record.spec.created_at
     return add_times(reader.finish(), read_index(index, began, column))
 
 

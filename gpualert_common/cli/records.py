@@ -51,12 +51,12 @@ def summarize(record: Record) -> dict[str, Any]:
     }
 
 
-def time_of(at: float | None) -> str:
+def format_time(at: float | None) -> str:
     """Return a time to the second, in local time."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else "-"
 
 
-def content_of(record: Record, name: str) -> bytes:
+def read_content(record: Record, name: str) -> bytes:
     """Return the content of a file in the record; empty when the file is missing."""
     try:
         with open(record.open_log(name), "rb") as file:

@@ -118,7 +118,7 @@ class Evidence:
         """Duration of the run; 0 for a log alone."""
         return max(0.0, self.ended_at - self.started_at)
 
-    def facts_of(self, source: str) -> Mapping[str, Any]:
+    def get_facts(self, source: str) -> Mapping[str, Any]:
         """Return the constant facts of a source; none for one that is not available."""
         found = self.telemetry.sources.get(source)
         return found.facts if found is not None and found.available else {}
@@ -184,14 +184,14 @@ class Evidence:
     @property
     def environment(self) -> Mapping[str, Any]:
         """The recorded environment variables of the run."""
-        variables: Mapping[str, Any] = self.facts_of("environment").get("variables", {})
+        variables: Mapping[str, Any] = self.get_facts("environment").get("variables", {})
         return variables
 
     @cached_property
     def gpu_model(self) -> str | None:
         """The model of the run's GPUs; None where that is not known."""
         indices = {parse_index(of) for of in self.gpus}
-        listed = self.facts_of("nvml").get("gpus", ())
+        listed = self.get_facts("nvml").get("gpus", ())
         names = {one.get("name") for one in listed if str(one.get("index")) in indices} - {None}
         return ", ".join(sorted(map(str, names))) or None
 

@@ -29,14 +29,14 @@ CLASSES: Final = _SAME | frozenset(_RENAMED.values())
 """The paper's labels."""
 
 
-def class_of_cause(cause: str) -> str | None:
+def find_paper_class(cause: str) -> str | None:
     """Return the paper's label for *cause*; None for a cause that the paper lacks."""
     return _RENAMED.get(cause, cause if cause in _SAME else None)
 
 
 def paper_class(resolution: Resolution) -> str | None:
     """Return the paper's label: that of the cause, else that of the exception, else None."""
-    named = class_of_cause(resolution.cause)
+    named = find_paper_class(resolution.cause)
     if named is not None or resolution.carrier is None:
         return named
     return _EXCEPTIONS.get(resolution.carrier.name, "traceback")

@@ -207,7 +207,7 @@ class Comparison:
         return tuple(Claim(text, HISTORY) for text in texts if text)
 
 
-def status_of_history(recalled: EarlierRuns) -> SourceAvailability:
+def describe_history(recalled: EarlierRuns) -> SourceAvailability:
     """Return whether the history was available as a source of evidence."""
     if recalled.problem:
         return SourceAvailability(HISTORY, available=False, why=recalled.problem)

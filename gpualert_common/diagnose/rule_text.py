@@ -55,14 +55,16 @@ def _bare_rule(cause: str) -> Rule:
     )
 
 
-def first_filled(templates: Iterable[str], known: Details) -> str | None:
+def fill_first(templates: Iterable[str], known: Details) -> str | None:
     """Return the first of *templates* with known placeholders, filled; None without one."""
-    return next(iter(all_filled(templates, known)), None)
+    return next(iter(fill_all(templates, known)), None)
 
 
-def all_filled(templates: Iterable[str], known: Details) -> tuple[str, ...]:
+def fill_all(templates: Iterable[str], known: Details) -> tuple[str, ...]:
     """Return those of *templates* with known placeholders, filled."""
-    shown = {name: _shown(name, value) for name, value in known.items() if value not in (None, "")}
+    shown = {
+        name: _format_value(name, value) for name, value in known.items() if value not in (None, "")
+    }
     return tuple(
         _FORMATTER.vformat(template, (), shown) if "{" in template else template
         for template in templates
@@ -94,7 +96,7 @@ def format_size(count: int) -> str:
     return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
 
 
-def _shown(name: str, value: Scalar) -> str:
+def _format_value(name: str, value: Scalar) -> str:
     if name.endswith("_bytes") and isinstance(value, int):
         return format_size(value)
     text = " ".join(str(value).split())

@@ -71,10 +71,10 @@ def _gpu_metrics(evidence: Evidence) -> _Metrics:
 
 def _settings(evidence: Evidence) -> _Metrics:
     """Return the settings and versions of known names with plain values."""
-    facts = evidence.facts_of("environment")
+    facts = evidence.get_facts("environment")
     if not facts:
         return {}
-    driver = evidence.facts_of("nvml").get("driver")
+    driver = evidence.get_facts("nvml").get("driver")
     return {
         "cpus": facts.get("cpus_allowed"),
         "settings": _assignments(facts.get("variables", {}), SETTINGS),

@@ -15,7 +15,7 @@ from gpualert_common.diagnose.decision import Decision, decide
 from gpualert_common.diagnose.evidence import Evidence, RunObservations
 from gpualert_common.diagnose.paper_classes import paper_class
 from gpualert_common.diagnose.phenomena import diagnose_families
-from gpualert_common.diagnose.rule_text import all_filled, choose_text, find_rule, first_filled
+from gpualert_common.diagnose.rule_text import choose_text, fill_all, fill_first, find_rule
 from gpualert_common.diagnose.run_metrics import RunMetrics, measure_run
 from gpualert_common.diagnose.verdict_claims import list_claims
 from gpualert_common.model import (
@@ -96,12 +96,12 @@ def conclude(
         attribution=rule.attribution if is_attributed else Attribution.UNKNOWN,
         confidence=resolution.confidence,
         retry=rule.retry,
-        headline=first_filled(text.headline, known) or resolution.cause.replace("_", " "),
+        headline=fill_first(text.headline, known) or resolution.cause.replace("_", " "),
         details=resolution.details,
         shows=list_claims(resolution, facts, readings, decision.claims),
-        implies=first_filled(text.implies, known) or "",
-        cannot_decide=(*all_filled(text.cannot_decide, known), *decision.cannot_decide),
-        do=all_filled(text.do, known),
+        implies=fill_first(text.implies, known) or "",
+        cannot_decide=(*fill_all(text.cannot_decide, known), *decision.cannot_decide),
+        do=fill_all(text.do, known),
         ruled_out=tuple(RuledOutFamily(family, why) for family, why in resolution.ruled_out),
         secondary=tuple(SecondaryCause(cause, why) for cause, why in resolution.secondary),
         warnings=_warnings(resolution, rule, facts, readings, decision.warnings),

@@ -41,10 +41,10 @@ def list_claims(
         ][:1]
     if facts.log_disk_full:
         claims.append(Claim("the disk of the log had no space left", "log_writer"))
-    return tuple(_placed(claim, readings) for claim in claims[:_MOST_CLAIMS])
+    return tuple(_drop_unsure_line(claim, readings) for claim in claims[:_MOST_CLAIMS])
 
 
-def _placed(claim: Claim, readings: Sequence[LogReading]) -> Claim:
+def _drop_unsure_line(claim: Claim, readings: Sequence[LogReading]) -> Claim:
     """Return a claim without its line number where a part of the log before it was not read."""
     where = claim.where
     gaps = [

@@ -93,14 +93,14 @@ class WarningState:
     def _raise(self, kind: str, detection: Detection, now: float) -> Event:
         found = warning_kinds()[kind]
         since = detection.since or now
-        above = next((one for one in sorted(found.FOLLOWS) if self._led_to(one, since)), None)
+        above = next((one for one in sorted(found.FOLLOWS) if self._may_explain(one, since)), None)
         part_of = None if above is None else self._warnings[above].part_of or above
         self._warnings[kind] = warning = _Warning(detection.summary, since, part_of)
         shows = [encode_part(claim) for claim in detection.shows]
         news = {"news": part_of is None, "shows": shows, "do": list(found.DO)}
         return _event(RAISED, kind, warning, now, **news)
 
-    def _led_to(self, kind: str, since: float) -> bool:
+    def _may_explain(self, kind: str, since: float) -> bool:
         """Return whether an active warning can explain another one that began at *since*."""
         if not self.is_active(kind):
             return False

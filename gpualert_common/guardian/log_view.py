@@ -175,7 +175,7 @@ class LogView:
                 yield self._partial + lines + newline
                 self._partial = b""
             partial = self._partial + rest
-            self._partial = partial if len(partial) <= MOST_LINE_BYTES else _shortened(partial)
+            self._partial = partial if len(partial) <= MOST_LINE_BYTES else _shorten(partial)
 
 
 def _end_of(lines: bytes, count: int) -> int:
@@ -189,7 +189,7 @@ def _end_of(lines: bytes, count: int) -> int:
     return at
 
 
-def _shortened(partial: bytes) -> bytes:
+def _shorten(partial: bytes) -> bytes:
     """Return the last two drawings of a line without an end, each as long as is ever shown."""
     body = partial.rstrip(b"\r")
     earlier, is_bar, last = body.rpartition(b"\r")

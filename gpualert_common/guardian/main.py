@@ -55,7 +55,9 @@ def main() -> None:
     except _AttemptGoneError:
         pass
     except GPUAlertError as error:
-        _answer({"error": type(error).__name__, "text": str(error), "tried": _tried(error)})
+        _answer(
+            {"error": type(error).__name__, "text": str(error), "tried": _list_tried_places(error)}
+        )
     os._exit(0)
 
 
@@ -118,7 +120,7 @@ def _answer(value: dict[str, Any]) -> None:
         raise _AttemptGoneError from None
 
 
-def _tried(error: GPUAlertError) -> list[tuple[str, str]]:
+def _list_tried_places(error: GPUAlertError) -> list[tuple[str, str]]:
     return error.tried if isinstance(error, NoDurableLogError) else []
 
 

@@ -19,8 +19,8 @@ from gpualert_common.record import (
     Record,
     describe,
     make_directory,
+    name_spare,
     refuse_foreign_directory,
-    spare_of,
 )
 from gpualert_common.spec import RunSpec
 
@@ -149,7 +149,7 @@ def _prove_writable(record: Record, fd: int, size: int) -> int:
 
 def _keep_spare(record: Record) -> None:
     for name, size in SPARE_BYTES.items():
-        fd = record.create_log(spare_of(name))
+        fd = record.create_log(name_spare(name))
         try:
             libc.reserve(fd, size)
         finally:

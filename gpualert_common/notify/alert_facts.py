@@ -29,7 +29,7 @@ def read_facts(record: Record) -> AlertFacts:
     spec = record.spec
     alerts = alerts_in(spec)
     wanted = alerts.get("on")
-    if wanted == "failure" and warnings_of(record):
+    if wanted == "failure" and list_warnings(record):
         wanted = "always"  # people who got a warning need the outcome of the run
     ending = record.ending
     verdict = None if ending is None else read_verdict(record)
@@ -48,7 +48,7 @@ def read_facts(record: Record) -> AlertFacts:
     )
 
 
-def warnings_of(record: Record) -> list[Event]:
+def list_warnings(record: Record) -> list[Event]:
     """Return the warnings to send during the run, each kind once.
 
     None if the run does not want them, or they cannot be read.

@@ -33,7 +33,7 @@ WITHHELD = "withheld"
 _CHANNELS = "gpualert_common.notify.channels"
 
 
-def alerts_of(settings: Mapping[str, Setting]) -> tuple[AlertSettings | None, Secrets]:
+def resolve_alerts(settings: Mapping[str, Setting]) -> tuple[AlertSettings | None, Secrets]:
     """Return the alerts of a run for the record (None for no alerts), and their secrets.
 
     Raises ConfigError that names the channel and the setting.
@@ -46,7 +46,7 @@ def alerts_of(settings: Mapping[str, Setting]) -> tuple[AlertSettings | None, Se
     channels = []
     secrets = {}
     for target in dict.fromkeys(targets) if are_texts else targets:
-        channel = channel_of(target, tables)
+        channel = resolve_channel(target, tables)
         withheld = withhold_secrets(channel)
         if withheld:
             secrets[channel["name"]] = withheld
@@ -66,7 +66,7 @@ def alerts_of(settings: Mapping[str, Setting]) -> tuple[AlertSettings | None, Se
     return alerts, secrets
 
 
-def alerts_of_each(
+def resolve_each_alert(
     settings: Mapping[str, Setting], resolve: Callable[[Any], Any]
 ) -> tuple[AlertSettings | None, Secrets, list[ConfigError]]:
     """Return the same for every valid target, and the errors of the others.
@@ -82,7 +82,7 @@ def alerts_of_each(
     for target in [] if NONE in targets else targets:
         try:
             settings["notify"].value = [resolve(target)]
-            one, given = alerts_of(settings)
+            one, given = resolve_alerts(settings)
         except ConfigError as error:
             problems.append(error)
             continue
@@ -94,7 +94,7 @@ def alerts_of_each(
     return alerts, secrets, problems
 
 
-def channel_of(
+def resolve_channel(
     target: str | Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]
 ) -> ChannelConfig:
     """Return the channel that a target names, checked.

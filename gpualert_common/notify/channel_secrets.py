@@ -27,7 +27,7 @@ def resolve_secrets(
     secrets = []
     for key, value in settings.items():
         if value == WITHHELD:
-            settings[key] = given[key] if key in given else _configured(channel["name"], key)
+            settings[key] = given[key] if key in given else _load_configured(channel["name"], key)
         elif is_reference(value):
             settings[key] = _resolve_reference(str(value), f"{key} of channel {channel['name']}")
         else:
@@ -37,7 +37,7 @@ def resolve_secrets(
     return settings, secrets
 
 
-def _configured(channel: str, key: str) -> Any:
+def _load_configured(channel: str, key: str) -> Any:
     """Return the secret that the channel of that name has in the configuration now."""
     try:
         value = load_settings()["channels"].value.get(channel, {}).get(key)

@@ -12,7 +12,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.entry import EntryFields
-from gpualert_common.notify.isolation import NoAnswerError, isolated
+from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
@@ -105,7 +105,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
     view = dataclasses.replace(view, redactions=view.redactions + masked)
-    subject, text, html = _rendered(view, budget, record, known_secrets)
+    subject, text, html = _render(view, budget, record, known_secrets)
     return (
         Message(
             id=message_id(record.run_id),
@@ -120,7 +120,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
     )
 
 
-def _rendered(
+def _render(
     view: RunView, budget: Budget, record: Record, known_secrets: list[str]
 ) -> tuple[str, str, str | None]:
     """Return subject, text and HTML, redacted, also where a user's own template made them.
@@ -183,6 +183,6 @@ def _bundle(
         )
 
     try:
-        return isolated(pack, BUNDLE_S)
+        return run_isolated(pack, BUNDLE_S)
     except (NoAnswerError, OSError, ValueError, RuntimeError, MemoryError) as error:
         return Bundle(notes=(f"artifacts could not be collected: {error}",))

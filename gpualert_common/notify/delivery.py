@@ -18,12 +18,12 @@ from gpualert_common.notify.channel_config import channel_class, check_settings
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.compose import compose, compose_warning
 from gpualert_common.notify.entry import DeliveryAttempt, EntryState, OutboxEntry
-from gpualert_common.notify.isolation import isolated
+from gpualert_common.notify.isolation import run_isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
 from gpualert_common.notify.reconciliation import TOO_LATE
 from gpualert_common.notify.targets import MAILBOX
-from gpualert_common.notify.undelivered import state_dir_of
+from gpualert_common.notify.undelivered import find_state_dir
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.spec import ENDED
@@ -76,7 +76,7 @@ def deliver_entry(
 def send_once(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
     """Attempt it once, in a process of its own; return what was accepted.  Raises DeliveryError."""
     try:
-        return isolated(lambda: _send(record, entry, given), ATTEMPT_S)
+        return run_isolated(lambda: _send(record, entry, given), ATTEMPT_S)
     except DeliveryError:
         raise
     except Exception as error:  # the process was killed, or could not be started
@@ -118,8 +118,8 @@ def open_channel(
     """
     settings, secrets = resolve_secrets(channel, given)
     if channel["kind"] == MAILBOX:
-        settings.setdefault("path", os.path.join(state_dir_of(record.path), MAILBOX))
-    with _masking(secrets):
+        settings.setdefault("path", os.path.join(find_state_dir(record.path), MAILBOX))
+    with _convert_errors(secrets):
         found = channel_class(channel["kind"])
         opened: Channel = found(check_settings(found, settings, f"channel {channel['name']}"))
     return opened, secrets
@@ -128,7 +128,7 @@ def open_channel(
 def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
     sender, secrets = open_channel(record, entry.fields["channel"], given)
 
-    def composed(budget: Budget) -> Message:
+    def compose_message(budget: Budget) -> Message:
         if entry.about != ENDED:
             return compose_warning(record, entry.fields, budget, secrets)
         message, bundle = compose(record, budget, secrets)
@@ -137,13 +137,13 @@ def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
             record.write_json(bundle_file(entry.channel), manifest)
         return message
 
-    with _masking(secrets):
-        answer = str(sender.send(composed, DeliveryProgress(entry), TIMEOUT_S))
+    with _convert_errors(secrets):
+        answer = str(sender.send(compose_message, DeliveryProgress(entry), TIMEOUT_S))
     return Redactor(secrets).mask_text(answer)
 
 
 @contextlib.contextmanager
-def _masking(secrets: list[str]) -> Iterator[None]:
+def _convert_errors(secrets: list[str]) -> Iterator[None]:
     """Turn every exception of a channel into a DeliveryError without its secrets."""
     try:
         yield

@@ -29,7 +29,7 @@ class NoAnswerError(Exception):
     """The process exited, or was killed, without an answer; the text has the reason."""
 
 
-def isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
+def run_isolated(function: Callable[[], Answer], deadline_s: float) -> Answer:
     """Run ``function`` in a forked process with its own group, and return or raise its result.
 
     Both must pickle.  Raises NoAnswerError when the process dies (``os._exit``, a crash, memory) or
@@ -99,7 +99,7 @@ def _kill(pid: int) -> None:
 
 
 def lift_limits() -> None:
-    """Undo the limits of :func:`isolated`, for a program that is about to start."""
+    """Undo the limits of :func:`run_isolated`, for a program that is about to start."""
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (hard, hard))

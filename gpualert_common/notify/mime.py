@@ -81,7 +81,7 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", _encodable(text)).strip()
 
 
-def fitted(
+def fit_message(
     compose: Callable[[Budget], Message],
     budget: Budget,
     limit: int,
@@ -106,14 +106,14 @@ def fitted(
     )
 
 
-def within(budget: Budget, limit: int) -> Budget:
+def fit_budget(budget: Budget, limit: int) -> Budget:
     """``budget`` with as many bytes of files as a mail of ``limit`` bytes has room for."""
     text = min(2 * (budget.text_bytes + budget.html_bytes), limit // 8)
     files_bytes = min(budget.files_bytes, int((limit - text) / WIRE_COST))
     return _with_files(budget, files_bytes)
 
 
-def without_files(budget: Budget) -> Budget:
+def drop_files(budget: Budget) -> Budget:
     """``budget`` for a message that carries no file."""
     return replace(budget, files_bytes=0, file_bytes=0, files=0)
 
@@ -132,7 +132,7 @@ def _smaller(budget: Budget, carried: int, excess: int) -> Budget | None:
 
 def _with_files(budget: Budget, files_bytes: int) -> Budget:
     if files_bytes < _FEWEST_FILE_BYTES:
-        return without_files(budget)
+        return drop_files(budget)
     return replace(budget, files_bytes=files_bytes, file_bytes=min(budget.file_bytes, files_bytes))
 
 

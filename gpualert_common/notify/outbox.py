@@ -135,7 +135,7 @@ class Outbox:
         if entry.stored:
             return entry
         try:
-            directory = self._made()
+            directory = self._make_directory()
             if not directory.create_json(entry.name, entry.fields, sync=True):
                 found = self.find(entry.name)
                 if found is not None:
@@ -151,14 +151,14 @@ class Outbox:
     def write(self, name: str, fields: EntryFields) -> bool:
         """Write an entry; it is on the disk when this returns True."""
         try:
-            directory = self._made()
+            directory = self._make_directory()
             directory.write_json(name, fields, sync=True)
             directory.sync_directory()
         except OSError:
             return False
         return True
 
-    def _made(self) -> Directory:
+    def _make_directory(self) -> Directory:
         if self._directory is None:
             make_directory(self._path)
             self._opened = Directory(self._path, open_directory(self._path))

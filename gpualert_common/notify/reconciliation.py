@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.alert_facts import alerts_in, has_ended, read_facts, warnings_of
+from gpualert_common.notify.alert_facts import alerts_in, has_ended, list_warnings, read_facts
 from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.schedule import AlertAction, AlertDecision, Schedule, schedule
@@ -88,7 +88,7 @@ def reconcile(
 def queue_warnings(record: Record) -> list[OutboxEntry]:
     """Queue the warnings about a live run; return every entry for one.  Raises RecordError."""
     outbox = Outbox(record)
-    warnings = [] if has_ended(record) else warnings_of(record)
+    warnings = [] if has_ended(record) else list_warnings(record)
     for warning in warnings:
         about = EARLY + "".join(filter(_is_plain, str(warning.fields["kind"])))
         for channel in alerts_in(record.spec).get("channels", []):

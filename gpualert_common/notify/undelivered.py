@@ -7,14 +7,14 @@ import os
 FOLDER = "undelivered"
 
 
-def state_dir_of(record_path: str) -> str:
+def find_state_dir(record_path: str) -> str:
     """Return the state directory that a record lies in."""
     return os.path.dirname(os.path.dirname(record_path))
 
 
 def undelivered_folder(record_path: str) -> str:
     """Return the folder of markers, next to the one that holds the records."""
-    return os.path.join(state_dir_of(record_path), FOLDER)
+    return os.path.join(find_state_dir(record_path), FOLDER)
 
 
 def is_undelivered(record_path: str) -> bool:

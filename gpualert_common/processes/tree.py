@@ -40,7 +40,7 @@ class ProcessTree:
         self.exclude = {os.getpid(), *exclude}
         self._marker = marker
 
-    def created_none(self) -> bool:
+    def is_childless(self) -> bool:
         """True when no process was started since the leader, so that nothing can survive it.
 
         The kernel numbers processes in order and /proc/loadavg ends with the last number given.
@@ -127,9 +127,9 @@ class ProcessTree:
     def _find_members(self, stats: dict[int, ProcessStat]) -> set[int]:
         number_is_reused = self.leader_reaped and self.leader in stats
         leader = None if number_is_reused else self.leader
-        return find_members(stats, leader, self._adopted(stats), self._is_marked)
+        return find_members(stats, leader, self._list_adopted(stats), self._is_marked)
 
-    def _adopted(self, stats: dict[int, ProcessStat]) -> list[int]:
+    def _list_adopted(self, stats: dict[int, ProcessStat]) -> list[int]:
         if not self.adopts:
             return []
         children = [pid for pid, stat in stats.items() if stat.parent == os.getpid()]

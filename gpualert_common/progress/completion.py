@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpualert_common.progress.bars import Bar, find_bar
 from gpualert_common.progress.formats._roles import NumberRole, find_role
-from gpualert_common.progress.pairs import Pair, pairs
+from gpualert_common.progress.pairs import Pair, find_pairs
 from gpualert_common.regex import compile_bytes
 
 _MOST_LINE_BYTES = 500
@@ -74,20 +74,20 @@ def counts_in(line: bytes) -> Completion:
 
 def _counts_in_bar(bar: Bar) -> Completion:
     label = bar.label.encode()
-    count = _checked(label, bar.done, bar.total)
+    count = _check_count(label, bar.done, bar.total)
     if bar.unit.endswith("B/s"):  # a transfer of bytes
         return Completion()
     if find_role(label) is NumberRole.EPOCH:
         return Completion(epochs=count)
-    return Completion(_begun_epoch(pairs(label)), count)
+    return Completion(_begun_epoch(find_pairs(label)), count)
 
 
 def _counts_in_text(line: bytes) -> Completion:
-    found = pairs(line)
+    found = find_pairs(line)
     if _KERAS_BAR.search(line):
-        return Completion(steps=_checked(b"", found[0].integer, found[0].total))
+        return Completion(steps=_check_count(b"", found[0].integer, found[0].total))
     counts = (
-        _checked(pair.name, pair.integer, pair.total)
+        _check_count(pair.name, pair.integer, pair.total)
         for before, pair in zip([None, *found], found, strict=False)
         if _counts_steps(pair, before)
     )
@@ -108,13 +108,13 @@ def _begun_epoch(found: Iterable[Pair]) -> Count | None:
     """Return the epochs before the one that a line names, of all epochs."""
     for pair in found:
         if find_role(pair.name) is NumberRole.EPOCH and pair.total is not None:
-            begun = _checked(pair.name, pair.integer, pair.total)
+            begun = _check_count(pair.name, pair.integer, pair.total)
             if begun is not None:
                 return max(0, begun[0] - 1), begun[1]
     return None
 
 
-def _checked(name: bytes, done: int | None, total: int | None) -> Count | None:
+def _check_count(name: bytes, done: int | None, total: int | None) -> Count | None:
     words = b" ".join(name.split()[-_COUNTER_WORDS:])
     if done is None or not total or done > total or _OTHER_WORK.search(words):
         return None

@@ -75,7 +75,7 @@ class Pair(NamedTuple):
         return count if count == self.value else None
 
 
-def pairs(text: bytes) -> list[Pair]:
+def find_pairs(text: bytes) -> list[Pair]:
     """Return every number in *text* with its name, in order."""
     text = text[:_MOST_BYTES]
     found = []
@@ -98,9 +98,9 @@ def _parse_tail(tail: bytes) -> tuple[int | None, bytes]:
     return (parse_count(digits), b"") if digits[:1].isdigit() else (None, tail)
 
 
-def named(text: bytes) -> dict[bytes, float]:
+def collect_named(text: bytes) -> dict[bytes, float]:
     """Return the named numbers in *text*, such as those of a dictionary or a bar; the last wins."""
-    return {pair.name: pair.value for pair in pairs(text) if pair.name}
+    return {pair.name: pair.value for pair in find_pairs(text) if pair.name}
 
 
 class Losses(NamedTuple):
@@ -111,7 +111,7 @@ class Losses(NamedTuple):
     evaluation: float | None = None
 
 
-def losses(values: Iterable[tuple[bytes, float]]) -> Losses:
+def find_losses(values: Iterable[tuple[bytes, float]]) -> Losses:
     """Return the training loss and the evaluation loss among named values.
 
     A total has priority over its parts, and the loss of a step over that of an epoch.  Among parts

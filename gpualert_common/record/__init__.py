@@ -42,7 +42,7 @@ from gpualert_common.record.record import (
     VERDICT,
     Record,
     describe,
-    spare_of,
+    name_spare,
 )
 from gpualert_common.record.run_state import RunState
 
@@ -63,6 +63,6 @@ __all__ = [
     "RunState",
     "describe",
     "make_directory",
+    "name_spare",
     "refuse_foreign_directory",
-    "spare_of",
 ]

@@ -91,7 +91,7 @@ class Control(Directory):
         found = {}
         for name in self._in_control():
             if name.startswith(_LEASE):
-                found[name.removeprefix(_LEASE)] = self._touched(f"{CONTROL}/{name}")
+                found[name.removeprefix(_LEASE)] = self._read_change_time(f"{CONTROL}/{name}")
         return found
 
     def beat(self) -> None:
@@ -100,7 +100,7 @@ class Control(Directory):
 
     def last_beat(self) -> int:
         """Return a number that changes with each beat; 0 before the first."""
-        return self._touched(_BEAT)
+        return self._read_change_time(_BEAT)
 
     # -- the result ------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Control(Directory):
         finally:
             os.close(fd)
 
-    def _touched(self, name: str) -> int:
+    def _read_change_time(self, name: str) -> int:
         try:
             return os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False).st_mtime_ns
         except FileNotFoundError:

@@ -163,7 +163,7 @@ class Record(Control):
             if error.errno not in _FULL:
                 raise
             try:
-                self.write_into_spare(spare_of(name), name, value, sync=sync)
+                self.write_into_spare(name_spare(name), name, value, sync=sync)
             except FileNotFoundError:
                 raise error from None
             except OSError:  # it is larger than the reserve
@@ -176,7 +176,7 @@ class Record(Control):
         """Release the reserved space that was not used."""
         for name in SPARE_BYTES:
             try:
-                self.remove(spare_of(name))
+                self.remove(name_spare(name))
             except OSError:
                 pass  # a file of the record on a failing disk
 
@@ -190,7 +190,7 @@ class Record(Control):
             self.write_json(SPEC, spec)
 
 
-def spare_of(name: str) -> str:
+def name_spare(name: str) -> str:
     """Return the name of the file that reserves space for file ``name``."""
     return f".{name}.spare"
 

@@ -19,7 +19,7 @@ from gpualert_common.report.template_limits import (
     OWN_TEMPLATES_BYTES,
     OWN_TEMPLATES_S,
     TooSlowError,
-    limited,
+    limit_rendering,
 )
 
 MOST_HTML_BYTES = 90_000
@@ -85,17 +85,17 @@ class _Writer:
                 self.notes.append(f"no directory of templates at {shown}; these are the built-in")
 
     def subject(self) -> str:
-        return self._written(templating.SUBJECT, self._subject)
+        return self._write(templating.SUBJECT, self._subject)
 
     def text(self, name: str, most: int) -> str:
-        text = self._written(name, lambda template: self._body(template, most))
+        text = self._write(name, lambda template: self._body(template, most))
         notes = [note for note in self.notes if note not in text]  # a template of the user's own
         if notes and len(text.encode()) < most:
             text = "\n".join([text.rstrip("\n"), "", *notes, ""])
         return cut_text(text, most, self._next)
 
     def page(self, text: str, most: int) -> str | None:
-        page = self._written(templating.PAGE, lambda template: self._body(template, most))
+        page = self._write(templating.PAGE, lambda template: self._body(template, most))
         if len(page.encode()) <= most:
             return page
         plain = self._plain_page(text, most)
@@ -103,11 +103,11 @@ class _Writer:
             self.notes.append(f"no page fits into {most} bytes")
         return plain
 
-    def _written(self, name: str, write: Callable[[jinja2.Template], str]) -> str:
+    def _write(self, name: str, write: Callable[[jinja2.Template], str]) -> str:
         """Return the text of the user's template if it works, else of the built-in one."""
         if self._own is not None:
             try:
-                with limited(OWN_TEMPLATES_S, OWN_TEMPLATES_BYTES):
+                with limit_rendering(OWN_TEMPLATES_S, OWN_TEMPLATES_BYTES):
                     template = self._own.get_template(name)
                     text = write(template)
                     if text.strip():
@@ -115,12 +115,12 @@ class _Writer:
                     raise templating.BadTemplateError("it is empty")
             except jinja2.TemplateNotFound as error:
                 if error.name != name:
-                    self._failed(name, error)
+                    self._note_failure(name, error)
             except (Exception, TooSlowError) as error:  # noqa: BLE001 - it may raise anything
-                self._failed(name, error)
+                self._note_failure(name, error)
         return write(templating.built_in().get_template(name))
 
-    def _failed(self, name: str, error: BaseException) -> None:
+    def _note_failure(self, name: str, error: BaseException) -> None:
         because = one_line(_explain(error, self._folder), 300)
         self.notes.append(f"your template {name} failed: {because}; this is the built-in one")
 

@@ -39,14 +39,14 @@ def shorten(view: RunView, write: Write, most_bytes: int) -> str:
     """
     shown = _amounts(view)
     shown[ARTIFACTS] = min(shown[ARTIFACTS], MOST_ROWS)
-    text = _written(view, shown, write)
+    text = _write_shortened(view, shown, write)
     for part, least in STEPS:
         if _size(text) <= most_bytes:
             return text
         if shown[part] <= least:
             continue
         most, shown = shown[part], {**shown, part: least}
-        text = _written(view, shown, write)
+        text = _write_shortened(view, shown, write)
         if _size(text) <= most_bytes:
             return _fullest(view, shown, part, most, text, write, most_bytes)
     return text
@@ -91,7 +91,7 @@ def _fullest(
     low, high = shown[part] + 1, most - 1
     while low <= high:
         tried = (low + high) // 2
-        longer = _written(view, {**shown, part: tried}, write)
+        longer = _write_shortened(view, {**shown, part: tried}, write)
         if _size(longer) <= most_bytes:
             text, low = longer, tried + 1
         else:
@@ -99,10 +99,10 @@ def _fullest(
     return text
 
 
-def _written(view: RunView, shown: Mapping[str, int], write: Write) -> str:
+def _write_shortened(view: RunView, shown: Mapping[str, int], write: Write) -> str:
     everything = _amounts(view)
     left_out = {part: everything[part] - shown[part] for part in everything}
-    return write(_trimmed(view, shown), left_out)
+    return write(_trim(view, shown), left_out)
 
 
 def _amounts(view: RunView) -> dict[str, int]:
@@ -114,7 +114,7 @@ def _amounts(view: RunView) -> dict[str, int]:
     }
 
 
-def _trimmed(view: RunView, shown: Mapping[str, int]) -> RunView:
+def _trim(view: RunView, shown: Mapping[str, int]) -> RunView:
     """Return the view with fewer items: the last lines of the log, the first of everything else."""
     claims, room = [], shown[EXCERPTS]
     for claim in view.shows[: shown[CLAIMS]]:

@@ -17,19 +17,19 @@ def check_templates(folder: str) -> list[str]:
     message uses is a fault, too: its name may be misspelled.
     """
     found: dict[str, None] = {}
-    for sample in SAMPLES:
+    for sample in SAMPLES.values():
         for brief in (False, True):
             rendered = render_alert(
-                sample(), text_bytes=1 << 20, html_bytes=1 << 20, brief=brief, templates=folder
+                sample, text_bytes=1 << 20, html_bytes=1 << 20, brief=brief, templates=folder
             )
             found.update(dict.fromkeys(rendered.notes))
-    return [*found, *_unused(folder)]
+    return [*found, *_find_unused(folder)]
 
 
-def _unused(folder: str) -> list[str]:
+def _find_unused(folder: str) -> list[str]:
     """Return a line for each template that no message and no other template uses."""
     sources = {}
-    for name in sorted(_listed(folder)):
+    for name in sorted(_list_templates(folder)):
         try:
             sources[name] = templating.read_template(os.path.join(folder, name)).decode(
                 "utf-8", "replace"
@@ -45,7 +45,7 @@ def _unused(folder: str) -> list[str]:
     ]
 
 
-def _listed(folder: str) -> list[str]:
+def _list_templates(folder: str) -> list[str]:
     try:
         return [name for name in os.listdir(folder) if name.endswith(".j2")]
     except OSError:

@@ -21,7 +21,7 @@ class TooSlowError(BaseException):
 
 
 @contextlib.contextmanager
-def limited(seconds: float, room_bytes: int) -> Iterator[None]:
+def limit_rendering(seconds: float, room_bytes: int) -> Iterator[None]:
     """Raise TooSlowError in the block when it takes longer, MemoryError when it takes more.
 
     Only the main thread can be limited; a caller in another thread has to limit the process.  A

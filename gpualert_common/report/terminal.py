@@ -93,10 +93,10 @@ def _section(title: str, items: Sequence[str | EvidenceItem], layout: TerminalLa
     lines: list[str] = []
     for number, item in enumerate(items[:most], start=1):
         mark = (f"{number}. " if title == "Do" else "- ") if len(items) > 1 else ""
-        lines += _marked(mark, _item(item, room - len(mark), layout))
+        lines += _mark_lines(mark, _item(item, room - len(mark), layout))
     if len(items) > most:
         lines.append(f"and {len(items) - most} more, with --full")
-    return _titled(title, lines, layout)
+    return _format_section(title, lines, layout)
 
 
 def _item(item: str | EvidenceItem, room: int, layout: TerminalLayout) -> list[str]:
@@ -106,11 +106,11 @@ def _item(item: str | EvidenceItem, room: int, layout: TerminalLayout) -> list[s
     if item.excerpt:
         room -= _INDENT
         quoted = _cut(wrap(item.excerpt, room, breaks=True), _EXCERPT_LINES, room, layout)
-        lines += [layout.paint(line, _QUIET) for line in _marked("> ", quoted)]
+        lines += [layout.paint(line, _QUIET) for line in _mark_lines("> ", quoted)]
     return lines
 
 
-def _marked(mark: str, lines: Sequence[str]) -> list[str]:
+def _mark_lines(mark: str, lines: Sequence[str]) -> list[str]:
     """Return lines with a mark before the first of them."""
     return [f"{' ' * len(mark) if number else mark}{line}" for number, line in enumerate(lines)]
 
@@ -124,7 +124,7 @@ def _entry(fact: Fact, layout: TerminalLayout) -> list[str]:
     title, value = fact
     if layout.title_columns:
         room = layout.columns - layout.title_columns
-        return _titled(title, _cut(wrap(value, room), _FACT_LINES, room, layout), layout)
+        return _format_section(title, _cut(wrap(value, room), _FACT_LINES, room, layout), layout)
     text = wrap(f"{title}: {value}", layout.columns, indent=" " * _INDENT)
     first, *rest = _cut(text, _FACT_LINES, layout.columns, layout)
     return [layout.paint(title, _TITLE) + first[len(title) :], *rest]
@@ -138,7 +138,7 @@ def _cut(text: str, most: int, room: int, layout: TerminalLayout) -> list[str]:
     return [*lines[: most - 1], lines[most - 1][: room - 1] + "…"]
 
 
-def _titled(title: str, lines: Sequence[str], layout: TerminalLayout) -> list[str]:
+def _format_section(title: str, lines: Sequence[str], layout: TerminalLayout) -> list[str]:
     head = layout.paint(title, _TITLE)
     if not layout.title_columns:
         return [head, *(f"{'':{_INDENT}}{line}" for line in lines)]

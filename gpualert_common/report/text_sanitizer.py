@@ -52,7 +52,7 @@ class TextSanitizer:
 
     def line(self, value: object, most: int = LINE) -> str:
         """Return the text on one line of at most ``most`` characters."""
-        return one_line(self._masked(value), most)
+        return one_line(self._mask(value), most)
 
     def prose(self, value: object) -> str:
         """Return the text on one line that may be as long as a paragraph."""
@@ -60,11 +60,11 @@ class TextSanitizer:
 
     def log_line(self, value: object) -> str:
         """Return a line of a log with its blanks."""
-        return safe_line(self._masked(value), LINE)
+        return safe_line(self._mask(value), LINE)
 
     def paragraphs(self, values: Sequence[str]) -> tuple[str, ...]:
         """Return those of the first values that are not empty."""
         return tuple(text for one in values[:MOST_ITEMS] if (text := self.prose(one)))
 
-    def _masked(self, value: object) -> str:
+    def _mask(self, value: object) -> str:
         return self._masks.mask_text(value[:_MOST_READ]) if isinstance(value, str) else ""

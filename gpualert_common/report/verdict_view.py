@@ -13,11 +13,11 @@ from gpualert_common.model import Claim, SecondaryCause, Verdict
 from gpualert_common.report.formatting import duration, hours
 from gpualert_common.report.text_sanitizer import MOST_ITEMS, TextSanitizer
 from gpualert_common.report.wording import (
+    choose_tone,
     describe_attribution,
     describe_family,
     describe_outcome,
     describe_retry,
-    tone_of,
 )
 
 UNKNOWN = "unknown"
@@ -81,7 +81,7 @@ class VerdictView:
     @property
     def tone(self) -> str:
         """good, bad or odd."""
-        return tone_of(self.disposition, is_healthy=self.is_healthy)
+        return choose_tone(self.disposition, is_healthy=self.is_healthy)
 
     @property
     def gpu_hours(self) -> str:

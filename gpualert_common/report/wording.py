@@ -95,7 +95,7 @@ def describe_place(place: RunPlace, host: object) -> str:
             return "another container of this host"
 
 
-def tone_of(disposition: str, *, is_healthy: bool) -> str:
+def choose_tone(disposition: str, *, is_healthy: bool) -> str:
     """Return good, bad or odd."""
     tone = _TONES.get(disposition, "bad")
     return "odd" if tone == "good" and not is_healthy else tone

@@ -287,7 +287,7 @@ class Supervisor:
         deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.survivors else self._copiers:
             await_exit(pid, max(0.0, deadline - time.monotonic()))
-        if self._recorder.has_started or not self._tree.created_none():
+        if self._recorder.has_started or not self._tree.is_childless():
             self.survivors = self._tree.survivors()
         if self._inbox is not None:
             self._inbox.take()

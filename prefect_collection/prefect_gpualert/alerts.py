@@ -11,12 +11,12 @@ from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.channel_config import channel_of, withhold_secrets
+from gpualert_common.notify.channel_config import resolve_channel, withhold_secrets
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.status_text import UNDELIVERED, format_status
 from gpualert_common.notify.targets import format_target
 from gpualert_common.settings import Setting
-from prefect_gpualert.blocks import ChatChannel, MailChannel, name_of, reveal
+from prefect_gpualert.blocks import ChatChannel, MailChannel, find_block_name, reveal
 
 _OURS = "prefect:"
 _MAIL = ("smtp://", "smtps://")
@@ -38,9 +38,9 @@ def replace_blocks_by_names(notify: Any) -> Any:
     """Return ``notify`` with the names of blocks, to be stored.  Raises ValueError for no name."""
     if isinstance(notify, list | tuple):
         return [replace_blocks_by_names(target) for target in notify]
-    if isinstance(notify, Block) and not name_of(notify):
+    if isinstance(notify, Block) and not find_block_name(notify):
         raise ValueError("save the block before an operation names it")
-    return name_of(notify) if isinstance(notify, Block) else notify
+    return find_block_name(notify) if isinstance(notify, Block) else notify
 
 
 def check_for_secrets(notify: Any) -> None:
@@ -61,7 +61,7 @@ def _secrets_of(target: Any) -> Iterable[str]:
     """Return the names of a target's secret settings.  Raises ConfigError for an invalid target."""
     if target is None or (isinstance(target, str) and "://" not in target):
         return ()
-    return withhold_secrets(channel_of(target, {}))
+    return withhold_secrets(resolve_channel(target, {}))
 
 
 def resolve_settings(settings: Mapping[str, Setting]) -> None:
@@ -76,7 +76,7 @@ def resolve_settings(settings: Mapping[str, Setting]) -> None:
 def resolve_target(target: Any) -> Any:
     """Return a target with its channel in place of a block of Prefect.  Raises ConfigError."""
     if isinstance(target, str) and target.startswith(_OURS):
-        target = _table(_loaded(target))
+        target = _table(_load_block(target))
     return reveal(target) if isinstance(target, Mapping) else target
 
 
@@ -90,7 +90,7 @@ def _table(target: Any) -> Any:
 
 def _in_secret(block: Secret[Any]) -> dict[str, Any]:
     """Return the channel whose URL is the value of a Secret block."""
-    name, url = name_of(block), block.get()
+    name, url = find_block_name(block), block.get()
     shown = name or "a Secret block"
     if not isinstance(url, str) or "://" not in url:
         raise ConfigError(
@@ -100,7 +100,7 @@ def _in_secret(block: Secret[Any]) -> dict[str, Any]:
     if not url.startswith(_MAIL):
         return {"kind": "apprise", "name": name, "url": SecretStr(url)}
     try:
-        channel = channel_of(url, {})
+        channel = resolve_channel(url, {})
     except ConfigError as error:
         raise ConfigError(f"notify: {shown}: {error}") from None
     settings = channel["settings"]
@@ -109,7 +109,7 @@ def _in_secret(block: Secret[Any]) -> dict[str, Any]:
     return {**settings, "kind": channel["kind"], "name": name}
 
 
-def _loaded(target: str) -> Block:
+def _load_block(target: str) -> Block:
     slug, _, name = target.removeprefix(_OURS).partition("/")
     types = {one.get_block_type_slug(): one for one in _TYPES}
     if slug not in types or not name:

@@ -54,9 +54,9 @@ def current_attempt(
     if context is not None:
         run = context.task_run
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest))
-        number = number_of(run)
+        number = count_attempt(run)
     elif flow is not None and flow.flow_run is not None:
-        nth = _counted(flow, f"gpualert//{digest}")
+        nth = _count_call(flow, f"gpualert//{digest}")
         key = ("prefect", str(flow.flow_run.id), "", digest, str(nth))
         number = flow.flow_run.run_count * _FLOW_ATTEMPT
     else:
@@ -71,7 +71,7 @@ def current_attempt(
     )
 
 
-def number_of(run: TaskRun) -> int:
+def count_attempt(run: TaskRun) -> int:
     """Return the number of a task run's attempt, counted over the attempts of its flow run."""
     return (max(run.flow_run_run_count or 1, 1) - 1) * _FLOW_ATTEMPT + max(run.run_count, 1)
 
@@ -124,7 +124,7 @@ def _place(run: TaskRun, digest: str) -> tuple[str, str]:
         return digest, str(counts[place])
 
 
-def _counted(flow: FlowRunContext, name: str) -> int:
+def _count_call(flow: FlowRunContext, name: str) -> int:
     with _counting:
         return _next(flow.task_run_dynamic_keys, name)
 

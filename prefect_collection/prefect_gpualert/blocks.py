@@ -9,7 +9,7 @@ from prefect.blocks.core import Block
 from pydantic import Field, HttpUrl, SecretStr
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.channel_config import channel_of
+from gpualert_common.notify.channel_config import resolve_channel
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.channels import apprise, smtp
 from prefect_gpualert.sync_async import dispatches_to, run_in_thread
@@ -61,7 +61,7 @@ class _ChannelBlock(ABC):
 
         table = self.channel()
         known = [one.get_secret_value() for one in table.values() if isinstance(one, SecretStr)]
-        settings, found = resolve_secrets(channel_of(reveal(table), {}), {})
+        settings, found = resolve_secrets(resolve_channel(reveal(table), {}), {})
         masks = Redactor([*known, *found])
         try:
             return masks.mask_text(self._probe(settings))
@@ -146,7 +146,7 @@ class MailChannel(_ChannelBlock, Block):
         settings = self.model_dump(include=set(MailChannel.model_fields), exclude_none=True)
         if "sender" in settings:
             settings["from"] = settings.pop("sender")
-        return {"kind": "smtp", "name": name_of(self), **settings}
+        return {"kind": "smtp", "name": find_block_name(self), **settings}
 
     def _probe(self, settings: Table) -> str:
         return smtp.SmtpChannel(settings).probe(_WAIT_S)
@@ -200,13 +200,13 @@ class ChatChannel(_ChannelBlock, Block):
     def channel(self) -> Table:
         """Return the channel as a table of settings."""
         settings = self.model_dump(include=set(ChatChannel.model_fields), exclude_none=True)
-        return {"kind": "apprise", "name": name_of(self), **settings}
+        return {"kind": "apprise", "name": find_block_name(self), **settings}
 
     def _probe(self, settings: Table) -> str:
         return apprise.AppriseChannel(settings).probe()
 
 
-def name_of(block: Block) -> str:
+def find_block_name(block: Block) -> str:
     """Return the target that names a stored block; "" for a block that is not stored."""
     name = block._block_document_name  # noqa: SLF001 - Prefect has no other way to ask
     return f"prefect:{block.get_block_type_slug()}/{name}" if name else ""

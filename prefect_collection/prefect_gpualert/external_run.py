@@ -14,18 +14,18 @@ from gpualert_common.external_run import (
     format_traceback,
 )
 from gpualert_common.spec import Ending
-from prefect_gpualert.attempts import number_of
+from prefect_gpualert.attempts import count_attempt
 
 _MOST_CHARACTERS = 64 << 10
 _MOST_LINE = 500
 
 
-def external_run_of(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> ExternalRun:
+def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> ExternalRun:
     """Return a finished run of Prefect as an external run; ``owner`` is its task or its flow."""
     key: tuple[str, ...]
     if isinstance(run, TaskRun):
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, str(run.id))
-        number, name = number_of(run), run.name
+        number, name = count_attempt(run), run.name
         began = run.start_time or run.expected_start_time
     else:
         key = ("prefect", str(run.id))
@@ -48,7 +48,7 @@ def external_run_of(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> Ex
     )
 
 
-def error_of(state: State[Any]) -> BaseException | None:
+def find_error(state: State[Any]) -> BaseException | None:
     """Return the exception of a failed state, if it is known without access to a storage."""
     data = state.data
     found = data if isinstance(data, BaseException) else getattr(data, "result", None)
@@ -61,7 +61,7 @@ def _state_name(state: State[Any]) -> str:
 
 def _summary(state: State[Any]) -> str:
     """Return the reason of the end in one line; a task and the flow that it fails have the same."""
-    error = error_of(state)
+    error = find_error(state)
     return _line(str(state.message or "") if error is None else format_error(error))
 
 
@@ -93,7 +93,7 @@ def _stop_of(state_name: str, message: str) -> tuple[str, str]:
 
 def _log(state: State[Any]) -> bytes:
     """Return the message of the state and the traceback, whose end is kept where it is long."""
-    error = error_of(state)
+    error = find_error(state)
     lines = [str(state.message or "")[:_MOST_LINE]]
     if error is not None:
         lines.append(format_traceback(error, error.__traceback__)[-_MOST_CHARACTERS:])

@@ -14,12 +14,12 @@ from prefect.logging.loggers import flow_run_logger, task_run_logger
 
 from gpualert_common.external_run import ExternalRun
 from gpualert_common.guardian.failure import find_failed_run
-from gpualert_common.notify.channel_config import alerts_of_each
+from gpualert_common.notify.channel_config import resolve_each_alert
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
 from prefect_gpualert import alerts, known_runs
-from prefect_gpualert.external_run import error_of, external_run_of
+from prefect_gpualert.external_run import find_error, make_external_run
 from prefect_gpualert.run_log import Logger, log_line
 
 _MOST_RECORDS = 20
@@ -53,14 +53,14 @@ class HookAlerts:
         settings["artifact"].value = [os.path.abspath(one) for one in settings["artifact"].value]
         if settings["notify_on"].value != "never":
             settings["notify_on"].value = "always"  # the hook itself selects the states
-        self._alerts, self._secrets, problems = alerts_of_each(settings, alerts.resolve_target)
+        self._alerts, self._secrets, problems = resolve_each_alert(settings, alerts.resolve_target)
         self._has_problems = bool(problems)
         for problem in problems:
             self._log(f"No alert: {problem}", logging.ERROR)
 
     def send(self, owner: Any, run: TaskRun | FlowRun, state: State[Any]) -> None:
         """Send the alerts of a finished run of *owner*, its task or its flow, to every channel."""
-        finished = external_run_of(run, owner, state)
+        finished = make_external_run(run, owner, state)
         if isinstance(run, TaskRun):
             found = known_runs.of_task(run)
         else:
@@ -68,7 +68,7 @@ class HookAlerts:
         if state.is_completed():
             records, is_explained = found, bool(found)
         else:
-            records, is_explained = self._explain(finished, error_of(state), found)
+            records, is_explained = self._explain(finished, find_error(state), found)
         if not is_explained and (self._alerts is not None or self._has_problems):
             live = [one.run_id for one in found if one.ending is None]
             note = "".join(f"Training {run_id} has not ended yet.\n" for run_id in live)
@@ -90,7 +90,7 @@ class HookAlerts:
         # A timeout or a signal has no failure of its own: it ended a training, if there was one.
         is_own_failure = isinstance(error, Exception) and not isinstance(error, TimeoutError)
         while True:
-            failed = [one for one in found if known_runs.ended_badly(one)]
+            failed = [one for one in found if known_runs.is_failure(one)]
             if is_own_failure:
                 return failed, any(
                     one.spec.said == finished.summary

@@ -39,7 +39,9 @@ def remember(path: str) -> None:
 def of_task(run: TaskRun) -> list[Record]:
     """Return the trainings that this attempt of the task had in this process, oldest first."""
     this = (run.id, run.run_count)
-    return _opened([path for id_, count, _, path in _trainings.copy() if (id_, count) == this])
+    return _open_records(
+        [path for id_, count, _, path in _trainings.copy() if (id_, count) == this]
+    )
 
 
 def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
@@ -48,10 +50,10 @@ def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
     for path in record_locations.list_record_paths(state_dir)[-_MOST_SEARCHED:]:
         if path not in paths and _belongs(path, str(flow_run_id)):
             paths.add(path)
-    return _opened(sorted(paths, key=os.path.basename))
+    return _open_records(sorted(paths, key=os.path.basename))
 
 
-def ended_badly(record: Record) -> bool:
+def is_failure(record: Record) -> bool:
     """Return True for a run that failed, and that no later attempt has replaced."""
     if record.ending is None or record.read_json(SUCCESSOR) is not None:
         return False
@@ -75,7 +77,7 @@ def _belongs(path: str, flow_run_id: str) -> bool:
         record.close()
 
 
-def _opened(paths: Iterable[str]) -> list[Record]:
+def _open_records(paths: Iterable[str]) -> list[Record]:
     found = []
     for path in dict.fromkeys(paths):
         try:

@@ -22,7 +22,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.settings import OPTIONS, Interface, option_names
 from prefect_gpualert import alerts
 from prefect_gpualert.command import command_line
-from prefect_gpualert.preparation import settings_of, training_of
+from prefect_gpualert.preparation import load_settings_and_blocks, make_training
 from prefect_gpualert.run_log import log_line
 from prefect_gpualert.sync_async import current_interrupts, dispatches_to, run_in_thread
 from prefect_gpualert.training import Training
@@ -146,7 +146,7 @@ class TrainingOperation(JobBlock[list[str]]):
         return alerts.replace_blocks_by_names(notify)
 
     @field_serializer("notify")
-    def _kept(self, notify: Any, info: SerializationInfo) -> Any:
+    def _check_for_secrets(self, notify: Any, info: SerializationInfo) -> Any:
         """Refuse to store a secret in Prefect's database, where it is not encrypted."""
         if info.context and info.context.get("include_secrets"):  # it is being saved
             alerts.check_for_secrets(notify)
@@ -269,7 +269,7 @@ class TrainingOperation(JobBlock[list[str]]):
 
     def _training(self, *, end_survivors: bool) -> Training:
         given = {name: getattr(self, name) for name in option_names(Interface.PREFECT)}
-        settings = settings_of(given)
+        settings = load_settings_and_blocks(given)
         line = command_line(
             "\n".join(self.commands),
             helper_command=None,
@@ -277,7 +277,7 @@ class TrainingOperation(JobBlock[list[str]]):
             extension=self.extension,
             state_dir=settings["state_dir"].value,
         )
-        training = training_of(
+        training = make_training(
             line,
             settings,
             env=self.env,

@@ -15,7 +15,7 @@ from prefect_gpualert.run_log import Logger
 from prefect_gpualert.training import ShowLine, Training
 
 
-def settings_of(given: dict[str, Any]) -> dict[str, Setting]:
+def load_settings_and_blocks(given: dict[str, Any]) -> dict[str, Setting]:
     """Return gpualert's settings, with channels in the place of Prefect's blocks.
 
     Raises ConfigError.
@@ -28,7 +28,7 @@ def settings_of(given: dict[str, Any]) -> dict[str, Setting]:
     return settings
 
 
-def training_of(
+def make_training(
     command: list[str],
     settings: dict[str, Setting],
     *,

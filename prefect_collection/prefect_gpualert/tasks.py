@@ -11,11 +11,11 @@ from gpualert_common.settings import given_options
 from prefect_gpualert import output, suspicion
 from prefect_gpualert.command import command_line
 from prefect_gpualert.contexts import current
-from prefect_gpualert.preparation import settings_of, training_of
+from prefect_gpualert.preparation import load_settings_and_blocks, make_training
 from prefect_gpualert.run_log import run_logger
 from prefect_gpualert.sync_async import SyncAsyncTask, current_interrupts
 from prefect_gpualert.training import Training
-from prefect_gpualert.training_result import ended_well, failure_of
+from prefect_gpualert.training_result import is_success, make_error
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -82,7 +82,7 @@ def gpualert_run(
     """
     given = given_options(locals())
     interrupts = current_interrupts()
-    settings = settings_of(given)
+    settings = load_settings_and_blocks(given)
     line = command_line(
         command,
         helper_command=helper_command,
@@ -90,7 +90,7 @@ def gpualert_run(
         extension=extension,
         state_dir=settings["state_dir"].value,
     )
-    training = training_of(
+    training = make_training(
         line,
         settings,
         env=env,
@@ -104,8 +104,8 @@ def gpualert_run(
     with training.closing(interrupts):
         training.launch(interrupts)
         result = training.complete(interrupts)
-    if not ended_well(result):
-        raise failure_of(result)
+    if not is_success(result):
+        raise make_error(result)
     value = _output_of(result, training, return_all)
     return suspicion.wrap_value(value, result.verdict) if _is_the_task() else value
 

@@ -18,7 +18,7 @@ from prefect_gpualert.attempts import next_within_s
 from prefect_gpualert.interrupts import FlowEndedError, Interrupts
 from prefect_gpualert.outcome import OutcomeReport
 from prefect_gpualert.run_log import Logger, log_line
-from prefect_gpualert.training_result import ended_well
+from prefect_gpualert.training_result import is_success
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -232,7 +232,7 @@ class Training:
         """Record the state of the task, and wait for the alerts that are then due."""
         self._has_outcome = True
         report = self._report
-        if ended_well(result):
+        if is_success(result):
             remark = suspicion.remark(result.verdict)
             if remark:
                 message = f"Training {self.handle.run_id} ended with 0, but {remark}"

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from gpualert_common.api import RunResult
 
 
-def ended_well(result: RunResult) -> bool:
+def is_success(result: RunResult) -> bool:
     """Return True for a training that exited with 0, and that nothing stopped."""
     ending = result.record.ending
     is_stopped = ending is None or ending.signal is not None or ending.limit is not None
     return result.exit_code == 0 and not is_stopped
 
 
-def failure_of(
+def make_error(
     result: RunResult, status: str = "Command failed with exit code {code}"
 ) -> TrainingFailed:
     """Return the error of a training that did not end well.

@@ -12,7 +12,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.settings import parse_duration
 from prefect_gpualert import output
 from prefect_gpualert.sync_async import current_interrupts, dispatches_to, run_in_thread
-from prefect_gpualert.training_result import ended_well, failure_of
+from prefect_gpualert.training_result import is_success, make_error
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -96,8 +96,8 @@ class TrainingRun(JobRun[list[str]]):
     def _wait_for_completion(self) -> None:
         if self._result is None:
             self._result = self._complete(current_interrupts())
-        if not ended_well(self._result):
-            raise failure_of(self._result, _FAILED.format(pid=self.pid))
+        if not is_success(self._result):
+            raise make_error(self._result, _FAILED.format(pid=self.pid))
         self._training.log(f"PID {self.pid} completed with return code {self.return_code}.")
 
     def _complete(self, interrupts: Interrupts) -> RunResult:

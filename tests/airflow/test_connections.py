@@ -14,7 +14,7 @@ from gpualert_provider.hooks import gpualert as hooks
 from gpualert_provider.hooks.gpualert import GPUAlertHook
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.settings import load_settings
 from tests.airflow.conftest import Trials
 from tests.notify.alerting import states
@@ -39,7 +39,7 @@ def resolved(target: str) -> dict[str, Any]:
     settings = load_settings({"notify": [target]}, given_as="argument")
     alerts.resolve_settings(settings)
     (found,) = settings["notify"].value
-    assert alerts_of(settings)[0] is not None
+    assert resolve_alerts(settings)[0] is not None
     return dict(found)
 
 

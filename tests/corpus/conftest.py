@@ -12,7 +12,7 @@ from corpus.evaluation.evaluation import evaluate
 from corpus.evaluation.first_contact import contacted_ids, read_contacts
 from corpus.evaluation.labelled_logs import LabelledLog, read_labelled_logs
 from corpus.evaluation.results import EvaluationResults
-from gpualert_common.diagnose.paper_classes import class_of_cause
+from gpualert_common.diagnose.paper_classes import find_paper_class
 
 MakeCorpus = Callable[..., Path]
 
@@ -49,5 +49,5 @@ def make_corpus(tmp_path: Path) -> MakeCorpus:
 
 def small_entry(origin: str, name: str, cause: str, exit_code: int | None = 1) -> CorpusEntry:
     """An entry with only the required fields."""
-    label = class_of_cause(cause)
+    label = find_paper_class(cause)
     return CorpusEntry(origin, name, cause, label, exit_code, Provenance.COMPOSED, "x.py")

@@ -15,7 +15,7 @@ from gpualert_common.external_run import record_run
 from gpualert_common.model import Bundle, Fate
 from gpualert_common.notify.compose import compose
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.mime import as_mail, fitted, within
+from gpualert_common.notify.mime import as_mail, fit_budget, fit_message
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
 
@@ -75,8 +75,8 @@ def test_message_within_its_limit(
             bundles.append(bundle)
             return message
 
-        budget = within(Budget(64_000, 90_000, limit, limit, most), limit)
-        message, mail = fitted(
+        budget = fit_budget(Budget(64_000, 90_000, limit, limit, most), limit)
+        message, mail = fit_message(
             composed, budget, limit, lambda made: as_mail(made, "a@example.org", ["b@example.org"])
         )
         assert len(mail) <= limit

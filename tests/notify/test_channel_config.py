@@ -9,7 +9,7 @@ import pytest
 
 from gpualert_common.errors import ConfigError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.channel_config import alerts_of, channel_kinds
+from gpualert_common.notify.channel_config import channel_kinds, resolve_alerts
 from gpualert_common.settings import load_settings
 from tests.notify.alerting import write_config
 from tests.supervised import Lab, shell
@@ -28,7 +28,7 @@ to = "a@example.org, b@example.org"
 def channels(notify: object, **settings: object) -> tuple[list[ChannelConfig], dict[str, Any]]:
     """Return the channels of these targets, and their secrets."""
     loaded = load_settings({"notify": notify, **settings}, given_as="argument")
-    found, secrets = alerts_of(loaded)
+    found, secrets = resolve_alerts(loaded)
     return ([] if found is None else found["channels"]), secrets
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import DeliveryError
-from gpualert_common.notify.isolation import NoAnswerError, isolated
+from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 
 
 def test_answer() -> None:
     """The result, small or large, comes back from another process."""
-    pid, data = isolated(lambda: (os.getpid(), b"x" * 3_000_000), 30.0)
+    pid, data = run_isolated(lambda: (os.getpid(), b"x" * 3_000_000), 30.0)
     assert pid != os.getpid()
     assert len(data) == 3_000_000
 
@@ -30,7 +30,7 @@ def test_error() -> None:
         raise DeliveryError("the server said 421", transient=True)
 
     with pytest.raises(DeliveryError, match="421") as caught:
-        isolated(fail, 30.0)
+        run_isolated(fail, 30.0)
     assert caught.value.transient
 
 
@@ -48,13 +48,13 @@ def test_error_that_cannot_travel() -> None:
         raise Unpicklable("these ", "words")
 
     with pytest.raises(RuntimeError, match="these words"):
-        isolated(fail, 30.0)
+        run_isolated(fail, 30.0)
 
 
 def test_exit_is_an_answer() -> None:
     """``sys.exit`` reaches the caller as an exception, and does not end it."""
     with pytest.raises(SystemExit):
-        isolated(lambda: sys.exit(3), 30.0)
+        run_isolated(lambda: sys.exit(3), 30.0)
 
 
 def crash() -> None:
@@ -74,7 +74,7 @@ def test_answer_of_a_process_that_left_a_child(tmp_path: Path) -> None:
             os._exit(0)
         return "done"
 
-    assert isolated(answer, 30.0) == "done"
+    assert run_isolated(answer, 30.0) == "done"
     assert not ended.exists()
 
 
@@ -90,7 +90,7 @@ def test_answer_of_a_process_that_left_a_child(tmp_path: Path) -> None:
 def test_death(die: Callable[[], None], words: str) -> None:
     """The death of a process is reported with its signal or status."""
     with pytest.raises(NoAnswerError, match=words):
-        isolated(die, 30.0)
+        run_isolated(die, 30.0)
 
 
 def loop() -> None:
@@ -125,7 +125,7 @@ def test_hang(hang: Callable[[], object], tmp_path: Path) -> None:
         return hang()
 
     with pytest.raises(NoAnswerError, match=r"no answer within 0\.5 s"):
-        isolated(hang_by_name, 0.5)
+        run_isolated(hang_by_name, 0.5)
     pid = int(written.read_text())
     stat = Path(f"/proc/{pid}/stat")
     assert not stat.exists() or stat.read_text().rsplit(") ", 1)[1][0] in "ZX"
@@ -134,4 +134,4 @@ def test_hang(hang: Callable[[], object], tmp_path: Path) -> None:
 def test_memory() -> None:
     """A function that allocates all memory fails."""
     with pytest.raises(MemoryError):
-        isolated(lambda: len(b"x" * (1 << 40)), 30.0)
+        run_isolated(lambda: len(b"x" * (1 << 40)), 30.0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpualert_common.errors import DeliveryError
 from gpualert_common.model import Attachment
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.mime import as_mail, fitted, local_address, within
+from gpualert_common.notify.mime import as_mail, fit_budget, fit_message, local_address
 from tests.notify import messages
 from tests.notify.messages import attachment, composer
 
@@ -151,7 +151,7 @@ def test_no_mail_is_larger_than_its_limit(limit: int, sizes: list[int], words: i
     """Every mail fits, and begins with the text."""
     files = [attachment(f"{number}.bin", bytes(size)) for number, size in enumerate(sizes)]
     compose = composer(*files, text="Größe " * words, html="<p>ä</p>" * words)
-    message, mail = fitted(compose, within(ROOMY, limit), limit, mail_of)
+    message, mail = fit_message(compose, fit_budget(ROOMY, limit), limit, mail_of)
     assert len(mail) <= limit
     assert ("Größe " * words).startswith(message.text)
     assert content(parsed(mail), "plain") == lines(message.text)
@@ -160,7 +160,7 @@ def test_no_mail_is_larger_than_its_limit(limit: int, sizes: list[int], words: i
 def test_files_are_omitted_before_the_text_is_cut() -> None:
     """The text is complete as long as a file can be omitted."""
     files = [attachment(f"{number}.bin", bytes(10_000)) for number in range(10)]
-    message, _ = fitted(composer(*files, text="line\n" * 1_000), ROOMY, 40_000, mail_of)
+    message, _ = fit_message(composer(*files, text="line\n" * 1_000), ROOMY, 40_000, mail_of)
     assert len(message.text) == 5_000
     assert len(message.attachments) == 2
 
@@ -174,7 +174,7 @@ def test_composer_that_ignores_its_budget() -> None:
         return replace(PLAIN, attachments=(attachment(content=bytes(100_000)),))
 
     with pytest.raises(DeliveryError, match=r"has \d+ bytes .*; the limit is 50000") as caught:
-        fitted(stubborn, ROOMY, 50_000, mail_of)
+        fit_message(stubborn, ROOMY, 50_000, mail_of)
     assert not caught.value.transient
     assert len(calls) < 100
 

@@ -183,7 +183,7 @@ def test_another_channel(lab: Lab) -> None:
 
 def test_secret_given_directly(lab: Lab) -> None:
     """A secret that is given directly reaches the channel, and is in no file of the record."""
-    settings, secrets = channel_config.alerts_of(
+    settings, secrets = channel_config.resolve_alerts(
         _settings(["json://user:hunter2hunter2@127.0.0.1:1/"])
     )
     assert settings is not None
@@ -200,7 +200,7 @@ def test_secret_given_directly(lab: Lab) -> None:
 
 def test_missing_secret(lab: Lab) -> None:
     """Without the secret there are no further attempts; the alert has the next command."""
-    settings, _secrets = channel_config.alerts_of(
+    settings, _secrets = channel_config.resolve_alerts(
         _settings(["json://user:hunter2hunter2@127.0.0.1:1/"])
     )
     record = ended_run(lab, alerts=settings)
@@ -268,7 +268,7 @@ class Channel:
 
 def test_secret_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A secret is read from the environment of the sender; an unset variable is named."""
-    settings, secrets = channel_config.alerts_of(_settings(["env:NOT_SET_HERE"]))
+    settings, secrets = channel_config.resolve_alerts(_settings(["env:NOT_SET_HERE"]))
     record = ended_run(lab, alerts=settings)
     send(record, secrets=secrets)
     (entry,) = entries(record)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import RecordError
-from gpualert_common.record import EXIT, SPARE_BYTES, SPEC, VERDICT, Record, spare_of
+from gpualert_common.record import EXIT, SPARE_BYTES, SPEC, VERDICT, Record, name_spare
 from gpualert_common.spec import Ending
 from tests.supervised import Lab, python, shell, until
 
@@ -259,7 +259,7 @@ def test_kept_space_is_given_back(lab: Lab) -> None:
     run = lab.launch(*shell("echo ready; until [ -e go ]; do sleep 0.01; done; exit 3"))
     run.wait_for_output(b"ready")
     here = Path(run.record.path)
-    kept = {here / spare_of(name): size for name, size in SPARE_BYTES.items()}
+    kept = {here / name_spare(name): size for name, size in SPARE_BYTES.items()}
     assert {path: path.stat().st_blocks * 512 for path in kept} == kept
     (lab.home / "go").touch()
     assert run.wait() == 3

@@ -15,7 +15,7 @@ from gpualert_common.model import Artifact, Fate
 from gpualert_common.report.formatting import columns
 from gpualert_common.report.message import MOST_HTML_BYTES, render_alert
 from gpualert_common.report.run_view import RunView
-from gpualert_common.report.samples import SAMPLES, completed, failed, unexplained
+from gpualert_common.report.samples import COMPLETED, FAILED, SAMPLES, UNEXPLAINED
 from gpualert_common.report.verdict_view import EvidenceItem
 
 ROOMY = 1 << 20
@@ -95,7 +95,7 @@ class Page(HTMLParser):
 def long_alert(**fields: Any) -> RunView:
     """Return an alert with more content than most messages can hold."""
     return replace(
-        failed(),
+        FAILED,
         shows=tuple(
             EvidenceItem(f"claim {n}", f"output.log:{n}", "excerpt " * 30) for n in range(8)
         ),
@@ -143,7 +143,7 @@ def test_page_is_well_formed(alert: RunView, html_bytes: int) -> None:
 @pytest.mark.parametrize("most", [0, 1, 5, 20, 100, 150])
 def test_hard_minimum(most: int) -> None:
     """Below the size that any message needs, the text is cut and marked as cut."""
-    text = render_alert(failed(), text_bytes=most).text
+    text = render_alert(FAILED, text_bytes=most).text
     assert len(text.encode()) <= most
     assert text.endswith("[cut]"[:most])
 
@@ -175,18 +175,17 @@ def test_omissions_are_counted() -> None:
 def test_manifest_is_bounded() -> None:
     """For a run that wrote ten thousand files, some are listed and the rest is counted."""
     files = long_alert().artifacts[:1] * 10_000
-    text = render_alert(replace(failed(), artifacts=files), text_bytes=ROOMY).text
+    text = render_alert(replace(FAILED, artifacts=files), text_bytes=ROOMY).text
     assert text.count("out/file_0.json") == 200
     assert "10000 attached" in text
-    assert (
-        f"and {9_800 + failed().beyond_cap} more; the record lists all examined files"
-        in " ".join(text.split())
+    assert f"and {9_800 + FAILED.beyond_cap} more; the record lists all examined files" in " ".join(
+        text.split()
     )
 
 
 def test_mark_has_the_missing_amount() -> None:
     """Text that cannot be shortened otherwise ends in a mark with a number and a command."""
-    alert = replace(failed(), implies="on and on " * 500)
+    alert = replace(FAILED, implies="on and on " * 500)
     text = render_alert(alert, text_bytes=1500).text
     mark = text.rpartition("\n[cut: ")[2]
     assert mark.endswith(f" bytes are missing; all of it: {alert.next_command}]\n")
@@ -203,16 +202,16 @@ def test_page_always_fits_gmail() -> None:
 
 def test_page_falls_back_to_the_text() -> None:
     """If the page does not fit even without detail, it is a bare page with the text."""
-    made = render_alert(failed(), text_bytes=ROOMY, html_bytes=3000)
+    made = render_alert(FAILED, text_bytes=ROOMY, html_bytes=3000)
     assert made.html is not None
     page = Page(made.html)
     assert set(page.tags) == {"html", "meta", "title", "pre"}
-    assert failed().headline in page.text
+    assert FAILED.headline in page.text
 
 
 def test_no_page_fits() -> None:
     """If not even the bare page fits there is none, and a note has the reason."""
-    made = render_alert(failed(), text_bytes=ROOMY, html_bytes=100)
+    made = render_alert(FAILED, text_bytes=ROOMY, html_bytes=100)
     assert made.html is None
     assert made.notes == ("no page fits into 100 bytes",)
 
@@ -232,7 +231,7 @@ def test_page_needs_nothing_from_elsewhere() -> None:
 
 def test_page_reads_well_without_its_style_sheet() -> None:
     """Colours, sizes and the wrapping of the log do not depend on the style sheet."""
-    html = render_alert(failed(), text_bytes=ROOMY, html_bytes=ROOMY).html
+    html = render_alert(FAILED, text_bytes=ROOMY, html_bytes=ROOMY).html
     assert html is not None
     bare = html[: html.index("<style>")] + html[html.index("</style>") :]
     assert bare.count("white-space:pre-wrap") == bare.count("<pre")
@@ -242,9 +241,7 @@ def test_page_reads_well_without_its_style_sheet() -> None:
 
 def test_text_is_not_escaped() -> None:
     """Content is unchanged in a text, and escaped in a page."""
-    made = render_alert(
-        replace(failed(), headline="a < b && c"), text_bytes=ROOMY, html_bytes=ROOMY
-    )
+    made = render_alert(replace(FAILED, headline="a < b && c"), text_bytes=ROOMY, html_bytes=ROOMY)
     assert "a < b && c" in made.text
     assert "a &lt; b &amp;&amp; c" in (made.html or "")
 
@@ -254,7 +251,11 @@ def test_prose_is_wrapped() -> None:
     path = "/data/" + "deep/" * 30
     line = "loss " * 40 + "end"
     alert = replace(
-        failed(), implies="内存不足 " * 60, do=("try it again " * 20,), cwd=path, log_tail=(line,)
+        FAILED,
+        implies="内存不足 " * 60,
+        do=("try it again " * 20,),
+        cwd=path,
+        log_tail=(line,),
     )
     lines = render_alert(alert, text_bytes=ROOMY).text.splitlines()
     assert [one for one in lines if columns(one) > 78] == [f"  Directory    {path}", f"  {line}"]
@@ -301,19 +302,19 @@ SUBJECTS: dict[str, dict[str, Any]] = {
 def test_subject(subject: str) -> None:
     """A subject has the job, the outcome, the cause, the duration, and the next attempt if any."""
     plain: dict[str, Any] = {"attempt": 1, "final": True, "state": None}
-    alert = replace(failed(), **{**plain, **SUBJECTS[subject]})
+    alert = replace(FAILED, **{**plain, **SUBJECTS[subject]})
     assert render_alert(alert, text_bytes=ROOMY).subject == subject
 
 
 def test_subject_of_a_long_job_has_its_outcome() -> None:
     """The subject of a job named by a whole script still has its outcome."""
-    subject = render_alert(replace(failed(), job="sh -c 'echo " * 30), text_bytes=ROOMY).subject
+    subject = render_alert(replace(FAILED, job="sh -c 'echo " * 30), text_bytes=ROOMY).subject
     assert subject.endswith("… failed: cuda_oom after 3 h 05 min, attempt 2 (will be retried)")
 
 
 def test_subject_cannot_add_a_header() -> None:
     """A name with line breaks stays on one line."""
-    alert = replace(failed(), job="x\r\nBcc: a@example.org", cause="y\u2028z\x85")
+    alert = replace(FAILED, job="x\r\nBcc: a@example.org", cause="y\u2028z\x85")
     subject = render_alert(alert, text_bytes=ROOMY).subject
     assert len(subject.splitlines()) == 1
     assert subject.isprintable()
@@ -325,17 +326,16 @@ def test_brief_is_brief() -> None:
     text = render_alert(long_alert(), text_bytes=ROOMY, brief=True).text
     assert text.count("step ") == 10
     assert text.splitlines()[:3] == [
-        failed().headline,
+        FAILED.headline,
         "Cause: cuda_oom, confidence 0.95",
-        f"Do: {failed().do[0]}",
+        f"Do: {FAILED.do[0]}",
     ]
-    assert text.endswith(f"\n{failed().next_command}\n")
+    assert text.endswith(f"\n{FAILED.next_command}\n")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.__name__)
-def test_all_content_is_rendered(sample: Any) -> None:
+@pytest.mark.parametrize("alert", SAMPLES.values(), ids=SAMPLES)
+def test_all_content_is_rendered(alert: RunView) -> None:
     """All content of an alert is in its text and in its page, each complete on its own."""
-    alert = sample()
     made = render_alert(alert, text_bytes=ROOMY, html_bytes=ROOMY)
     known = [alert.headline, alert.host, alert.exit_status, alert.next_command, alert.record_path]
     known += [*alert.log_tail, *alert.warnings, *alert.notes, alert.cwd, alert.log_path]
@@ -349,7 +349,7 @@ def test_all_content_is_rendered(sample: Any) -> None:
 
 def test_message_of_a_success() -> None:
     """The message of a successful run has no advice, no cause and no doubts."""
-    text = render_alert(completed(), text_bytes=ROOMY).text
+    text = render_alert(COMPLETED, text_bytes=ROOMY).text
     assert "What to do" not in text
     assert "Cause" not in text
     assert "Not decided" not in text
@@ -357,7 +357,7 @@ def test_message_of_a_success() -> None:
 
 def test_nothing_known_leaves_no_gaps() -> None:
     """Unknown values are left out or named as unknown, never None or an empty row."""
-    made = render_alert(unexplained(), text_bytes=ROOMY, html_bytes=ROOMY)
+    made = render_alert(UNEXPLAINED, text_bytes=ROOMY, html_bytes=ROOMY)
     assert "None" not in made.text + (made.html or "")
     assert "confidence" not in made.text
     assert not any(line.endswith("  ") for line in made.text.splitlines())

@@ -14,12 +14,12 @@ import pytest
 
 from gpualert_common.report.formatting import safe_lines
 from gpualert_common.report.message import RenderedAlert, render_alert
-from gpualert_common.report.samples import failed
+from gpualert_common.report.samples import FAILED
 from gpualert_common.report.template_checks import check_templates
 
 ROOT = Path(__file__).parents[2]
 BODY = "body.txt.j2"
-BUILT_IN = render_alert(failed(), text_bytes=1 << 20).text
+BUILT_IN = render_alert(FAILED, text_bytes=1 << 20).text
 
 BOMBS = {
     "division": ("\n{{ 1 / 0 }}", "line 2: ZeroDivisionError: division by zero"),
@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
 def rendered(folder: Path, *, brief: bool = False, text_bytes: int = 1 << 20) -> RenderedAlert:
     """Return the sample failure by the templates in ``folder``."""
     return render_alert(
-        failed(), text_bytes=text_bytes, html_bytes=1 << 20, brief=brief, templates=str(folder)
+        FAILED, text_bytes=text_bytes, html_bytes=1 << 20, brief=brief, templates=str(folder)
     )
 
 
@@ -84,7 +84,7 @@ def test_each_part_can_be_replaced(folder: Path) -> None:
     made = rendered(folder)
     assert made.subject == "train-llm!"
     assert made.text == BUILT_IN
-    assert made.html == f"<p>{failed().headline}</p>"
+    assert made.html == f"<p>{FAILED.headline}</p>"
     assert made.notes == ()
 
 
@@ -120,7 +120,7 @@ def test_own_template_gets_less_until_it_fits(folder: Path) -> None:
     (folder / BODY).write_text(
         "{{ left_out.log_lines }} {% for line in alert.log_tail %}{{ line }}{% endfor %}"
     )
-    assert rendered(folder, text_bytes=100).text == f"3 {failed().log_tail[-1]}"
+    assert rendered(folder, text_bytes=100).text == f"3 {FAILED.log_tail[-1]}"
 
 
 @pytest.mark.parametrize("bomb", BOMBS)

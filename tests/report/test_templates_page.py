@@ -13,7 +13,7 @@ from gpualert_common.model import Artifact, Fate, SecondaryCause
 from gpualert_common.report.alert_phrases import AlertPhrases
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView
-from gpualert_common.report.samples import failed
+from gpualert_common.report.samples import FAILED
 from gpualert_common.report.shortening import count_no_omissions
 from gpualert_common.report.template_environment import NAMES, built_in
 from gpualert_common.report.template_limits import OWN_TEMPLATES_BYTES, OWN_TEMPLATES_S
@@ -54,7 +54,7 @@ def test_other_names_are_documented() -> None:
     assert ours <= set(built_in().filters)
     for name in (*NAMES, *ours, *Fate, "problems"):
         assert f"`{name}`" in PAGE
-    for name in count_no_omissions(failed()):
+    for name in count_no_omissions(FAILED):
         assert f"`left_out.{name}`" in PAGE
     assert f"{OWN_TEMPLATES_S:g} seconds, {OWN_TEMPLATES_BYTES >> 20} MiB" in PAGE
 
@@ -64,6 +64,6 @@ def test_example_works(tmp_path: Path) -> None:
     found = re.search(r"```jinja\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     (tmp_path / "body.txt.j2").write_text(found.group(1))
-    made = render_alert(failed(), text_bytes=1 << 20, templates=str(tmp_path))
+    made = render_alert(FAILED, text_bytes=1 << 20, templates=str(tmp_path))
     assert made.notes == ()
     assert "train-llm failed after 3 h 05 min on gpu-17.example.org." in made.text

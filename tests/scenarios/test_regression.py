@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.diagnose.regression import status_of_history
+from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.diagnose.run_metrics import count_saves
 from gpualert_common.history import EarlierRuns, PastRun
 from gpualert_common.progress import Checkpoint, CheckpointAction, Progress
@@ -143,7 +143,7 @@ def test_too_few_runs(count: int, said: str) -> None:
     """With too few runs the text has their number and the required number."""
     well = {"disposition": "completed", "cause": "none"}
     runs = tuple(PastRun(str(number), "x", 1.0, **well) for number in range(count))  # type: ignore[arg-type]
-    source = status_of_history(EarlierRuns((*runs, PastRun("failed", "x", 1.0))))
+    source = describe_history(EarlierRuns((*runs, PastRun("failed", "x", 1.0))))
     assert not source.available
     assert source.why.startswith(said)
     assert source.why.endswith("succeeded, and 3 are needed")

@@ -2,7 +2,7 @@
 
 A public class has a name that no other public class of the three packages has. A module's name
 occurs at most twice. No name of a module, class, function or field contains a word for which the
-project has a standard term.
+project has a standard term. No function's name is a participle alone, such as ``masked``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.structure.source import Module, defined_names, public_classes
+from tests.structure.source import Module, defined_functions, defined_names, public_classes
 
 TERMS = {
     "attend": "deliver",
@@ -51,6 +51,9 @@ MOST_MODULES_OF_A_NAME = 2
 SHARED_MODULE_NAMES = {"__init__", "_interface", "gpualert"}
 """Module names that many folders have: Airflow looks for ``operators/gpualert.py`` and the like."""
 
+VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"}
+"""Verbs whose base form ends as a participle does."""
+
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -66,6 +69,10 @@ def bad_names(modules: list[Module]) -> Iterator[str]:
         for name in sorted(set(defined_names(module)) - kept):
             for word in {part.lower() for part in _WORDS.findall(name)} & TERMS.keys():
                 yield f"{module.path}: {name} contains {word!r}; the term is {TERMS[word]}"
+        for name in sorted(set(defined_functions(module))):
+            alone = name.strip("_")
+            if alone.endswith("ed") and "_" not in alone and alone not in VERBS_IN_ED:
+                yield f"{module.path}: {name} is a participle; a function's name begins with a verb"
     for name, paths in sorted(classes.items()):
         if len(paths) > 1:
             yield f"class {name} is defined in {', '.join(paths)}"

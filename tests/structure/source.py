@@ -126,3 +126,12 @@ def defined_names(module: Module) -> Iterator[str]:
                     yield inner.name
                 elif isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
                     yield inner.target.id
+
+
+def defined_functions(module: Module) -> Iterator[str]:
+    """Yield the name of each function and method; properties are attributes and do not count."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if not any("property" in decorator for decorator in decorators):
+                yield node.name

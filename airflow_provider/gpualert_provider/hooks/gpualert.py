@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseHook
 
 from gpualert_common.errors import DeliveryError, GPUAlertError
-from gpualert_common.notify.channel_config import channel_class, channel_of
+from gpualert_common.notify.channel_config import channel_class, resolve_channel
 from gpualert_common.notify.channel_secrets import resolve_secrets
 from gpualert_common.notify.channels import apprise, smtp
 from gpualert_common.redact import Redactor
@@ -68,7 +68,7 @@ class GPUAlertHook(BaseHook):
         secrets: list[str] = []
         try:
             given = self.get_conn()
-            channel = channel_of(_with_recipients(given), {})
+            channel = resolve_channel(_with_recipients(given), {})
             settings, secrets = resolve_secrets(channel, {})
             secrets += [
                 settings[key] for key in channel_class(channel["kind"]).SECRET if key in settings

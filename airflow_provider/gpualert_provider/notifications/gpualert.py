@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseNotifier
 
-from gpualert_common.notify.channel_config import alerts_of_each
+from gpualert_common.notify.channel_config import resolve_each_alert
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.settings import load_settings
@@ -66,7 +66,7 @@ class GPUAlertNotifier(BaseNotifier):
         settings = load_settings(given, given_as="argument")
         if settings["notify_on"].value != "never":
             settings["notify_on"].value = "always"  # the callback decides when
-        wanted, given_secrets, problems = alerts_of_each(settings, alerts.resolve_target)
+        wanted, given_secrets, problems = resolve_each_alert(settings, alerts.resolve_target)
         for problem in problems:
             self.log.warning("An alert cannot be sent: %s", problem)
         if wanted is None:
@@ -77,7 +77,7 @@ class GPUAlertNotifier(BaseNotifier):
         if record is None:
             record = attempt.to_external_run().record(wanted, settings["state_dir"].value)
         else:
-            secrets = {**alerts.secrets_of(attempt.task), **given_secrets}
+            secrets = {**alerts.find_task_secrets(attempt.task), **given_secrets}
         deadline_s = settings["notify_deadline"].value
         return dispatch(
             record.path,

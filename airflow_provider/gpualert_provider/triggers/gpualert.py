@@ -14,7 +14,7 @@ from gpualert_common.processes.host import host_name
 from gpualert_provider import deferred_run
 from gpualert_provider.daemon_thread import run_in_daemon_thread
 from gpualert_provider.deferred_run import DeferredRunState, ResumeReason
-from gpualert_provider.identity import state_key_of
+from gpualert_provider.identity import make_state_key
 
 SAMPLE_INTERVAL_S = 2.0
 """Many samples fit into a lease; and a triggerer may have a thousand triggers."""
@@ -175,7 +175,7 @@ class TrainingTrigger(BaseTrigger):
         ti: Any = self.task_instance
         ask = sync_to_async(RuntimeTaskInstance.get_task_states)
         states = await ask(dag_id=ti.dag_id, task_ids=[ti.task_id], run_ids=[ti.run_id])
-        state = states.get(ti.run_id, {}).get(state_key_of(ti))
+        state = states.get(ti.run_id, {}).get(make_state_key(ti))
         return None if state is None else str(state)
 
 

@@ -29,8 +29,8 @@ def execute(options: argparse.Namespace) -> int:
     if settings["state_dir"].value is None:
         settings["state_dir"].value = record_locations.list_state_dirs()[0]
     channels = settings["channels"].value
-    settings["channels"].value = {name: _masked(table) for name, table in channels.items()}
-    settings["notify"].value = [_shown(target) for target in settings["notify"].value]
+    settings["channels"].value = {name: _mask_channel(table) for name, table in channels.items()}
+    settings["notify"].value = [_format_target(target) for target in settings["notify"].value]
     if options.json:
         fields = {
             name: {"value": setting.value, "origin": setting.origin}
@@ -43,7 +43,7 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
+def _mask_channel(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a channel without its secrets; all are secret if it does not load."""
     try:
         secret = tuple(channel_class(str(table["kind"])).SECRET)
@@ -55,9 +55,9 @@ def _masked(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(target: str | Mapping[str, Any]) -> str | dict[str, Any]:
+def _format_target(target: str | Mapping[str, Any]) -> str | dict[str, Any]:
     if not isinstance(target, str):
-        return _masked(target)
+        return _mask_channel(target)
     return format_target(target) if "://" in target else target
 
 

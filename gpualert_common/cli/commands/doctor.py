@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict, dataclass
 
 from gpualert_common.cli.arguments import add_json
-from gpualert_common.notify.isolation import NoAnswerError, isolated
+from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.spec import SCHEMA
 from gpualert_common.telemetry import source
 from gpualert_common.telemetry.source import SourceUnavailableError
@@ -52,7 +52,7 @@ def _examine(name: str) -> SourceState:
     decides = ""
     try:
         decides = source.load_source_class(name).decides
-        isolated(lambda: _open(name), DEADLINE_S)
+        run_isolated(lambda: _open(name), DEADLINE_S)
     except SourceUnavailableError as error:
         return SourceState(name, False, decides, error.why, error.remedy)
     except NoAnswerError as error:

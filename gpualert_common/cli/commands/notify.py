@@ -15,7 +15,7 @@ from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.external_run import record_run
 from gpualert_common.launch_record import AlertSettings, ChannelConfig
 from gpualert_common.notify import delivery
-from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.notify.compose import compose
 from gpualert_common.notify.entry import EntryState
 from gpualert_common.notify.outbox import Outbox
@@ -114,7 +114,7 @@ def _alerts(options: argparse.Namespace) -> tuple[AlertSettings, dict[str, dict[
     given = options.notify or None
     settings = load_settings({"notify": given, "state_dir": options.state_dir})
     settings["notify_on"].value = "always"
-    alerts, secrets = alerts_of(settings)
+    alerts, secrets = resolve_alerts(settings)
     if alerts is None:
         raise UsageError("no channel is named: give one with --notify, or in the configuration")
     return alerts, secrets

@@ -13,7 +13,7 @@ from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_s
 from gpualert_common.cli.records import state_dir
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.channel_config import alerts_of
+from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.notify.entry import UNSENT, EntryFields, EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import preview, reconcile
@@ -135,7 +135,7 @@ def _channels(notify: list[str] | None) -> tuple[list[ChannelConfig], dict[str, 
         return [], {}
     settings = load_settings({"notify": notify})
     settings["notify_on"].value = "always"
-    alerts, secrets = alerts_of(settings)
+    alerts, secrets = resolve_alerts(settings)
     return ([] if alerts is None else alerts["channels"]), secrets
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from gpualert_common import record_locations
 from gpualert_common.classify import CHUNK_BYTES
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.records import content_of, state_dir
+from gpualert_common.cli.records import read_content, state_dir
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
@@ -75,7 +75,7 @@ def _read(options: argparse.Namespace) -> Progress:
 
 def _of_record(record: Record) -> Progress:
     """Return the progress from all logs of a run, with the times at which they grew."""
-    index = content_of(record, INDEX)
+    index = read_content(record, INDEX)
     started_at = record.spec.created_at
     ending = record.ending
     parts = []

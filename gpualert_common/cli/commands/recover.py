@@ -62,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps({"schema": SCHEMA, "records": rows}))
         return int(failed)
     for row in rows:
-        print("\n".join([f"{row['run_id']}  {row['outcome']}", *_indented(row["alerts"])]))
+        print("\n".join([f"{row['run_id']}  {row['outcome']}", *_indent(row["alerts"])]))
     if not rows:
         print("nothing to recover", file=sys.stderr)
     return int(failed)
@@ -74,5 +74,5 @@ def _format_outcome(outcome: RecoveryOutcome, record: Record) -> str:
     return str(outcome)
 
 
-def _indented(lines: list[str]) -> list[str]:
+def _indent(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]

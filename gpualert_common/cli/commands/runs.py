@@ -13,7 +13,7 @@ from typing import Any
 
 from gpualert_common import record_locations
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.records import printable, state_dir, summarize, time_of
+from gpualert_common.cli.records import format_time, printable, state_dir, summarize
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.history import History, PastRun, rebuild
 from gpualert_common.spec import SCHEMA
@@ -95,12 +95,12 @@ def _table(rows: Sequence[Mapping[str, Any]], width: int) -> list[str]:
     """Return the lines of a table of this width: a header, the runs, and their sum."""
     wide = width >= _WIDE_FROM
     ids = [row["run_id"] for row in rows]
-    shown = ids if wide else _shortened(ids)
+    shown = ids if wide else _shorten_ids(ids)
     lines = [_HEADER, *(_cells(row, run_id) for row, run_id in zip(rows, shown, strict=True))]
     if not wide:
         lines = [(line[0], *line[2:]) for line in lines]
     gap = "  " if wide else " "
-    return [*_aligned(lines, gap, width), _total_line(rows)]
+    return [*_align(lines, gap, width), _total_line(rows)]
 
 
 def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
         if problem is None:
             return (
                 run_id,
-                time_of(row["started_at"]),
+                format_time(row["started_at"]),
                 row["state"],
                 "-" if row["exit_code"] is None else str(row["exit_code"]),
                 printable(row["cause"] or ""),
@@ -124,7 +124,7 @@ def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
     return (run_id, "-", "damaged", "-", "", "-", "-", printable(problem))
 
 
-def _shortened(ids: Sequence[str]) -> list[str]:
+def _shorten_ids(ids: Sequence[str]) -> list[str]:
     """Return the shortest unique start of each id, which every command accepts."""
     size = _SHORT_ID
     while size < max(map(len, ids), default=0) and len({one[:size] for one in ids}) < len(ids):
@@ -132,7 +132,7 @@ def _shortened(ids: Sequence[str]) -> list[str]:
     return [one[:size] for one in ids]
 
 
-def _aligned(lines: Sequence[Sequence[str]], gap: str, width: int) -> list[str]:
+def _align(lines: Sequence[Sequence[str]], gap: str, width: int) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     widths[-1] = max(_LEAST_NAME, width - sum(widths[:-1]) - len(gap) * (len(widths) - 1))
     names = lines[0]

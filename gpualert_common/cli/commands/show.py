@@ -33,7 +33,7 @@ def execute(options: argparse.Namespace) -> int:
     """
     record = record_locations.find_record(options.run, state_dir(options))
     if options.json:
-        print(json.dumps(_everything(record)))
+        print(json.dumps(_collect_facts(record)))
     elif options.markdown:
         print(_page(record, Redactor(), None), end="")
     else:
@@ -41,7 +41,7 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _everything(record: Record) -> dict[str, object]:
+def _collect_facts(record: Record) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         **summarize(record),
@@ -64,7 +64,7 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
         alive = ending is None and recover.is_in_progress(record)
         now += _state(record, alive=alive)
         if alive:
-            now += live.facts_of(record)
+            now += live.collect_live_facts(record)
         elif ending is None:
             ending = recover.reconstruct_ending(record)
         verdict = recover.classify_logs(record, None if alive else ending)

@@ -84,7 +84,7 @@ class Session:
         self._server = server
         self._secrets = _secrets(server)
         name = server.ehlo_name or _ehlo_name()
-        with self._asking("the connection"):
+        with self._convert_errors("the connection"):
             self._client = (
                 _EncryptedClient(
                     server.host, server.port, name, timeout=timeout_s, context=self._context()
@@ -106,7 +106,7 @@ class Session:
 
     def greet(self) -> None:
         """EHLO, then STARTTLS and the login, where asked for."""
-        with self._asking("EHLO"):
+        with self._convert_errors("EHLO"):
             self._client.ehlo_or_helo_if_needed()
         if self._server.security == "starttls":
             self._start_tls()
@@ -128,14 +128,14 @@ class Session:
         refused: dict[str, DeliveryError] = {}
         for recipient in recipients:
             what = f"RCPT TO:<{recipient}>"
-            with self._asking(what):
+            with self._convert_errors(what):
                 code, answer = self._client.rcpt(recipient)
             if code == 421:  # it hangs up, also on the recipients that it accepted
                 raise self._refusal(what, code, answer)
             if not 200 <= code < 300:
                 refused[recipient] = self._refusal(what, code, answer)
         if len(refused) == len(recipients):
-            raise refused_all(refused)
+            raise combine_refusals(refused)
         self._ask("DATA", lambda: self._client.docmd("DATA"), expected=354)
         return self._ask(f"the message of {len(mail)} bytes", lambda: self._data(mail)), refused
 
@@ -159,13 +159,13 @@ class Session:
                 'with security = "ssl" it would be TLS from the start, mostly on port 465',
                 transient=False,
             )
-        with self._asking("STARTTLS"):
+        with self._convert_errors("STARTTLS"):
             self._client.starttls(context=self._context())
-        with self._asking("EHLO"):
+        with self._convert_errors("EHLO"):
             self._client.ehlo_or_helo_if_needed()
 
     def _login(self, user: str, password: str) -> None:
-        with self._asking("AUTH"):
+        with self._convert_errors("AUTH"):
             if (user + password).isascii():
                 self._client.login(user, password)
                 return
@@ -183,18 +183,18 @@ class Session:
         return self._client.getreply()
 
     def _ask(self, command: str, ask: Callable[[], tuple[int, bytes]], expected: int = 250) -> str:
-        with self._asking(command):
+        with self._convert_errors(command):
             code, answer = ask()
         if code != expected:
             refusal = self._refusal(command, code, answer)
             if isinstance(refusal, TooLargeError):  # the next one is smaller
-                with self._asking("RSET"):
+                with self._convert_errors("RSET"):
                     self._client.rset()
             raise refusal
         return self._clean_answer(answer)
 
     @contextmanager
-    def _asking(self, command: str) -> Iterator[None]:
+    def _convert_errors(self, command: str) -> Iterator[None]:
         """Turn the exceptions of smtplib, ssl and sockets into DeliveryError."""
         where = f"{self._server.shown}: {command}"
         try:
@@ -240,7 +240,7 @@ class Session:
         return context
 
 
-def refused_all(refused: dict[str, DeliveryError]) -> DeliveryError:
+def combine_refusals(refused: dict[str, DeliveryError]) -> DeliveryError:
     """Return one error for all refused recipients; transient if one of the refusals is."""
     return DeliveryError(
         "; ".join(str(error) for error in refused.values()),

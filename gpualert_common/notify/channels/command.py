@@ -75,15 +75,17 @@ class CommandChannel:
     def budget(self) -> Budget:
         """The budget of a mail of the given size."""
         from gpualert_common.notify.message import Budget
-        from gpualert_common.notify.mime import within
+        from gpualert_common.notify.mime import fit_budget
 
-        return within(Budget(_TEXT_BYTES, _HTML_BYTES, self._limit, self._limit, 50), self._limit)
+        return fit_budget(
+            Budget(_TEXT_BYTES, _HTML_BYTES, self._limit, self._limit, 50), self._limit
+        )
 
     def send(
         self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float
     ) -> str:
         """Run the program once; it has ``timeout_s``."""
-        from gpualert_common.notify.mime import as_mail, fitted, local_address
+        from gpualert_common.notify.mime import as_mail, fit_message, local_address
 
         program = self._command[0]
         if progress.has("mail"):
@@ -93,7 +95,7 @@ class CommandChannel:
         def make(message: Message) -> bytes:
             return as_mail(message, who, [who], eol="\n")
 
-        message, mail = fitted(compose, self.budget, self._limit, make)
+        message, mail = fit_message(compose, self.budget, self._limit, make)
         status, output = _run(self._command, mail, _environment(message), timeout_s)
         if status != 0:
             raise _failure(program, status, output, timeout_s)

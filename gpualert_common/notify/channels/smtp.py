@@ -74,7 +74,7 @@ class SmtpChannel:
         self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float
     ) -> str:
         """Send the mail to every recipient who does not have it yet."""
-        from gpualert_common.notify.channels._smtp_session import refused_all, session
+        from gpualert_common.notify.channels._smtp_session import combine_refusals, session
 
         left = [address for address in self._to if not progress.has(f"to:{address}")]
         if not left:
@@ -86,7 +86,7 @@ class SmtpChannel:
             for address in accepted:
                 progress.mark(f"to:{address}")
         if refused:
-            error = refused_all(refused)
+            error = combine_refusals(refused)
             raise DeliveryError(
                 f"delivered to {', '.join(accepted)} only: {error}", transient=error.transient
             )
@@ -111,7 +111,7 @@ class SmtpChannel:
         from email.utils import parseaddr
 
         from gpualert_common.notify.channels._smtp_session import TooLargeError
-        from gpualert_common.notify.mime import as_mail, fitted, within, without_files
+        from gpualert_common.notify.mime import as_mail, drop_files, fit_budget, fit_message
 
         sender = self._sender()
         utf8 = self._needs_utf8(opened, sender)
@@ -122,7 +122,7 @@ class SmtpChannel:
         limit = self._limit(opened.size_limit)
         budget = self._budget(opened.size_limit)
         while True:
-            message, mail = fitted(compose, budget, limit, make)
+            message, mail = fit_message(compose, budget, limit, make)
             try:
                 return opened.send(parseaddr(sender)[1], recipients, mail, utf8=utf8)
             except TooLargeError:
@@ -131,7 +131,7 @@ class SmtpChannel:
             # Half of it, then none of the files: the text matters more than all of them.
             halved = limit < self._limit(opened.size_limit)
             limit = len(mail) // 2
-            budget = without_files(budget) if halved else within(budget, limit)
+            budget = drop_files(budget) if halved else fit_budget(budget, limit)
 
     def _needs_utf8(self, opened: Session, sender: str) -> bool:
         """True if an address has more than ASCII.  Raises where the server does not take that."""
@@ -159,10 +159,10 @@ class SmtpChannel:
 
     def _budget(self, server_says: int | None) -> Budget:
         from gpualert_common.notify.message import Budget
-        from gpualert_common.notify.mime import within
+        from gpualert_common.notify.mime import fit_budget
 
         limit = self._limit(server_says)
-        return within(Budget(_TEXT_BYTES, _HTML_BYTES, limit, limit, 50), limit)
+        return fit_budget(Budget(_TEXT_BYTES, _HTML_BYTES, limit, limit, 50), limit)
 
     def _server(self) -> Server:
         """Raises DeliveryError where a password would be sent in clear."""

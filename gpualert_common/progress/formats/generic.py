@@ -24,7 +24,7 @@ from gpualert_common.progress.formats._interface import (
 )
 from gpualert_common.progress.formats._roles import NumberRole, find_role, read_measures
 from gpualert_common.progress.model import Phase
-from gpualert_common.progress.pairs import Losses, Pair, losses, pairs, to_count
+from gpualert_common.progress.pairs import Losses, Pair, find_losses, find_pairs, to_count
 from gpualert_common.progress.step_counter import StepCounter
 from gpualert_common.regex import compile_bytes
 
@@ -85,8 +85,8 @@ class GenericParser(FormatParser):
         text = line.text
         if not text or _CONFIGURES.search(text):
             return
-        found = pairs(text)
-        result = losses((pair.name, pair.value) for pair in found)
+        found = find_pairs(text)
+        result = find_losses((pair.name, pair.value) for pair in found)
         where = _find_position(text, found)
         if where is None:
             where = self._under_header(line)
@@ -147,7 +147,7 @@ class GenericParser(FormatParser):
             return
         if _EVALUATES.search(label) or _NO_TRAINING.search(label):
             return
-        epochs = (one for one in pairs(label) if find_role(one.name) is NumberRole.EPOCH)
+        epochs = (one for one in find_pairs(label) if find_role(one.name) is NumberRole.EPOCH)
         epoch = next((one for one in epochs if to_count(one.value) is not None), None)
         where = _Position(
             name="bar of an epoch" if epoch else "bar" if label else f"bar of {bar.total}",
@@ -158,8 +158,8 @@ class GenericParser(FormatParser):
             in_epoch=epoch is not None,
             unit="step" if label else "item",
         )
-        behind = pairs(bar.rest) if bar.done else []
-        result = losses((pair.name, pair.value) for pair in behind)
+        behind = find_pairs(bar.rest) if bar.done else []
+        result = find_losses((pair.name, pair.value) for pair in behind)
         evaluation = f"{result.evaluation}"  # a bar shows it until the next evaluation
         if result.evaluation is not None and evaluation != self._evaluation:
             self._evaluation = evaluation
@@ -220,7 +220,7 @@ def _is_bracketed(text: bytes, found: list[Pair]) -> bool:
 def _find_counter(text: bytes, found: list[Pair]) -> Pair | None:
     """Return an unnamed ``5/10`` before the loss."""
     for pair in found:
-        if losses([(pair.name, pair.value)]).name:
+        if find_losses([(pair.name, pair.value)]).name:
             return None
         alone = pair.name.lower() in (b"", b"train", b"training")
         if pair.total is not None and alone and text[pair.end : pair.end + 1] != b"/":
@@ -232,7 +232,7 @@ def _find_bare(text: bytes, found: list[Pair]) -> _Position | None:
     """Return the position in ``0010 loss 0.3``, a table without a header."""
     if len(found) < 2 or found[0].name or found[0].integer is None:
         return None
-    if text[: found[0].begin].strip(b"|[( ") or not losses([(found[1].name, 0.0)]).name:
+    if text[: found[0].begin].strip(b"|[( ") or not find_losses([(found[1].name, 0.0)]).name:
         return None
     return _Position("n", found[0].integer, is_sure=False)
 

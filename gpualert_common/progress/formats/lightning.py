@@ -22,7 +22,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
-from gpualert_common.progress.pairs import losses, named, parse_count, parse_number
+from gpualert_common.progress.pairs import collect_named, find_losses, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
 
 _EPOCH = compile_bytes(rb"^Epoch (\d{1,12})$")
@@ -66,7 +66,7 @@ class LightningParser(FormatParser):
             if found and own and b"reduced_train_loss" not in bar.rest:
                 self._rich = False
                 at = (int(found[1]), bar.done, bar.total)
-                yield from self._read_step(line, at, bar.step_s, named(bar.rest))
+                yield from self._read_step(line, at, bar.step_s, collect_named(bar.rest))
         text = line.text
         if found := _RICH.search(text):
             if not self._rich and int(found[2]) >= 0:
@@ -74,9 +74,11 @@ class LightningParser(FormatParser):
             self._rich = True
             at = (int(found[1]), int(found[3]), int(found[4]))
             rate = parse_number(found[5])
-            yield from self._read_step(line, at, 1 / rate if rate else None, named(found[6]))
+            yield from self._read_step(
+                line, at, 1 / rate if rate else None, collect_named(found[6])
+            )
         elif text.startswith(b" " * 20):
-            yield from self._read_wrapped(line, named(text.strip()))
+            yield from self._read_wrapped(line, collect_named(text.strip()))
         else:
             yield from self._read_words(line)
 
@@ -96,7 +98,7 @@ class LightningParser(FormatParser):
         if not self._named:
             self._named = True
             yield FrameworkName()
-        _, train, evaluation = losses(values.items())
+        _, train, evaluation = find_losses(values.items())
         done = epoch + batch / batches if batches else float(epoch)
         step = epoch * batches + batch if batches else batch
         if self._held is not None and self._held.step != step:
@@ -112,7 +114,7 @@ class LightningParser(FormatParser):
         """Read a wrapped line of Rich."""
         if not self._rich or self._held is None:
             return
-        _, train, evaluation = losses(values.items())
+        _, train, evaluation = find_losses(values.items())
         if train is not None and self._held.loss is None:
             self._held = replace(self._held, loss=train)
         yield from self._read_evaluation(line, self._held.step, self._held.epoch, evaluation)

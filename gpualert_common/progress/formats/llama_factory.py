@@ -18,7 +18,7 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
-from gpualert_common.progress.pairs import named, to_count
+from gpualert_common.progress.pairs import collect_named, to_count
 from gpualert_common.regex import compile_bytes
 
 _RESUMES = compile_bytes(
@@ -45,7 +45,7 @@ class LlamaFactoryParser(FormatParser):
             yield line.make_checkpoint(CheckpointAction.LOADED, step, found[1])
             yield line.make_marker(Start.RESUMED, step)
         elif b"current_steps" in line.text:
-            yield from self._read_log(line, named(line.text))
+            yield from self._read_log(line, collect_named(line.text))
 
     def _read_log(self, line: ProgressLine, values: dict[bytes, float]) -> Iterator[ParsedItem]:
         yield FrameworkName()

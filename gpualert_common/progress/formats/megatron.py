@@ -20,7 +20,7 @@ from gpualert_common.progress.formats._interface import (
     Tally,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start, TrainingEndKind
-from gpualert_common.progress.pairs import losses, parse_count, parse_number, to_count
+from gpualert_common.progress.pairs import find_losses, parse_count, parse_number, to_count
 from gpualert_common.regex import compile_bytes
 
 _ITERATION = compile_bytes(rb"(?:^|\] ) *iteration +(\d{1,12})/ *(\d{1,12}) \|(.*)")
@@ -90,7 +90,7 @@ class MegatronParser(FormatParser):
         yield line.make_point(
             step=step,
             total_steps=total,
-            loss=losses(values.items()).train,
+            loss=find_losses(values.items()).train,
             learning_rate=values.get(b"learning rate"),
             grad_norm=values.get(b"grad norm"),
             step_s=seconds,

@@ -18,7 +18,7 @@ from gpualert_common.progress.formats._interface import (
     ProgressLine,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Start
-from gpualert_common.progress.pairs import losses, named, parse_count, to_count
+from gpualert_common.progress.pairs import collect_named, find_losses, parse_count, to_count
 from gpualert_common.regex import compile_bytes
 
 _LINE = compile_bytes(rb"^Training epoch (\d{1,12}), iteration (\d{1,12})/(\d{1,12}) \| (.*)")
@@ -46,10 +46,10 @@ class NemoParser(FormatParser):
         text = line.text
         if line.bar is not None and b"reduced_train_loss=" in line.bar.rest:
             yield FrameworkName()
-            yield from self._read_step(line, None, line.bar.total, named(line.bar.rest))
+            yield from self._read_step(line, None, line.bar.total, collect_named(line.bar.rest))
         if found := _LINE.search(text):
             yield FrameworkName()
-            values = named(found[4])
+            values = collect_named(found[4])
             values.setdefault(b"global_step", float(found[2]))
             yield from self._read_step(line, float(found[1]), int(found[3]) + 1, values)
         elif found := _SAVED.search(text):
@@ -66,7 +66,7 @@ class NemoParser(FormatParser):
     def _read_step(
         self, line: ProgressLine, epoch: float | None, total: int | None, values: dict[bytes, float]
     ) -> Iterator[ParsedItem]:
-        _, train, evaluation = losses(values.items())
+        _, train, evaluation = find_losses(values.items())
         step = values.get(b"global_step")
         at = to_count(step)
         yield line.make_point(

@@ -24,7 +24,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
 )
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
-from gpualert_common.progress.pairs import named, parse_count
+from gpualert_common.progress.pairs import collect_named, parse_count
 from gpualert_common.regex import compile_bytes
 
 _PLAN = compile_bytes(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
@@ -75,7 +75,7 @@ class TransformersParser(FormatParser):
             yield from self._read_bar(line, line.bar)
         text = line.text
         if b"loss" in text or b"_runtime" in text:
-            yield from self._read_dictionary(line, named(text[text.find(b"{") :]))
+            yield from self._read_dictionary(line, collect_named(text[text.find(b"{") :]))
         elif found := _PLAN.search(text):
             yield from self._read_plan(found[1], parse_count(found[2]))
         elif found := _CONTINUES.search(text):

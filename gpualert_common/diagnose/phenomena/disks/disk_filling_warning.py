@@ -80,5 +80,5 @@ def _full_in_s(free: Series) -> float | None:
 
 
 def _path(evidence: Evidence, of: str) -> str:
-    facts = evidence.facts_of("disk").get(of)
+    facts = evidence.get_facts("disk").get(of)
     return str(facts.get("path", of)) if isinstance(facts, dict) else of

@@ -7,19 +7,19 @@ from gpualert_common.diagnose.phenomena.hardware._xids import UNKNOWN, XIDS, Xid
 from gpualert_common.telemetry.series import TelemetryEvent
 
 
-def xid_of(event: TelemetryEvent) -> Xid:
+def find_xid(event: TelemetryEvent) -> Xid:
     """Return the entry of NVIDIA's catalogue for an event."""
     return XIDS.get(event.fields.get("xid", 0), UNKNOWN)
 
 
-def owner_of(event: TelemetryEvent) -> XidOwner:
+def find_owner(event: TelemetryEvent) -> XidOwner:
     """Return the owner of an Xid."""
-    return xid_of(event).owner
+    return find_xid(event).owner
 
 
 def concerns(event: TelemetryEvent, evidence: Evidence) -> bool:
     """Return whether an Xid is of a GPU that the run used, or may be of one."""
-    gpu = gpu_of(event, evidence)
+    gpu = find_gpu(event, evidence)
     return is_of_own_process(event, evidence) or gpu is None or gpu in evidence.gpus
 
 
@@ -29,7 +29,7 @@ def is_of_own_process(event: TelemetryEvent, evidence: Evidence) -> bool:
     return isinstance(pid, int) and pid in evidence.pids
 
 
-def gpu_of(event: TelemetryEvent, evidence: Evidence) -> str | None:
+def find_gpu(event: TelemetryEvent, evidence: Evidence) -> str | None:
     """Return the GPU that an event is of; None where that is not known."""
     gpu = event.of if event.of.startswith("gpu:") else _gpu_at(event.fields.get("pci"), evidence)
     return None if gpu is None else gpu.partition("/")[0]
@@ -39,7 +39,7 @@ def _gpu_at(pci: object, evidence: Evidence) -> str | None:
     """Return the GPU at a PCI address of the kernel; None where NVML knows none there."""
     if not isinstance(pci, str):
         return None
-    for gpu in evidence.facts_of("nvml").get("gpus", ()):
+    for gpu in evidence.get_facts("nvml").get("gpus", ()):
         known = str(gpu.get("pci_bus_id", "")).lower()
         if known and _device_at(known) == _device_at(pci.lower()):
             return f"gpu:{gpu.get('index')}"

@@ -21,10 +21,10 @@ from gpualert_common.diagnose.evidence import Evidence, claim_of_event, parse_in
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.hardware._gpu_events import (
     concerns,
-    gpu_of,
+    find_gpu,
+    find_owner,
+    find_xid,
     is_of_own_process,
-    owner_of,
-    xid_of,
 )
 from gpualert_common.diagnose.phenomena.hardware._xids import XidOwner
 from gpualert_common.model import Claim
@@ -61,13 +61,13 @@ _LATENT = {
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the fault of a GPU, or the evidence against one."""
     xids = [one for one in evidence.events("xid") if concerns(one, evidence)]
-    faults = [one for one in xids if owner_of(one) in _FAULTS]
+    faults = [one for one in xids if find_owner(one) in _FAULTS]
     lost = [one for one in evidence.events("gpu_lost") if one.of in evidence.gpus]
-    risen = list(_risen(evidence))
+    risen = list(_find_rises(evidence))
     if faults or lost or risen:
         yield _fault(evidence, faults, lost, risen)
-    elif any(owner_of(one) is XidOwner.APPLICATION for one in xids):
-        one = next(one for one in xids if owner_of(one) is XidOwner.APPLICATION)
+    elif any(find_owner(one) is XidOwner.APPLICATION for one in xids):
+        one = next(one for one in xids if find_owner(one) is XidOwner.APPLICATION)
         yield Finding(
             FAMILY,
             Weight.RULED_OUT,
@@ -103,7 +103,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _fault(
-    evidence: Evidence, xids: list[TelemetryEvent], lost: list[TelemetryEvent], risen: list[_Risen]
+    evidence: Evidence, xids: list[TelemetryEvent], lost: list[TelemetryEvent], risen: list[_Rise]
 ) -> Finding:
     claims: list[Claim] = [claim_of_event(one) for one in (*xids[:2], *lost[:1])]
     claims += [
@@ -118,7 +118,7 @@ def _fault(
     since = evidence.ended_at - _explains_for_s(evidence.resolution.cause)
     is_reported = any(one.at >= since for one in (*xids, *lost))
     near = is_reported or any(one.at >= since for one in risen)
-    gpus = [*(one.of for one in lost), *(gpu_of(one, evidence) for one in xids)]
+    gpus = [*(one.of for one in lost), *(find_gpu(one, evidence) for one in xids)]
     gpus += [one.gpu for one in risen]
     known = [gpu for gpu in gpus if gpu]
     ours = bool(known) or any(is_of_own_process(one, evidence) for one in xids)
@@ -143,7 +143,7 @@ def _details(xids: list[TelemetryEvent]) -> dict[str, Scalar]:
     found = {
         "xid": str(fields["xid"]),
         "pci": fields.get("pci"),
-        "action": xid_of(xids[0]).action,
+        "action": find_xid(xids[0]).action,
     }
     return {name: value for name, value in found.items() if value}
 
@@ -171,7 +171,7 @@ def _is_blind(evidence: Evidence) -> bool:
     return cause == "cuda_runtime" or (cause == "segfault" and has_gpus)
 
 
-class _Risen(NamedTuple):
+class _Rise(NamedTuple):
     """A counter of faults that rose: by how much, and when for the last time."""
 
     gpu: str
@@ -180,7 +180,7 @@ class _Risen(NamedTuple):
     at: float
 
 
-def _risen(evidence: Evidence) -> Iterator[_Risen]:
+def _find_rises(evidence: Evidence) -> Iterator[_Rise]:
     for gpu in evidence.gpus:
         for name in _RISING:
             series = evidence.series(gpu, name)
@@ -188,7 +188,7 @@ def _risen(evidence: Evidence) -> Iterator[_Risen]:
             steps = zip(series.at, pairwise(counts), strict=True)
             rises = [(at, after - before) for at, (before, after) in steps if after > before]
             if rises:
-                yield _Risen(gpu, name, sum(by for _at, by in rises), rises[-1][0])
+                yield _Rise(gpu, name, sum(by for _at, by in rises), rises[-1][0])
 
 
 def _latent(evidence: Evidence) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event, parse_index
-from gpualert_common.diagnose.phenomena.hardware._gpu_events import concerns, xid_of
+from gpualert_common.diagnose.phenomena.hardware._gpu_events import concerns, find_xid
 from gpualert_common.diagnose.phenomena.hardware._xids import XidOwner
 from gpualert_common.telemetry.series import TelemetryEvent
 
@@ -37,7 +37,7 @@ def detect(evidence: Evidence) -> Detection | None:
 
 
 def _is_fault(event: TelemetryEvent, evidence: Evidence) -> bool:
-    xid = xid_of(event)
+    xid = find_xid(event)
     counts = xid.owner in _OWNERS and xid.action != "IGNORE"
     return counts and concerns(event, evidence)
 
@@ -47,4 +47,4 @@ def _summary(fault: TelemetryEvent) -> str:
     where = f" on GPU {gpu}" if gpu is not None else ""
     if fault.what != "xid":
         return fault.text
-    return f"Xid {fault.fields['xid']}{where} ({xid_of(fault).meaning})"
+    return f"Xid {fault.fields['xid']}{where} ({find_xid(fault).meaning})"

@@ -11,7 +11,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.progress import Point, Progress
 
 
-def trainings_of(progress: Progress) -> list[list[Point]]:
+def split_trainings(progress: Progress) -> list[list[Point]]:
     """Return the points with a finite loss of each training in a log, in their order.
 
     Where steps start over and the loss continues, the training continues: its steps are counted

@@ -22,7 +22,7 @@ from gpualert_common.command_options import is_evaluation
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.diagnose.phenomena.losses._trainings import level, trainings_of
+from gpualert_common.diagnose.phenomena.losses._trainings import level, split_trainings
 from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Point, Progress
 
@@ -40,7 +40,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if lost is not None:
         yield lost
         return
-    trainings = trainings_of(progress)
+    trainings = split_trainings(progress)
     if not trainings or len(trainings[-1]) < thresholds.LEAST_POINTS:
         return
     is_free = progress.by_reward or is_evaluation(evidence.command)
@@ -89,7 +89,7 @@ def _not_learning(points: Sequence[Point]) -> Finding | None:
     if rose and _is_still_up(points, began):
         text = f"the loss rose from {_short(began)} to {_short(ended)}"
         return _found(text, "not_learning", 0.85, edges, {**details, "kind": "diverged"})
-    if not rose and _moved(points) < thresholds.FLAT_RANGE * abs(began) and _stands(points):
+    if not rose and _measure_range(points) < thresholds.FLAT_RANGE * abs(began) and _stands(points):
         text = f"the loss stayed at {_short(ended)}; learning rate or gradient was almost zero"
         return _found(text, "not_learning", 0.85, edges, {**details, "kind": "flat"})
     return None
@@ -134,7 +134,7 @@ def _highest(points: Sequence[Point]) -> float:
     return max(level(points[at : at + each]) for at in range(0, len(points) - each + 1, each))
 
 
-def _moved(points: Sequence[Point]) -> float:
+def _measure_range(points: Sequence[Point]) -> float:
     losses = [point.loss for point in points if point.loss is not None]
     return max(losses) - min(losses)
 

@@ -15,7 +15,7 @@ from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.diagnose.phenomena.losses._trainings import level, trainings_of
+from gpualert_common.diagnose.phenomena.losses._trainings import level, split_trainings
 from gpualert_common.diagnose.phenomena.losses.divergence import claim_of_point
 from gpualert_common.diagnose.regression import HISTORY, Comparison
 from gpualert_common.model import Claim
@@ -47,7 +47,7 @@ def _fell(progress: Progress | None) -> tuple[tuple[float, float] | None, tuple[
     """
     if progress is None or progress.by_reward:
         return None, ()
-    points = next(reversed(trainings_of(progress)), [])
+    points = next(reversed(split_trainings(progress)), [])
     quarter = len(points) // 4
     if len(points) < thresholds.LEAST_POINTS or not quarter:
         return None, ()

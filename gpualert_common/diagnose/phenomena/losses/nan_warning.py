@@ -32,16 +32,16 @@ def detect(evidence: Evidence) -> Detection | None:
         return None
     losses = [point for point in progress.points if point.loss is not None]
     norms = [point for point in progress.points if point.grad_norm is not None]
-    last = _trailing(losses, [not math.isfinite(one.loss or 0.0) for one in losses])
+    last = _select_trailing(losses, [not math.isfinite(one.loss or 0.0) for one in losses])
     if len(last) >= thresholds.NAN_LOSSES:
         return _detection("losses not finite", last)
-    last = _trailing(norms, [not math.isfinite(one.grad_norm or 0.0) for one in norms])
+    last = _select_trailing(norms, [not math.isfinite(one.grad_norm or 0.0) for one in norms])
     if len(last) >= thresholds.NAN_NORMS:
         return _detection("gradients not finite", last)
     return NOT_DETECTED if losses or norms else None
 
 
-def _trailing(points: Sequence[Point], odd: Sequence[bool]) -> Sequence[Point]:
+def _select_trailing(points: Sequence[Point], odd: Sequence[bool]) -> Sequence[Point]:
     """Return the points after the last finite one."""
     first = len(odd)
     while first and odd[first - 1]:

@@ -27,7 +27,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     gpu, peak, total = max(
         ((gpu, *_peak(evidence, gpu)) for gpu in evidence.gpus), key=lambda one: one[1] / one[2]
     )
-    others = _held_by_others(evidence, gpu)
+    others = _sum_memory_of_others(evidence, gpu)
     claims = [
         Claim(
             f"GPU {parse_index(gpu)} held {format_size(peak)} of {format_size(total)} at most",
@@ -62,7 +62,7 @@ def _peak(evidence: Evidence, gpu: str) -> tuple[int, int]:
     return int(evidence.series(gpu, "memory_used_bytes").peak), total
 
 
-def _held_by_others(evidence: Evidence, gpu: str) -> int:
+def _sum_memory_of_others(evidence: Evidence, gpu: str) -> int:
     held = 0.0
     for of in evidence.telemetry.list_entities("gpu"):
         card, _, pid = of.partition("/pid:")

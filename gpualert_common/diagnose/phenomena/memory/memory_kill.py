@@ -55,10 +55,10 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     )
     unknown_kills = [kill for kill in kills if not _is_foreign(kill, evidence)]
     if ours:
-        yield _killed(ours[-1], counted)
+        yield _make_finding(ours[-1], counted)
     elif unknown_kills and was_unsampled and evidence.resolution.cause == "killed_unknown":
         unknown = "whether it belonged to this run, which ended before its processes were sampled"
-        likely = _killed(unknown_kills[-1], counted)
+        likely = _make_finding(unknown_kills[-1], counted)
         yield replace(likely, confidence=0.85, cannot_decide=(unknown,))
     elif counted:
         yield Finding(
@@ -109,14 +109,14 @@ def _is_ours(kill: TelemetryEvent, evidence: Evidence) -> bool:
     known = {*evidence.pids, evidence.resolution.details.get("child_pid")}
     if pid is not None and pid in known:
         return True
-    own = evidence.facts_of("cgroup").get("paths", {}).get("memory")
+    own = evidence.get_facts("cgroup").get("paths", {}).get("memory")
     killed_in = kill.fields.get("task_memcg") or kill.fields.get("oom_memcg")
     return bool(own) and own != "/" and killed_in == own
 
 
 def _is_foreign(kill: TelemetryEvent, evidence: Evidence) -> bool:
     """Return whether a kill was in another cgroup than the run's, or outside its process tree."""
-    own = evidence.facts_of("cgroup").get("paths", {}).get("memory")
+    own = evidence.get_facts("cgroup").get("paths", {}).get("memory")
     killed_in = kill.fields.get("task_memcg")
     return kill.fields.get("in_run") is False or bool(own and killed_in and killed_in != own)
 
@@ -128,7 +128,7 @@ def _has_lost_peer(evidence: Evidence) -> bool:
     return any(_GONE.search(one.excerpt) for one in evidence.resolution.evidence)
 
 
-def _killed(kill: TelemetryEvent, counted: list[TelemetryEvent]) -> Finding:
+def _make_finding(kill: TelemetryEvent, counted: list[TelemetryEvent]) -> Finding:
     details = {name: kill.fields.get(field) for name, field in _DETAILS.items()}
     limit = _limit(counted[-1]) if counted else {}
     return Finding(

@@ -57,16 +57,16 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether a run that should resume did so, and whether it failed to."""
     progress = evidence.progress
     if evidence.has_failed:
-        yield from _failed(evidence)
+        yield from _diagnose_failed_load(evidence)
     elif evidence.is_completed and progress is not None and progress.segments:
-        yield from _began(evidence, progress)
+        yield from _diagnose_start(evidence, progress)
 
 
-def _failed(evidence: Evidence) -> Iterator[Finding]:
+def _diagnose_failed_load(evidence: Evidence) -> Iterator[Finding]:
     resolution = evidence.resolution
     if resolution.cause != "checkpoint":
         return
-    asked, restarts = _asked(evidence.command), _restarts(evidence)
+    asked, restarts = _find_resume_option(evidence.command), _count_restarts(evidence)
     why = Claim("it was loading the checkpoint to resume from", "log")
     if not resolution.is_resuming:
         if resolution.traceback is not None and is_loading_base_model(resolution.traceback):
@@ -101,9 +101,9 @@ class _ResumeRequest:
     is_sure: bool
 
 
-def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+def _diagnose_start(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     beginning = determine_start(progress)
-    wanted = _wanted(evidence, progress)
+    wanted = _find_request(evidence, progress)
     if wanted is None or beginning.start is Start.UNKNOWN:
         return
     if beginning.start is Start.RESUMED:
@@ -132,16 +132,16 @@ def _began(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     )
 
 
-def _wanted(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
+def _find_request(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
     """Return the checkpoint it should resume from; None if it may be a first run."""
-    found = evidence.facts_of("checkpoints")
+    found = evidence.get_facts("checkpoints")
     named: Mapping[str, bool] = found.get("named", {})
     before: Sequence[Mapping[str, Any]] = found.get("before", ())
     left = str(before[0].get("path")) if before else ""
     if is_evaluation(evidence.command):
         return None
     words = split_command(evidence.command)
-    asked, restarts = _asked(evidence.command), _restarts(evidence)
+    asked, restarts = _find_resume_option(evidence.command), _count_restarts(evidence)
     anew = _is_begun_anew(words, "" if asked is None else asked.path)
     if asked is not None and asked.path and "://" not in asked.path:
         sure = _is_of_training(asked.path, named) and not anew
@@ -159,7 +159,7 @@ def _wanted(evidence: Evidence, progress: Progress) -> _ResumeRequest | None:
         )
     if any(_NEW.search(basename(word)) for word in words):
         return None
-    return _loaded(evidence, progress, named)
+    return _find_loading_option(evidence, progress, named)
 
 
 def _is_begun_anew(words: Sequence[str], path: str) -> bool:
@@ -176,7 +176,7 @@ def _is_begun_anew(words: Sequence[str], path: str) -> bool:
     )
 
 
-def _loaded(
+def _find_loading_option(
     evidence: Evidence, progress: Progress, named: Mapping[str, bool]
 ) -> _ResumeRequest | None:
     """Return the checkpoint of an option that loads one, to resume or to start from."""
@@ -191,7 +191,7 @@ def _loaded(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ResumeOption:
     """An option to resume; ``path`` is "" if it does not name the checkpoint."""
 
     option: str
@@ -207,14 +207,14 @@ class _Asked:
         return self.path.rstrip("/") in file or file.rstrip("/") in self.path
 
 
-def _asked(command: Sequence[str]) -> _Asked | None:
+def _find_resume_option(command: Sequence[str]) -> _ResumeOption | None:
     """Return the option of the command to resume, if there is one."""
     for name, value in parse_options(command):
         words = set(name.split("_"))
         asks = words & _RESUME and words <= _ASKS and value.lower() not in _NO
         if asks or (name == "init_from" and value == "resume"):
             is_none = _is_word(value) or value == "resume" or _NO_CHECKPOINT.search(value)
-            return _Asked(name, "" if is_none else value)
+            return _ResumeOption(name, "" if is_none else value)
     return None
 
 
@@ -236,7 +236,7 @@ def _trains(progress: Progress) -> bool:
     return progress.framework != "generic" or any(one.loss is not None for one in progress.points)
 
 
-def _restarts(evidence: Evidence) -> int:
+def _count_restarts(evidence: Evidence) -> int:
     """Return how often the scheduler had started the run before."""
     given = str(evidence.environment.get("SLURM_RESTART_COUNT", ""))
     return int(given) if given.isdecimal() and len(given) < 6 else 0

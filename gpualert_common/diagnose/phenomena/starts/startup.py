@@ -34,12 +34,12 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if not evidence.has_failed or cause not in CAUSES:
         return
     if evidence.has_trained:
-        yield Finding(FAMILY, Weight.RULED_OUT, _how_it_trained(evidence))
+        yield Finding(FAMILY, Weight.RULED_OUT, _describe_training(evidence))
         return
     claims = []
     if evidence.progress is not None:
         claims.append(Claim("the log reports no step of a training", "progress"))
-    held = _held(evidence)
+    held = _describe_idle_memory(evidence)
     if held:
         claims.append(Claim(held, "nvml"))
     if held and claims:
@@ -47,7 +47,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(FAMILY, Weight.SUPPORTS, because, cause=cause, claims=tuple(claims))
 
 
-def _how_it_trained(evidence: Evidence) -> str:
+def _describe_training(evidence: Evidence) -> str:
     if evidence.progress is not None and evidence.progress.counts.last_step:
         return f"it had reported step {evidence.progress.counts.last_step}"
     if evidence.resolution.has_trained:
@@ -55,7 +55,7 @@ def _how_it_trained(evidence: Evidence) -> str:
     return f"a GPU had worked for {evidence.gpu_work_s:.0f} s"
 
 
-def _held(evidence: Evidence) -> str:
+def _describe_idle_memory(evidence: Evidence) -> str:
     """Return the memory use of its GPUs in words, if it was almost nothing; else ""."""
     every = [of for of in evidence.telemetry.list_entities("gpu") if "/" not in of]
     if not every:

@@ -53,7 +53,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     if empty:
         where = LogLocation(empty[0].file, empty[0].line, empty[0].offset)
         words = Claim(empty[0].text, "log", where)
-        yield _undertrained(empty[0].text, 0.93, (words,), {"kind": "no_batches"})
+        yield _make_finding(empty[0].text, 0.93, (words,), {"kind": "no_batches"})
         return
     steps, meant = counts.last_step, counts.total_steps
     if steps is None or any(one.kind is TrainingEndKind.EARLY_STOP for one in progress.endings):
@@ -67,16 +67,16 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
         return
     if meant and steps < thresholds.STEPS_OF_MEANT * meant:
         text = f"it ended after {steps} of {meant} steps"
-        if _ended_by_an_evaluation(progress):
+        if _is_evaluated_at_end(progress):
             because = f"{text}, directly after an evaluation, like an early stop"
             yield Finding("E3", Weight.WARNS, because, kind="few_steps")
-        elif not _saved_then_left(progress):
-            yield _undertrained(text, 0.85, claims, {"steps": steps, "expected_steps": meant})
+        elif not _is_saved_at_end(progress):
+            yield _make_finding(text, 0.85, claims, {"steps": steps, "expected_steps": meant})
     elif (usually := _far_fewer(progress, before)) is not None:
         text = f"it ended after {steps} steps, and earlier runs after {usually}"
         known = (*claims, Claim(text, HISTORY))
         details: dict[str, Scalar] = {"kind": "before", "steps": steps, "expected_steps": usually}
-        yield _undertrained(text, 0.85, known, details)
+        yield _make_finding(text, 0.85, known, details)
     elif steps < thresholds.LEAST_STEPS and _counts_from_one(progress):
         yield Finding("E3", Weight.WARNS, f"it ended after {steps} steps", kind="few_steps")
 
@@ -108,7 +108,7 @@ def _none_at_all(evidence: Evidence, progress: Progress, before: Baseline) -> It
     text = f"it ended after {format_seconds(evidence.duration_s)} without a step"
     claim = f"{text}; earlier runs did {usual_steps} steps in {format_seconds(usual_s.median)}"
     details: dict[str, Scalar] = {"kind": "before", "steps": 0, "expected_steps": usual_steps}
-    yield _undertrained(text, 0.8, (Claim(claim, HISTORY),), details)
+    yield _make_finding(text, 0.8, (Claim(claim, HISTORY),), details)
 
 
 def _is_one_of_a_chain(progress: Progress, last_step: int) -> bool:
@@ -117,7 +117,7 @@ def _is_one_of_a_chain(progress: Progress, last_step: int) -> bool:
     return last_step in saved
 
 
-def _saved_then_left(progress: Progress) -> bool:
+def _is_saved_at_end(progress: Progress) -> bool:
     """Return whether it announced a checkpoint after the last reported step."""
     saved = [one for one in progress.checkpoints if one.action is CheckpointAction.SAVED]
     if not saved or not progress.points:
@@ -126,7 +126,7 @@ def _saved_then_left(progress: Progress) -> bool:
     return saved[-1].file == last.file and saved[-1].offset > last.offset
 
 
-def _ended_by_an_evaluation(progress: Progress) -> bool:
+def _is_evaluated_at_end(progress: Progress) -> bool:
     """Return whether it was evaluated more than once, and made no step after the last time."""
     if (
         progress.counts.evals < thresholds.LEAST_EVALUATIONS
@@ -143,7 +143,7 @@ def _counts_from_one(progress: Progress) -> bool:
     return progress.unit == "step" and progress.framework != "generic"
 
 
-def _undertrained(
+def _make_finding(
     text: str, confidence: float, claims: tuple[Claim, ...], details: dict[str, Scalar]
 ) -> Finding:
     return Finding(
