@@ -7,6 +7,9 @@ NaN and no infinity: such a number is the string "nan", "inf" or "-inf".
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.spec import SCHEMA
 
@@ -87,13 +90,35 @@ def decode_valid(kind: type[T], data: dict[str, Any], where: str) -> T:
 
 def _convert(kind: type[T], data: Any) -> tuple[T | None, str, str]:
     """Return the object of *kind*, or the problem with *data* and the key that has it."""
-    import msgspec  # 20 ms; nothing is decoded before a launch
+    _load_msgspec()
+    import msgspec
 
     try:
         return msgspec.convert(data, kind, strict=False), "", ""
     except (msgspec.ValidationError, RecursionError) as error:
         problem, _, key = str(error).partition(" - at `$")
         return None, problem, key.strip("`.")
+
+
+def _load_msgspec() -> None:
+    """Import msgspec in a thread of its own, where no signal handler runs.
+
+    A handler that raises during the import leaves the C code of msgspec 0.22 without a pointer that
+    it needs, and its next use crashes the process.  The import takes 20 ms; nothing is decoded
+    before a launch.
+    """
+    if "msgspec" in sys.modules:
+        return
+    import threading
+
+    def load() -> None:
+        with contextlib.suppress(ImportError):  # the caller's own import raises it again
+            import msgspec  # noqa: F401
+
+    loader = threading.Thread(target=load, daemon=True)
+    with contextlib.suppress(RuntimeError):  # no more threads are allowed
+        loader.start()
+        loader.join()
 
 
 def require_schema(data: Any, where: str) -> None:
