@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from gpualert_provider import deferred_run
 from gpualert_provider.exceptions import TrainingTaskFailed
 from gpualert_provider.operators.gpualert import GPUAlertOperator
@@ -292,6 +294,36 @@ def test_no_triggerer_ever(lab: Lab) -> None:
     trigger = left(lab, "sleep", "60", lease_s=1.0, within_s=1.0)
     until(lab.is_empty, "the run to be ended")
     assert asyncio.run(fired(trigger)) == "ended"
+
+
+def test_airflow_answers_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trigger keeps the lease until Airflow's answer, and then stops the training."""
+    trigger = left(lab, "sleep", "60", lease_s=3.0, within_s=60)
+    deferred_run.sample(trigger.record, trigger.owner)
+    instance: Any = SimpleNamespace(dag_id="d", task_id="train", run_id="r")
+    trigger.task_instance = instance
+    errors = [RuntimeError("database is locked")]
+    renewals: set[int] = set()
+    record = lab.record()
+
+    def is_kept() -> bool:
+        renewals.update(record.leases().values())
+        return len(renewals) > 30
+
+    def answer(**_asked: object) -> dict[str, dict[str, str]]:
+        if errors:
+            raise errors.pop()
+        until(is_kept, "the lease to be kept for twice its length")
+        return {"r": {"train": "failed"}}
+
+    monkeypatch.setattr(triggers, "ASK_AGAIN_S", 0.2)
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", answer)
+    asyncio.run(trigger.on_kill())
+    until(lab.is_empty, "the training to end")
+    assert outcome_of(lab)["state"] == "failed"
+    assert record.event("orphaned") is None
+    assert record.ending is not None
+    assert record.ending.signal == signal.SIGTERM
 
 
 def test_no_record_here(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

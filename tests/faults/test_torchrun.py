@@ -29,13 +29,14 @@ def test_two_ranks_save_and_end(lab: Lab, fence: Fence, wrapped: bool) -> None:
     """TERM reaches torchrun, rank 0 saves its checkpoint, and no process is left."""
     command = torchrun(lab)
     words = ["bash", "-c", f"cd /; {command}; echo over"] if wrapped else command.split()
-    program = fence.around(*PROGRAM, "run", "--grace", "30s", "--streams", "merged", "--", *words)
+    options = ("--grace", "2m", "--streams", "merged")  # torchrun itself waits 30 s for its ranks
+    program = fence.around(*PROGRAM, "run", *options, "--", *words)
     process = lab.start(program)
     until(lambda: lab.has_output(b"epoch 1/"), "the training to be under way", 120)
     leader = lab.record().leader_pid
     assert leader is not None
     process.send_signal(signal.SIGTERM)
-    status = process.wait(60)
+    status = process.wait(180)
     assert status == (143 if wrapped else 1), "torchrun itself exits 1 when it is stopped"
     import torch
 

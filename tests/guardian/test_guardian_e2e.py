@@ -119,12 +119,12 @@ def ticks(lab: Lab) -> None:
 def test_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
     """While the disk is frozen the training goes on and no lease runs out; the result is right."""
     lab = on_real_disk
-    with on_disk(lab) as handle:
+    with on_disk(lab, lease_s=4.0) as handle:
         freeze(real_disk)
-        time.sleep(3.0)  # thrice the lease
+        time.sleep(8.0)  # twice the lease
         ticks(lab)
         thaw(real_disk)
-        time.sleep(0.6)  # two checks
+        wait_for_renewals(handle.record)
         assert handle.record.state == "running"
         (lab.home / "go").touch()
         assert handle.wait(DEADLINE_S).exit_code == 3

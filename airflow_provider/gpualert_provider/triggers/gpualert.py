@@ -25,8 +25,11 @@ DISK_S = 10.0
 UNSEEN_S = 30.0
 """Time after which a new directory is visible on another host."""
 
-ANSWER_S = 20.0
-"""Limit for Airflow's answer about the state of the task."""
+ANSWER_S = 300.0
+"""Limit for Airflow's answer about the state of the task; a busy triggerer takes a minute."""
+
+ASK_AGAIN_S = 10.0
+"""Pause after an answer that is an error; shorter than a lease."""
 
 _unfinished: set[asyncio.Future[None]] = set()
 """References to work that goes on; an event loop keeps none."""
@@ -146,15 +149,15 @@ class TrainingTrigger(BaseTrigger):
         """Stop the training if Airflow's database says that the task is no longer deferred.
 
         A task that is still deferred has another triggerer or gets one.  A worker ends a task whose
-        deadline has passed.  When Airflow does not answer, the training goes on: without a trigger
+        deadline has passed.  When Airflow never answers, the training goes on: without a trigger
         the guardian stops it in time.
         """
         if self._is_late():
             return
         try:
-            state = await asyncio.wait_for(self._task_state(), ANSWER_S)
-        except Exception as error:  # noqa: BLE001 - Airflow may fail in any way
-            self.log.warning("The state of the task is not known: %r", error)
+            state = await asyncio.wait_for(self._ask_task_state(), ANSWER_S)
+        except TimeoutError:
+            self.log.warning("The state of the task is not known: no answer in %g s", ANSWER_S)
             return
         if state == "deferred":
             return
@@ -167,7 +170,20 @@ class TrainingTrigger(BaseTrigger):
         except (RecordError, OSError) as error:
             self.log.warning("The training cannot be stopped: %s", error)
 
-    async def _task_state(self) -> str | None:
+    async def _ask_task_state(self) -> str | None:
+        """Return the task's state as soon as Airflow answers; keep the lease until then."""
+        while True:
+            asking = asyncio.ensure_future(self._get_task_state())
+            while not asking.done():
+                if not (await asyncio.wait((asking,), timeout=SAMPLE_INTERVAL_S))[0]:
+                    await self._sample()
+            try:
+                return asking.result()
+            except Exception as error:  # noqa: BLE001 - Airflow may fail in any way
+                self.log.info("Airflow is asked again for the state of the task: %r", error)
+                await asyncio.sleep(ASK_AGAIN_S)
+
+    async def _get_task_state(self) -> str | None:
         """Return the task's state in Airflow's database; None for a task without one."""
         from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
         from asgiref.sync import sync_to_async
