@@ -14,7 +14,7 @@ from pathlib import Path
 from celery import Celery  # type: ignore[import-untyped]
 
 from tests.faults.airflow.deployment import Deployment, send
-from tests.faults.airflow.servers import PostgreSQL, Redis
+from tests.faults.airflow.servers import Redis
 from tests.observer import every_pid, parent_of, task_of
 from tests.supervised import free_port, until
 
@@ -78,16 +78,8 @@ class CeleryWorkers(Deployment):
     ) -> None:
         super().__init__(home, dags, variables)
         self.workers = {worker.queue: worker for worker in workers}
-        self._database = PostgreSQL()
         self._broker = Redis()
-        url = self._database.url
         self.environment |= {
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://{url}",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": f"postgresql+asyncpg://{url}",
-            # A request takes two connections: with the default pool of 15, requests that come
-            # together wait half a minute for each other.
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_POOL_SIZE": "50",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_MAX_OVERFLOW": "50",
             "AIRFLOW__CELERY__BROKER_URL": self._broker.url,
             "AIRFLOW__CELERY__SYNC_PARALLELISM": "1",
             "AIRFLOW__OPERATORS__DEFAULT_QUEUE": SHARED,
@@ -153,7 +145,6 @@ class CeleryWorkers(Deployment):
         finally:
             self._celery.close()
             self._broker.end()
-            self._database.end()
 
     # -- faults of workers -----------------------------------------------------------------
 

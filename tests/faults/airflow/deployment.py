@@ -14,10 +14,10 @@ import urllib.request
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.faults.airflow.servers import PostgreSQL
 from tests.observer import command_of, environ_of, every_pid
 from tests.supervised import free_port, until
 
@@ -27,7 +27,7 @@ HEARTBEAT_TIMEOUT_S = 60
 takes on a loaded machine."""
 
 START_DEADLINE_S = 90.0
-"""Limit for an answer of the API, which may wait for SQLite or be restarting."""
+"""Limit for an answer of the API, which may be restarting."""
 
 STARTING_AT_ONCE = 6
 """Tasks of a matrix that run at the same time; each start takes seconds of a core."""
@@ -45,6 +45,8 @@ class Deployment(ABC):
         self.mark = f"AIRFLOW_LAB_{uuid.uuid4().hex}"
         self.port = free_port()
         url = f"http://127.0.0.1:{self.port}"
+        # On a loaded machine SQLite, with one writer at a time, ends the scheduler.
+        self._database = PostgreSQL()
         (home / "tmp").mkdir()
         self.outputs.mkdir()
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
@@ -60,6 +62,12 @@ class Deployment(ABC):
             "MATRIX_OUTPUTS": str(self.outputs),
             "AIRFLOW_HOME": str(home),
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://{self._database.url}",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": f"postgresql+asyncpg://{self._database.url}",
+            # A request takes two connections: with the default pool of 15, requests that come
+            # together wait half a minute for each other.
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_POOL_SIZE": "50",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_MAX_OVERFLOW": "50",
             "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__CORE__EXECUTOR": self.executor,
@@ -84,7 +92,6 @@ class Deployment(ABC):
         self.starting = threading.BoundedSemaphore(STARTING_AT_ONCE)
         self._started: list[subprocess.Popen[bytes]] = []
         self._token = ""
-        self._writing: AbstractContextManager[Any] = nullcontext()
 
     @abstractmethod
     def start(self) -> None:
@@ -141,11 +148,10 @@ class Deployment(ABC):
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},
         )
-        alone = self._writing if method != "GET" else nullcontext()
         deadline = time.monotonic() + START_DEADLINE_S
         while True:
             try:
-                with alone, urllib.request.urlopen(request, timeout=20) as answer:
+                with urllib.request.urlopen(request, timeout=20) as answer:
                     return json.load(answer)
             except OSError as error:
                 answered = isinstance(error, urllib.error.HTTPError) and error.code < 500
@@ -240,7 +246,7 @@ class Deployment(ABC):
         until(self.answers, "the API server to be back", 120, poll_s=0.1)
 
     def end(self) -> None:
-        """Kill all processes of this deployment."""
+        """Kill all processes of this deployment, and remove its database."""
 
         def none_left() -> bool:
             left = self.living()
@@ -250,9 +256,12 @@ class Deployment(ABC):
                 process.poll()
             return not any(command_of(pid) for pid in left)
 
-        until(none_left, "the processes of Airflow to be gone", 60)
-        for process in self._started:
-            process.wait()
+        try:
+            until(none_left, "the processes of Airflow to be gone", 60)
+            for process in self._started:
+                process.wait()
+        finally:
+            self._database.end()
 
 
 def _is_api_server(command: list[str]) -> bool:
