@@ -130,6 +130,7 @@ def test_full_disk_is_the_verdict(on_small_disk: Lab) -> None:
     assert done.returncode == 7
     shown = lab.json("show")
     assert shown["exit_code"] == 7
+    assert shown["verdict"] is not None, (shown["events"], done.stderr.decode())
     assert shown["verdict"]["cause"] == "disk_full"
 
 
