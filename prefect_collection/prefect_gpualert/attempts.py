@@ -54,7 +54,7 @@ def current_attempt(
     if context is not None:
         run = context.task_run
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest))
-        number = count_attempt(run)
+        number = find_attempt_number(run)
     elif flow is not None and flow.flow_run is not None:
         nth = _count_call(flow, f"gpualert//{digest}")
         key = ("prefect", str(flow.flow_run.id), "", digest, str(nth))
@@ -71,7 +71,7 @@ def current_attempt(
     )
 
 
-def count_attempt(run: TaskRun) -> int:
+def find_attempt_number(run: TaskRun) -> int:
     """Return the number of a task run's attempt, counted over the attempts of its flow run."""
     return (max(run.flow_run_run_count or 1, 1) - 1) * _FLOW_ATTEMPT + max(run.run_count, 1)
 

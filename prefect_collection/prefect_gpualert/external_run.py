@@ -14,7 +14,7 @@ from gpualert_common.external_run import (
     format_traceback,
 )
 from gpualert_common.spec import Ending
-from prefect_gpualert.attempts import count_attempt
+from prefect_gpualert.attempts import find_attempt_number
 
 _MOST_CHARACTERS = 64 << 10
 _MOST_LINE = 500
@@ -25,7 +25,7 @@ def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> 
     key: tuple[str, ...]
     if isinstance(run, TaskRun):
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, str(run.id))
-        number, name = count_attempt(run), run.name
+        number, name = find_attempt_number(run), run.name
         began = run.start_time or run.expected_start_time
     else:
         key = ("prefect", str(run.id))

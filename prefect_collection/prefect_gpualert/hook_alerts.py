@@ -90,7 +90,7 @@ class HookAlerts:
         # A timeout or a signal has no failure of its own: it ended a training, if there was one.
         is_own_failure = isinstance(error, Exception) and not isinstance(error, TimeoutError)
         while True:
-            failed = [one for one in found if known_runs.is_failure(one)]
+            failed = [one for one in found if known_runs.is_final_failure(one)]
             if is_own_failure:
                 return failed, any(
                     one.spec.said == finished.summary

@@ -53,7 +53,7 @@ def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
     return _open_records(sorted(paths, key=os.path.basename))
 
 
-def is_failure(record: Record) -> bool:
+def is_final_failure(record: Record) -> bool:
     """Return True for a run that failed, and that no later attempt has replaced."""
     if record.ending is None or record.read_json(SUCCESSOR) is not None:
         return False

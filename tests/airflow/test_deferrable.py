@@ -296,12 +296,17 @@ def test_no_triggerer_ever(lab: Lab) -> None:
     assert asyncio.run(fired(trigger)) == "ended"
 
 
-def test_airflow_answers_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trigger keeps the lease until Airflow's answer, and then stops the training."""
-    trigger = left(lab, "sleep", "60", lease_s=3.0, within_s=60)
-    deferred_run.sample(trigger.record, trigger.owner)
+def ended_by_a_user(trigger: TrainingTrigger) -> TrainingTrigger:
+    """Return the trigger with the task instance that Airflow gives it."""
     instance: Any = SimpleNamespace(dag_id="d", task_id="train", run_id="r")
     trigger.task_instance = instance
+    return trigger
+
+
+def test_airflow_answers_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trigger keeps the lease until Airflow's answer, and then stops the training."""
+    trigger = ended_by_a_user(left(lab, "sleep", "60", lease_s=3.0, within_s=60))
+    deferred_run.sample(trigger.record, trigger.owner)
     errors = [RuntimeError("database is locked")]
     renewals: set[int] = set()
     record = lab.record()
@@ -324,6 +329,23 @@ def test_airflow_answers_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None
     assert record.event("orphaned") is None
     assert record.ending is not None
     assert record.ending.signal == signal.SIGTERM
+
+
+def test_airflow_never_answers(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trigger that learns nothing leaves the training alone; its guardian stops it in time."""
+    trigger = ended_by_a_user(left(lab, "sleep", "60", lease_s=2.0, within_s=1.0))
+    record = lab.record()
+
+    def answer(**_asked: object) -> None:
+        raise RuntimeError("database is locked")
+
+    monkeypatch.setattr(triggers, "ANSWER_S", 0.5)
+    monkeypatch.setattr(triggers, "ASK_AGAIN_S", 0.1)
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", answer)
+    asyncio.run(trigger.on_kill())
+    until(lab.is_empty, "the guardian to stop the training")
+    assert outcome_of(lab)["state"] is None
+    assert record.event("orphaned") is not None
 
 
 def test_no_record_here(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

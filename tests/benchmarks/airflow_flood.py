@@ -1,9 +1,10 @@
 """A task that prints 200,000 lines under a real LocalExecutor, compared with BashOperator.
 
-Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
-tests.benchmarks.airflow_flood``.  Rounds are interleaved.  The wall time is the task's, as Airflow
-has it in its books; the CPU is that of the process that runs the task.  Each thousandth line is a
-warning, and a round counts only when the task log shows all of them.
+Run as root after ``make debian``, in Airflow's environment:
+``.venv-airflow/bin/python -m tests.benchmarks.airflow_flood``.  Rounds are interleaved.  The wall
+time is the task's, as Airflow has it in its books; the CPU is that of the process that runs the
+task.  Each thousandth line is a warning, and a round counts only when the task log shows all of
+them.
 """
 
 from __future__ import annotations

@@ -174,14 +174,15 @@ class TrainingTrigger(BaseTrigger):
         """Return the task's state as soon as Airflow answers; keep the lease until then."""
         while True:
             asking = asyncio.ensure_future(self._get_task_state())
-            while not asking.done():
-                if not (await asyncio.wait((asking,), timeout=SAMPLE_INTERVAL_S))[0]:
-                    await self._sample()
             try:
+                while not (await asyncio.wait((asking,), timeout=SAMPLE_INTERVAL_S))[0]:
+                    await self._sample()
                 return asking.result()
             except Exception as error:  # noqa: BLE001 - Airflow may fail in any way
                 self.log.info("Airflow is asked again for the state of the task: %r", error)
-                await asyncio.sleep(ASK_AGAIN_S)
+            finally:
+                asking.cancel()
+            await asyncio.sleep(ASK_AGAIN_S)
 
     async def _get_task_state(self) -> str | None:
         """Return the task's state in Airflow's database; None for a task without one."""
