@@ -86,7 +86,14 @@ $(FRAMEWORKS)/.ready: tests/scenarios/frameworks/requirements.txt $(UV)
 	$(UV) pip install --quiet --python $(FRAMEWORKS)/bin/python --requirement $<
 	@touch $@
 
-check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, names, limits, rules and generated pages
+# In its own environment, since its packages are not ours to audit.
+AUDIT := .venv-audit
+$(AUDIT)/.ready: $(UV) Makefile
+	$(UV) venv --quiet --clear --python $(PY) $(AUDIT)
+	$(UV) pip install --quiet --python $(AUDIT)/bin/python pip-audit==2.10.1
+	@touch $@
+
+check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, names, limits, rules, generated pages and dependencies
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
@@ -95,6 +102,7 @@ check: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, name
 	$(PY) -m tests.structure
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
+	$(PY) -m tests.structure.audit $(AUDIT)/bin/pip-audit
 
 # Each test has one target: `e2e` and `nightly` by the markers of that name, `test` without a marker.
 # A target's lanes run at once, since tests mostly wait.  A lane is one pytest: $(1) is its
@@ -177,5 +185,5 @@ docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,9 +26,9 @@ class RunResult:
     """A run that has ended.
 
     ``exit_code`` is the child's status (-n: killed by signal n), 124 after the time limit, 126 or
-    127 if it could not be executed, None if the status was lost.  ``verdict`` is None if the
-    classifier failed or the disk was too slow.  ``log_path`` is the log, or that of stderr if the
-    streams are apart.  ``record`` stays readable.
+    127 if it could not be executed, None if the status was lost.  ``verdict`` is None if it is late
+    or the classifier failed; ``record.verdict`` has a late one as soon as it is made.  ``log_path``
+    is the log, or that of stderr if the streams are apart.  ``record`` stays readable.
     """
 
     __slots__ = ("exit_code", "record", "verdict")
@@ -91,8 +91,7 @@ def run(
         command, settings, cwd=None if cwd is None else os.fspath(cwd), env=env, name=name
     )
     done = supervise(spec, lambda prepared: RunHooks(spec, prepared), own_process=False)
-    if done.sender:
-        send_alerts(spec, done.record.path, done.sender)
+    send_alerts(spec, done)
     return RunResult(done.record, done.ending, done.verdict)
 
 
@@ -126,6 +125,7 @@ def make_spec(
         env=env,
         name=name,
         inherit=inherit,
+        only_state_dir=settings["state_dir"].origin == "flag",
         alerts=alerts,
         secrets=secrets,
         **given,

@@ -54,6 +54,7 @@ CAUSES: tuple[str, ...] = (
     "requeued",
     "cancelled",
     "time_limit",
+    "unknown",
     "none",
 )
 
@@ -67,6 +68,9 @@ FAULT_CLASSES: tuple[str, ...] = (
     *("memory", "memory_plan", "native", "network", "signal", "storage", "throughput", "training"),
 )
 """Refinements of the families.  A program that fails with ``training`` may exit with status 0."""
+
+NO_CAUSES = frozenset({"none", "unknown"})
+"""Names for no known cause: no failure was found, or it is not known whether there was one."""
 
 GENERIC_CAUSES = frozenset({"runtime_error", "traceback", "assertion"})
 """Causes that name only the form of an error; every more specific cause has precedence."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,9 @@ from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
 from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.log_files.compression import find_format
+from gpualert_common.log_files.content import HEAD_BYTES, describe_binary, find_encoding
+from gpualert_common.log_files.text_log import TextLog
 from gpualert_common.model import ExitFacts, Verdict, VerdictWarning
 from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Event, Record
@@ -53,6 +57,7 @@ class RunClassifier:
         self._next: dict[str, int] = {}
         self._training = TrainingLogs()
         self._readings: list[LogReading] = []
+        self._of_logs: dict[tuple[str, str], list[str]] = {}
         self._monitor: WarningMonitor | None = None
         self._is_blind = False
         self.explanation: Explanation | None = None
@@ -96,25 +101,26 @@ class RunClassifier:
             self._training.reset(log)
         if log not in self._scanners:
             self._scanners[log] = Scanner(self._rules, log)
+        if offset == 0 and data:
+            self._check_content(log, data)
         self._scanners[log].feed(data, offset)
         self._training.feed(log, data, offset)
         if self._monitor is not None:
             self._monitor.note_output(data)
         self._next[log] = offset + len(data)
 
-    def feed_file(self, path: str, name: str, most_bytes: int | None = None) -> None:
+    def feed_file(self, file: BinaryIO, name: str, most_bytes: int | None = None) -> None:
         """Read a file, cited as ``name``; of one larger than ``most_bytes`` its begin and end.
 
         Raises OSError.
         """
-        with open(path, "rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            if most_bytes is not None and size > most_bytes:
-                for offset in range(0, most_bytes // 2, CHUNK_BYTES):
-                    self.feed(name, file.read(CHUNK_BYTES), offset)
-                self.feed_stream(file, name, file.seek(size - most_bytes // 2))
-            else:
-                self.feed_stream(file, name)
+        size = os.fstat(file.fileno()).st_size
+        if most_bytes is not None and size > most_bytes:
+            for offset in range(0, most_bytes // 2, CHUNK_BYTES):
+                self.feed(name, file.read(CHUNK_BYTES), offset)
+            self.feed_stream(file, name, file.seek(size - most_bytes // 2))
+        else:
+            self.feed_stream(file, name)
 
     def feed_stream(self, stream: BinaryIO, name: str, offset: int = 0) -> None:
         """Read a stream from ``offset`` to its end, cited as ``name``.
@@ -125,6 +131,40 @@ class RunClassifier:
         while data := stream.read(CHUNK_BYTES):
             self.feed(name, data, offset)
             offset += len(data)
+
+    def feed_texts(self, streams: Iterable[tuple[str, BinaryIO]], name: str) -> None:
+        """Read streams, each with its own name, one after the other as one log cited as ``name``.
+
+        They are decompressed and decoded; warnings of the verdict say so, and what was not read.
+        Raises OSError.
+        """
+        offset = 0
+        for part, stream in streams:
+            text = TextLog(stream)
+            for data in text:
+                self.feed(name, data, offset)
+                offset += len(data)
+            for kind, what in text.problems:
+                self.warn(kind, part, what)
+
+    def warn(self, kind: str, log: str, what: str) -> None:
+        """Add a warning about a log to the verdict; one for all logs of which it says the same."""
+        self._of_logs.setdefault((kind, what), []).append(log)
+
+    def _check_content(self, log: str, data: bytes) -> None:
+        """Add a warning where a log is no text: its bytes are read as they are."""
+        head = data[:HEAD_BYTES]
+        encoding = find_encoding(head)
+        found = encoding[0] if encoding is not None else describe_binary(head)
+        found = found or find_format(head)
+        if found not in (None, "utf-8"):
+            what = f"is no plain text but {found}: what it shows may be missing here"
+            self.warn("not_text", log, what)
+
+    def _log_warnings(self) -> Iterator[VerdictWarning]:
+        for (kind, what), logs in self._of_logs.items():
+            others = f" (and {len(logs) - 1} more)" if len(logs) > 1 else ""
+            yield VerdictWarning(kind, f"{logs[0]}{others} {what}")
 
     def conclude(self, ending: Ending | None, facts: EndFacts) -> Verdict:
         """Return the verdict; without an ending, that of a run in progress."""
@@ -143,7 +183,9 @@ class RunClassifier:
         )
         self.explanation, verdict = conclusion.explanation, conclusion.verdict
         early = self._early_warnings(verdict)
-        return replace(verdict, warnings=(*verdict.warnings, *self._faults, *early))
+        return replace(
+            verdict, warnings=(*verdict.warnings, *self._log_warnings(), *self._faults, *early)
+        )
 
     def _early_warnings(self, verdict: Verdict) -> list[VerdictWarning]:
         """Return the early warnings, from the monitor or else from the events of the record."""

@@ -11,6 +11,7 @@ import contextlib
 import sys
 
 from gpualert_common.errors import DamagedFileError, RecordError
+from gpualert_common.quantities import Number, Seconds, Time
 from gpualert_common.spec import SCHEMA
 
 TYPE_CHECKING = False
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _INFINITE = float("inf")
+_QUANTITIES = (Number, Seconds, Time)
+_MOST_REMOVALS = 100
+"""Invalid values that are removed one by one; each costs a conversion of the whole object."""
 
 
 def encode(value: Any) -> dict[str, Any]:
@@ -75,6 +79,7 @@ def decode_valid(kind: type[T], data: dict[str, Any], where: str) -> T:
 
     The others are removed from *data*.  Every field of *kind* has a default.
     """
+    removals = 0
     while True:
         found, problem, key = _convert(kind, data)
         if found is not None:
@@ -82,7 +87,9 @@ def decode_valid(kind: type[T], data: dict[str, Any], where: str) -> T:
         if not key:
             raise DamagedFileError(f"{where}: {problem}")
         part: Any = data
-        *above, name = key.replace("[", ".").replace("]", "").split(".")
+        path = key.partition("[...]")[0].replace("[", ".").replace("]", "").split(".")
+        removals += 1
+        *above, name = path if removals <= _MOST_REMOVALS else path[:1]
         for step in above:
             part = part[int(step) if isinstance(part, list) else step]
         del part[int(name) if isinstance(part, list) else name]
@@ -94,10 +101,17 @@ def _convert(kind: type[T], data: Any) -> tuple[T | None, str, str]:
     import msgspec
 
     try:
-        return msgspec.convert(data, kind, strict=False), "", ""
+        return msgspec.convert(data, kind, strict=False, dec_hook=_check_quantity), "", ""
     except (msgspec.ValidationError, RecursionError) as error:
-        problem, _, key = str(error).partition(" - at `$")
-        return None, problem, key.strip("`.")
+        problem, at, key = str(error).rpartition(" - at `$")  # the value may have it, too
+        return None, problem if at else str(error), key.strip("`.") if at else ""
+
+
+def _check_quantity(kind: type[float], value: Any) -> float:
+    """Return *value* as that kind of a quantity.  Raises ValueError if it is not valid."""
+    if kind not in _QUANTITIES:
+        raise NotImplementedError(f"no field has the type {kind}")
+    return kind(value)
 
 
 def _load_msgspec() -> None:

@@ -25,17 +25,11 @@ from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Claim, SourceStatus, Verdict
 from gpualert_common.processes.host import host_name
-from gpualert_common.record import (
-    EXIT,
-    OUTCOME,
-    SPEC,
-    VERDICT,
-    Record,
-    make_directory,
-    refuse_foreign_directory,
-)
+from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
+from gpualert_common.record.private_directory import make_folder, resolve_state_dir
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, EndFacts, Ending
+from gpualert_common.whole_words import cut_words
 
 LOG = "output.log"
 
@@ -126,7 +120,7 @@ def _cut_message(error: BaseException) -> str | None:
     with contextlib.suppress(Exception):  # its __str__ may fail
         message = str(error)
         if len(message) > _MOST_ERROR_CHARACTERS:
-            return f"{type(error).__name__}: {message[: _MOST_ERROR_CHARACTERS // 2]}"
+            return f"{type(error).__name__}: {cut_words(message, _MOST_ERROR_CHARACTERS // 2)}"
     return None
 
 
@@ -154,12 +148,11 @@ def record_run(
     run_id = run_id or record_locations.new_run_id()
     tried = []
     for place in record_locations.list_state_dirs(state_dir):
-        path = os.path.join(place, record_locations.RUNS, run_id)
         try:
+            runs = make_folder(resolve_state_dir(place), record_locations.RUNS)
+            path = os.path.join(runs, run_id)
             if os.path.lexists(path):
                 return Record.open(path)
-            make_directory(os.path.dirname(path))
-            refuse_foreign_directory(os.path.dirname(path), chosen=state_dir is not None)
             return _record_at(path, ending, log, verdict, facts)
         except OSError as error:
             tried.append((place, error.strerror or str(error)))

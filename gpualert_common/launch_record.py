@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
+
+from gpualert_common.quantities import Number, Seconds, Time
+
+LogName = Literal["output.log", "stdout.log", "stderr.log"]
+"""Name of a log in the record; a file of another name is no log of the run."""
+Streams = Literal["auto", "merged", "apart"]
+_LOGS_OF: dict[Streams, tuple[LogName, ...]] = {
+    "auto": ("output.log",),
+    "merged": ("output.log",),
+    "apart": ("stdout.log", "stderr.log"),
+}
 
 
 class Owner(TypedDict, total=False):
@@ -19,13 +30,13 @@ class Owner(TypedDict, total=False):
 
     key: tuple[str, ...]
     owner: str
-    number: int
+    number: Number
     fingerprint: str
-    lease_s: float
-    adopt_within_s: float
+    lease_s: Seconds
+    adopt_within_s: Seconds
     across_hosts: bool
     is_last: bool
-    told_as: int | None
+    told_as: Number | None
     training: str | None
 
 
@@ -43,7 +54,7 @@ class AlertSettings(TypedDict, total=False):
     channels: list[ChannelConfig]
     on: str
     warn: bool
-    deadline_s: float
+    deadline_s: Seconds
     artifacts: list[str]
     templates: str | None
 
@@ -52,36 +63,42 @@ class AlertSettings(TypedDict, total=False):
 class LaunchRecord:
     """The launch record of one run; a key that the file lacks has its default.
 
-    ``custody`` is None for a run without a guardian, ``alerts`` for one without alerts.  ``tried``
-    has the locations that could not keep the record, each with its problem.  ``supervised`` is
-    False for a run that another program supervised; ``said`` is then its failure in one line.
+    ``logs`` is never empty.  ``custody`` is None for a run without a guardian, ``alerts`` for one
+    without alerts.  ``tried`` has the locations that could not keep the record, each with its
+    problem.  ``supervised`` is False for a run that another program supervised; ``said`` is then
+    its failure in one line.
     """
 
     run_id: str | None = None
     command: tuple[str, ...] = ()
     cwd: str | None = None
     name: str | None = None
-    logs: tuple[str, ...] = ()
-    streams: str = "merged"
-    timeout_s: float | None = None
-    grace_s: float = 0.0
+    logs: tuple[LogName, ...] = ()
+    streams: Streams = "merged"
+    timeout_s: Seconds | None = None
+    grace_s: Seconds = 30.0  # as the option has it: a damaged one must not kill at once
     log_full: str = "fail"
     end_survivors: bool = False
     custody: Owner | None = None
     rules: str | None = None
     observe: bool = False
     alerts: AlertSettings | None = None
-    created_at: float = 0.0
+    created_at: Time = 0.0
     host: str | None = None
-    uid: int | None = None
+    uid: Number | None = None
     boot_id: str | None = None
     pid_namespace: str | None = None
-    supervisor_pid: int = 0
+    supervisor_pid: Number = 0
     environment: tuple[str, ...] = ()
-    reserved_bytes: int = 0
+    reserved_bytes: Number = 0
     tried: tuple[tuple[str, str], ...] = ()
     supervised: bool = True
     said: str | None = None
+
+    def __post_init__(self) -> None:
+        """Name each log once; without a valid name, the logs are those of the streams."""
+        logs: tuple[LogName, ...] = tuple(dict.fromkeys(self.logs)) or _LOGS_OF[self.streams]
+        object.__setattr__(self, "logs", logs)
 
     @classmethod
     def of_own(cls, fields: Mapping[str, Any]) -> Self:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpualert_common.spec import Sender
+    from gpualert_common.end_record import Sender
 
 SCHEMA = 1
 """Version of every JSON object that gpualert writes."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 
 from gpualert_common.errors import RecordError, UsageError
-from gpualert_common.record import Record
+from gpualert_common.record import Record, private_directory
+from gpualert_common.record.private_directory import open_folder, resolve_state_dir
 
-RUNS = "runs"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+RUNS = private_directory.RUNS
 
 
 def new_run_id() -> str:
@@ -19,9 +23,14 @@ def new_run_id() -> str:
     return f"{day}-{nanoseconds // 1000:06d}-{os.urandom(2).hex()}"
 
 
-def list_state_dirs(state_dir: str | None = None) -> list[str]:
-    """Return the state directories to try, best first: configured, per user, temporary."""
+def list_state_dirs(state_dir: str | None = None, *, only: bool = False) -> list[str]:
+    """Return the state directories to try, best first: configured, per user, temporary.
+
+    With ``only`` the configured one is not replaced by another.
+    """
     found = [_absolute(os.path.expanduser(state_dir))] if state_dir else []
+    if found and only:
+        return found
     base = os.environ.get("XDG_STATE_HOME")
     if base and os.path.isabs(base):
         found.append(os.path.join(base, "gpualert"))
@@ -43,22 +52,55 @@ def _absolute(path: str) -> str:
         return path  # the working directory was deleted: the next state directory is tried
 
 
-def list_record_paths(state_dir: str | None = None) -> list[str]:
-    """Return the paths of all records in all state directories, oldest first; opens none."""
-    found: set[str] = set()
-    for place in list_state_dirs(state_dir):
-        directory = os.path.join(place, RUNS)
+def list_places(
+    state_dir: str | None = None,
+    *,
+    only: bool = False,
+    on_refused: Callable[[str, str], None] = lambda _path, _why: None,
+) -> list[str]:
+    """Return the real path of each state directory whose files this user can trust, once.
+
+    It may not exist.  ``on_refused`` is called with each other one and the reason.  Arguments as
+    for :func:`list_state_dirs`.
+    """
+    found = []
+    for path in list_state_dirs(state_dir, only=only):
         try:
-            names = (name for name in os.listdir(directory) if not name.startswith("."))
-            found.update(os.path.join(directory, name) for name in names)
+            place = resolve_state_dir(path)
+            _list_names(place)
+        except OSError as error:
+            on_refused(path, error.strerror or str(error))
+            continue
+        found.append(place)
+    return list(dict.fromkeys(found))
+
+
+def list_record_paths(places: Iterable[str]) -> list[str]:
+    """Return the paths of all records in these places, oldest first; opens none."""
+    found = []
+    for place in places:
+        try:
+            found += [os.path.join(place, RUNS, name) for name in _list_names(place)]
         except OSError:
             continue
     return sorted(found, key=os.path.basename)
 
 
-def open_records(state_dir: str | None = None) -> Iterator[Record]:
+def _list_names(place: str) -> list[str]:
+    """Return the names of the records in a place.  Raises OSError if others could change it."""
+    try:
+        fd = open_folder(place, RUNS)
+    except FileNotFoundError:
+        return []
+    try:
+        return [name for name in os.listdir(fd) if not name.startswith(".")]
+    finally:
+        os.close(fd)
+
+
+def open_records(places: Iterable[str]) -> Iterator[Record]:
     """Yield each record that may be trusted, oldest first, and close it before the next one."""
-    for path in list_record_paths(state_dir):
+    for path in list_record_paths(places):
         try:
             record = Record.open(path)
         except RecordError:
@@ -67,14 +109,14 @@ def open_records(state_dir: str | None = None) -> Iterator[Record]:
         record.close()
 
 
-def find_record(run: str, state_dir: str | None = None) -> Record:
+def find_record(run: str, places: Sequence[str]) -> Record:
     """Return the record that ``run`` names: a path, a run id, the start of one, or ``last``.
 
     Raises UsageError when none or several match, RecordError when it cannot be trusted.
     """
     if os.sep in run:
         return Record.open(run)
-    known = list_record_paths(state_dir)
+    known = list_record_paths(places)
     if run == "last":
         chosen = _newest(known)
     else:
@@ -84,7 +126,7 @@ def find_record(run: str, state_dir: str | None = None) -> Record:
     if len(chosen) == 1:
         return Record.open(chosen[0])
     if not chosen:
-        where = ", ".join(os.path.join(place, RUNS) for place in list_state_dirs(state_dir))
+        where = ", ".join(os.path.join(place, RUNS) for place in places) or "any state directory"
         what = "no run yet" if run == "last" else f"no run {run!r}"
         raise UsageError(f"{what} in {where}; `gpualert runs` lists them")
     names = ", ".join(os.path.basename(path) for path in chosen[:5])

@@ -11,7 +11,8 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.codec import encode
+from gpualert_common.codec import decode_valid, encode
+from gpualert_common.end_record import EndRecord
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RecoveryOutcome, RunPlace, Verdict
@@ -19,12 +20,13 @@ from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.quantities import is_number
 from gpualert_common.record import EXIT, SPEC, VERDICT, Event, Record, RunState
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
 
 if TYPE_CHECKING:
-    from gpualert_common.spec import Sender
+    from gpualert_common.end_record import Sender
 
 LIVE_BYTES = 64 << 20
 """Some three seconds' reading."""
@@ -51,7 +53,7 @@ def find_processes(record: Record) -> ProcessTree:
     """Return the processes of a run, from the leader that its record names."""
     launched = record.event("launched") or Event("launched")
     pid = launched.fields.get("pid")
-    status = read_stat(pid) if isinstance(pid, int) else None
+    status = read_stat(pid) if is_number(pid) else None
     same = (
         status is not None
         and status.start_ticks == launched.fields.get("start_ticks")
@@ -90,6 +92,16 @@ def recover(record: Record, *, force: bool = False) -> RecoveryOutcome:
         return RecoveryOutcome.COMPLETE
     if not record.take():
         return RecoveryOutcome.SUPERVISED
+    return complete(record, force=force)
+
+
+def complete(
+    record: Record, *, force: bool = False, most_bytes: int | None = None
+) -> RecoveryOutcome:
+    """Complete a record that this process holds, where that is possible.
+
+    ``force`` as for :func:`recover`, ``most_bytes`` as for :func:`classify_logs`.
+    """
     if record.read_json(SPEC) is None:
         return RecoveryOutcome.NOT_LAUNCHED
     ending = record.ending  # read only now: until it let go, a supervisor may have written it
@@ -101,7 +113,7 @@ def recover(record: Record, *, force: bool = False) -> RecoveryOutcome:
         ending = reconstruct_ending(record)
         _note(record, "recovered", by_pid=os.getpid())
         record.store(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
-    record.store(VERDICT, encode(classify_logs(record, ending)))
+    record.store(VERDICT, encode(classify_logs(record, ending, most_bytes)))
     record.release_spare()
     _remember(record)
     return RecoveryOutcome.RECOVERED
@@ -124,10 +136,11 @@ def _note(record: Record, event: str, **fields: Any) -> None:
         # A full disk: the event is a help, and not the ending.
 
 
-def classify_logs(record: Record, ending: Ending | None) -> Verdict:
+def classify_logs(record: Record, ending: Ending | None, most_bytes: int | None = None) -> Verdict:
     """Return the verdict of a record's logs; without an ending, of a run in progress.
 
-    Of the logs of a run in progress only begin and end are read: a person waits.
+    Of a log larger than ``most_bytes`` only begin and end are read.  For a run in progress that is
+    ``LIVE_BYTES``: a person waits.
     """
     from gpualert_common.classifier import RunClassifier  # heavy; most runs need none
 
@@ -136,13 +149,18 @@ def classify_logs(record: Record, ending: Ending | None) -> Verdict:
     for name in record.logs:
         path = record.log_path(name)
         try:
-            classifier.feed_file(path, name, LIVE_BYTES if ending is None else None)
-        except FileNotFoundError:
-            continue
+            fd = record.open_log(name)
+        except OSError as error:
+            if error.errno is None:
+                raise  # an engine's time-out, which may land here
+            continue  # it was removed, or is not a log: the verdict is made without it
+        with open(fd, "rb", buffering=0) as file:
+            classifier.feed_file(file, name, LIVE_BYTES if ending is None else most_bytes)
+    end = record.end_record
     facts = EndFacts(
         log_path=path,
         log_disk_full=record.event("log_disk_full") is not None,
-        survivors=len((record.read_json(EXIT) or {}).get("survivors", ())),
+        survivors=0 if end is None else len(end.survivors),
     )
     return classifier.conclude(ending, facts)
 
@@ -167,16 +185,16 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
 def reconstruct_ending(record: Record) -> Ending:
     """Return the ending of a lost run, as far as its supervisor wrote it down before it died."""
     launched = record.event("launched") or Event("launched")
-    ending = Ending(launched.at or record.spec.created_at)
-    ending.pid = launched.fields.get("pid")
+    fields = {
+        "started_at": launched.at or record.spec.created_at,
+        "pid": launched.fields.get("pid"),
+    }
     exited = record.event("leader_exited")
     if exited is not None:
-        ending.code = exited.fields.get("code")
-        ending.ended_at = exited.at
+        fields |= {"code": exited.fields.get("code"), "ended_at": exited.at}
     stopping = record.event("stopping")
     if stopping is not None:
-        ending.signal = stopping.fields.get("signal")
-        ending.sender = stopping.fields.get("sender")
+        fields |= {name: stopping.fields.get(name) for name in ("signal", "sender")}
     if record.event("time_limit") is not None:
-        ending.limit = "time"
-    return ending
+        fields["limit"] = "time"
+    return Ending.from_json(encode(decode_valid(EndRecord, fields, record.path)))

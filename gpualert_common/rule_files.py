@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpualert_common.errors import RuleError
 from gpualert_common.toml_table import Table
+from gpualert_common.toml_text import MOST_BYTES, parse_toml
+from gpualert_common.trusted_files import read_regular_file
 
 RULES_DIR_VARIABLE = "GPUALERT_RULES_DIR"
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
-_SAMPLES = "\n[samples."
+_SAMPLES = b"\n[samples."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,14 @@ def shipped_directory() -> Path:
 def read_table(file: Path, *, samples: bool) -> Table:
     """Return the table of *file*, its samples only if asked for.  Raises :class:`RuleError`."""
     try:
-        text = file.read_text(encoding="utf-8")
+        data = read_regular_file(os.fspath(file), MOST_BYTES)
         if not samples:
             # Parsing TOML is most of the cost of loading, and sample lines are most of the TOML.
-            text = text.partition(_SAMPLES)[0] + "\n"
-        table = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RuleError(file.name, "file", f"cannot be read: {error}") from error
+            data = data.partition(_SAMPLES)[0] + b"\n"
+        table = parse_toml(data)
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise RuleError(file.name, "file", f"cannot be read: {why}") from error
     return Table(table, file.name, "")
 
 

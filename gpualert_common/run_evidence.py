@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from contextlib import suppress
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 _LEAST_S = 1.0
 """Least duration of a run that is compared with earlier runs: a shorter one trained nothing."""
+_MOST_INDEX_BYTES = 64 << 20
+"""Limit for reading: the index of a run of thirty days has 50 MB."""
 _MOST_MOMENTS = 1000
 """Most points of the log's growth that are read: a thousandth of the run's time is exact enough."""
 
@@ -55,8 +56,8 @@ class RunEvidence:
     @property
     def printed_at(self) -> float:
         """Time of the last output, in seconds since the epoch; 0 while the logs are empty."""
-        logs = self._launch_record.logs
-        return max(map(_written_at, map(self.record.log_path, logs)), default=0.0)
+        found = map(self.record.log_status, self._launch_record.logs)
+        return max((one.st_mtime for one in found if one and one.st_size), default=0.0)
 
     def collect(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
         """Return all evidence; without an ending, that of a run in progress.
@@ -105,19 +106,10 @@ class RunEvidence:
             return None
         try:
             with open(self.record.open_log(INDEX), "rb") as file:
-                lines = file.readlines()
+                lines = file.readlines(_MOST_INDEX_BYTES)
         except OSError:
             return None  # a short run has no index
         index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
         started_at = self._launch_record.created_at
         arrivals = read_index(index, started_at, logs.index(points[-1].file))
         return measure_steps(progress, [*arrivals, (ended_at, sys.maxsize)])
-
-
-def _written_at(path: str) -> float:
-    """Return when a log was last written; 0 for one that is missing or empty."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0.0
-    return found.st_mtime if found.st_size else 0.0

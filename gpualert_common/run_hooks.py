@@ -6,14 +6,14 @@ recorder calls a hook.
 
 from __future__ import annotations
 
-from gpualert_common.notify.undelivered import has_undelivered
+from gpualert_common.notify.undelivered import list_undelivered
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.spec import EARLY
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from subprocess import Popen
 
     from gpualert_common.launch.preparation import PreparedRun
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpualert_common.notify.entry import EntryFields
     from gpualert_common.record import Record
     from gpualert_common.spec import RunSpec
+    from gpualert_common.supervise import SupervisedRun
     from gpualert_common.supervise.live_classifier import LogClassifier
 
 OWN_ALERTS, OLDER_ALERTS = "own", "older"
@@ -67,7 +68,7 @@ class RunHooks:
             is_well = verdict is not None and verdict.cause == "none"
             if not is_well or alerts["on"] == "always" or self._has_sent_warning(verdict):
                 return OWN_ALERTS
-        return OLDER_ALERTS if has_undelivered(self._record.path) else ""
+        return OLDER_ALERTS if list_undelivered(self._record.path) else ""
 
     def _has_sent_warning(self, verdict: Verdict | None) -> bool:
         """True if a warning was sent, so that people must learn how the run ended."""
@@ -76,11 +77,33 @@ class RunHooks:
         return any(one.kind.startswith(EARLY) for one in verdict.warnings)
 
     def send_alerts_detached(self) -> None:
-        """Send the run's alerts without waiting for them."""
-        if self._spec.alerts is not None:
-            from gpualert_common.notify.sender_launch import dispatch
+        """Send the run's alerts without waiting for them; they wait for a late verdict."""
+        alerts = self._spec.alerts
+        if alerts is not None:
+            from gpualert_common.notify.sender_launch import VERDICT_SHARE, dispatch
 
-            dispatch(self._record.path, secrets=self._spec.secrets, deadline_s=0.0)
+            dispatch(
+                self._record.path,
+                secrets=self._spec.secrets,
+                deadline_s=0.0,
+                verdict_within_s=alerts["deadline_s"] * VERDICT_SHARE,
+            )
+
+    def send_unsent_alerts(self) -> None:
+        """Send the run's alerts again, if one is queued and was not sent."""
+        if self._spec.alerts is not None:
+            send_unsent_alerts(self._record, self._spec.secrets or {})
+
+    def start_late_verdict(self, lock_fd: int) -> None:
+        """Start the process that completes a late verdict and sends the alerts that follow.
+
+        It inherits the lock of the record.  Raises OSError.
+        """
+        from gpualert_common.notify.sender_launch import start_detached
+
+        secrets = None if self._spec.alerts is None else self._spec.secrets or {}
+        request = {"record": self._record.path, "lock_fd": lock_fd, "secrets": secrets}
+        start_detached("gpualert_common.late_verdict", request, pass_fds=[lock_fd])
 
     def send_warnings(self) -> None:
         """Send the warnings raised so far, if the run has ``warn`` set; return at once."""
@@ -90,17 +113,39 @@ class RunHooks:
             send_warnings(self._record.path, self._spec.secrets)
 
 
-def send_alerts(spec: RunSpec, record_path: str, sender: str) -> list[EntryFields]:
+def send_alerts(spec: RunSpec, run: SupervisedRun) -> list[EntryFields]:
     """Send the alerts of a run that has ended; return the fields of each within their deadline.
 
-    ``sender`` is the result of :meth:`RunHooks.needed_sender`.  The call does not wait for the
-    alerts that other runs left.
+    The call does not wait for the alerts that other runs left, nor for those of a recorder that is
+    late: their sender waits for the verdict.
     """
+    if not run.sender and not (run.is_late and spec.alerts):
+        return []
+    from gpualert_common.notify.sender_launch import VERDICT_SHARE, dispatch
+
+    path = run.record.path
+    if spec.alerts is None or run.sender == OLDER_ALERTS:
+        return dispatch(path, own=False, deadline_s=0.0)
+    deadline_s = spec.alerts["deadline_s"]
+    return dispatch(
+        path,
+        secrets=spec.secrets,
+        deadline_s=0.0 if run.is_late else deadline_s,
+        verdict_within_s=deadline_s * VERDICT_SHARE,
+    )
+
+
+def send_unsent_alerts(record: Record, secrets: Mapping[str, Mapping[str, str]]) -> None:
+    """Send the alerts of a run that has ended, if one is queued and was not sent.
+
+    Returns at once.  An alert that the disk does not take is with the sender that has it: a second
+    one could not know whether it was sent.
+    """
+    from gpualert_common.notify.reconciliation import has_unsent_alerts
     from gpualert_common.notify.sender_launch import dispatch
 
-    if sender != OWN_ALERTS or spec.alerts is None:
-        return dispatch(record_path, own=False, deadline_s=0.0)
-    return dispatch(record_path, secrets=spec.secrets, deadline_s=spec.alerts["deadline_s"])
+    if has_unsent_alerts(record):
+        dispatch(record.path, secrets=secrets, deadline_s=0.0)
 
 
 def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:

@@ -9,28 +9,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Literal, TypedDict, TypeGuard
+    from typing import Any, Literal
 
+    from gpualert_common.end_record import Sender
     from gpualert_common.launch_record import AlertSettings, Owner
-
-    class Sender(TypedDict, total=False):
-        """Sender of a signal or of a request to stop; empty if it is unknown.
-
-        An engine gives the reason of a stop: ``meant_as`` in a word, ``because`` for people.
-        """
-
-        pid: int
-        uid: int
-        command: str
-        user: str
-        meant_as: str
-        because: str
-
-    class Survivor(TypedDict):
-        """A process that outlived its run."""
-
-        pid: int
-        command: str
 
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
@@ -63,26 +45,6 @@ def message_id(run_id: str, about: str = ENDED) -> str:
     return f"<{run_id}.{about}@gpualert.invalid>"
 
 
-MOST_SECONDS = 10.0 * 365 * 86400
-"""Limit of a duration in a request: ten years."""
-
-
-def is_seconds(value: Any) -> TypeGuard[float]:
-    """True for a valid duration in a request, which any process of the user may write."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 <= value <= MOST_SECONDS
-
-
-def is_sender(value: Any) -> TypeGuard[Sender]:
-    """True for a valid sender in a request."""
-    return isinstance(value, dict)
-
-
-def is_number(value: Any) -> TypeGuard[int]:
-    """True for a valid number of an attempt in a request."""
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
-
-
 class RunSpec:
     """Request for one run; not changed once it is built.
 
@@ -94,7 +56,8 @@ class RunSpec:
     attempt that owns the run under a guardian, None without one.  ``alerts`` has the channels and
     settings of alerts (:func:`gpualert_common.notify.channel_config.resolve_alerts`), ``secrets``
     the channels' secrets, which are never written to the record.  ``rules`` is a directory (or
-    file) of the user's own rules for causes.  ``observe`` starts the sampling of the machine.
+    file) of the user's own rules for causes.  ``only_state_dir`` forbids every other directory than
+    ``state_dir``.  ``observe`` starts the sampling of the machine.
     """
 
     __slots__ = (
@@ -110,6 +73,7 @@ class RunSpec:
         "log_reserve_bytes",
         "name",
         "observe",
+        "only_state_dir",
         "rules",
         "secrets",
         "state_dir",
@@ -132,6 +96,7 @@ class RunSpec:
         end_survivors: bool = False,
         name: str | None = None,
         state_dir: str | None = None,
+        only_state_dir: bool = False,
         inherit: bool = False,
         sync: bool = True,
         custody: Owner | None = None,
@@ -156,6 +121,7 @@ class RunSpec:
         self.end_survivors = end_survivors
         self.name = name
         self.state_dir = state_dir
+        self.only_state_dir = only_state_dir
         self.inherit = inherit
         self.sync = sync
 

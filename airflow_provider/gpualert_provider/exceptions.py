@@ -34,7 +34,12 @@ class TrainingTaskFailed(TrainingFailure, AirflowException):
             status = "Bash command failed. It was stopped before its end, and then returned 0."
         else:
             status = f"Bash command failed. The command returned a non-zero exit code {code}."
-        headline = "no verdict" if verdict is None else mask_secrets(verdict.headline)
+        if verdict is None:
+            from gpualert_common.report.wording import describe_missing_verdict
+
+            headline = describe_missing_verdict(is_pending=result.record.is_verdict_pending)
+        else:
+            headline = mask_secrets(verdict.headline)
         cause = "unknown" if verdict is None else verdict.cause
         return cls(
             f"{cause}: {headline}\n{status}\nLog: {result.log_path}",

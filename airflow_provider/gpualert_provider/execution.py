@@ -201,7 +201,7 @@ class TaskExecution:
             is_final = self._retries.refuses(result.verdict)
             raise (TrainingTaskFailedForGood if is_final else TrainingTaskFailed).of(result)
         try:
-            output = last_line(result.log_path, self.task.output_encoding)
+            output = last_line(result.record, self.task.output_encoding)
         except OSError as error:  # a lost log does not change the status of the training
             self.task.log.warning("The output cannot be returned: %s", error)
             output = ""

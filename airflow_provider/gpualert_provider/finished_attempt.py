@@ -27,6 +27,7 @@ from gpualert_common.guardian.failure import find_failed_run
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import Ending
+from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from gpualert_provider.identity import get_map_index, make_task_key
 from gpualert_provider.output import task_log
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 _SUCCESSES = ("success", "skipped")
-_MOST_TRACEBACK_BYTES = 1 << 20
+_MOST_TRACEBACK_CHARACTERS = 1 << 20
 _MOST_ARGUMENT_CHARACTERS = 4096
 
 
@@ -116,15 +117,16 @@ class FinishedAttempt:
         text = self.error or ""
         if isinstance(text, BaseException):
             text = format_traceback(text, _own_frames(text))
-        return task_log(self.ti) + text.encode("utf-8", "backslashreplace")[-_MOST_TRACEBACK_BYTES:]
+        text = cut_to_last_lines(text, _MOST_TRACEBACK_CHARACTERS)
+        return task_log(self.ti) + text.encode("utf-8", "backslashreplace")
 
     def _command(self) -> list[str]:
         arguments = getattr(self.task, "command", None)
         if isinstance(arguments, list | tuple):
-            return [str(argument)[:_MOST_ARGUMENT_CHARACTERS] for argument in arguments]
+            return [cut_words(str(argument), _MOST_ARGUMENT_CHARACTERS) for argument in arguments]
         command = getattr(self.task, "bash_command", None)
         if isinstance(command, str):
-            return ["bash", "-c", command[:_MOST_ARGUMENT_CHARACTERS]]
+            return ["bash", "-c", cut_words(command, _MOST_ARGUMENT_CHARACTERS)]
         return [] if self.task is None else [type(self.task).__name__]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowConfigException, conf
 
+from gpualert_common.record import Record
 from gpualert_common.record.log_end import read_end, read_last_line
 
 _MOST_BYTES = 16 << 20
@@ -15,12 +16,13 @@ _MOST_BYTES = 16 << 20
 _MOST_TASK_LOG_BYTES = 1 << 20
 
 
-def last_line(path: str, encoding: str) -> str:
+def last_line(record: Record, encoding: str) -> str:
     """Return the last line as BashOperator does: decoded, without white space at its end.
 
     "" for an empty log and for one that ends in an empty line.  Of a line over 16 MiB only the end.
     """
-    line = read_last_line(path, _MOST_BYTES)
+    with open(record.open_log(record.logs[-1]), "rb") as file:
+        line = read_last_line(file, _MOST_BYTES)
     return line.decode(encoding, errors="backslashreplace").rstrip()
 
 
@@ -38,7 +40,8 @@ def task_log(ti: Any) -> bytes:
             *([f"map_index={ti.map_index}"] if ti.map_index >= 0 else []),
         )
         path = os.path.join(folder, f"attempt={ti.try_number}.log")
-        end, start = read_end(path, _MOST_TASK_LOG_BYTES)
+        with open(path, "rb") as file:
+            end, start = read_end(file, _MOST_TASK_LOG_BYTES)
     except (OSError, AttributeError, TypeError, ValueError, AirflowConfigException):
         return b""
     lines = end.split(b"\n")

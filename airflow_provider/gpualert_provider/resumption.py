@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import (
     AirflowTaskTimeout,
 )
 
-from gpualert_common.errors import GPUAlertError
+from gpualert_common.errors import ConfigError, GPUAlertError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
@@ -61,7 +61,10 @@ class Resumption:
     def take_run(self, execution: TaskExecution, context: Context) -> RunHandle:
         """Return the run that this attempt left; from now on this process renews its lease."""
         attempt = execution.make_attempt("")
-        state_dir = load_settings()["state_dir"].value
+        try:
+            state_dir = load_settings()["state_dir"].value
+        except ConfigError:
+            state_dir = None  # the trigger's event has the path
         try:
             path = self.event.get("record")
             left = deferred_run.find(path, attempt.key, attempt.number, state_dir)

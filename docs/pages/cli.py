@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from io import StringIO
+from unittest.mock import patch
 
 from gpualert_common.cli.arguments import build_parser
 
@@ -36,8 +37,8 @@ def _sections(command: str) -> Iterator[str]:
 def _help_text(command: str) -> str:
     """Return the output of ``gpualert COMMAND --help`` at 80 columns."""
     words = command.split()
-    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}
-    with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
+    width = patch.dict(os.environ, COLUMNS="80", NO_COLOR="1")
+    with width, redirect_stdout(StringIO()) as printed, suppress(SystemExit):
         build_parser(command.partition(" ")[0]).parse_args([*words, "--help"])
     return printed.getvalue()
 

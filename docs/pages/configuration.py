@@ -23,6 +23,19 @@ the value and the origin of every option. A duration is a number of seconds or t
 `90m` or `12h`; a size is a number of bytes or text such as `500KB` or `1MiB`. In the environment a
 list is text with spaces between its entries.
 
+A settings file can name programs that gpualert runs. So every command refuses a file that another
+user could have written, with one line that names the reason, and nothing is run:
+
+- The file, and the link if it is one, must belong to you or to root.
+- Only its owner can write to it. Its group may if it is the private group of its owner.
+- Not everybody can replace it: its directory is not writable for all, or has the sticky bit.
+- It is a regular file of at most 256 KiB.
+
+In a container, or on a volume, files can have other owners. If you trust everyone who can write
+there, name the directories in the environment variable `GPUALERT_SAFE_DIRECTORY`, with colons
+between them: files in them and below are used whoever owns them. The directories of your rules and
+templates, and the file of a secret, are used as you name them.
+
 ```toml
 # gpualert.toml
 grace = "2m"

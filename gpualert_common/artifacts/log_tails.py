@@ -7,7 +7,6 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from gpualert_common.artifacts import truncation
-from gpualert_common.artifacts.safe_open import RefusedError, open_path, resolve_links
 from gpualert_common.classify.lines import canonicalize
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ def read_log_tails(
 def _read_tail(record: Record, name: str, redactor: Redactor, most: int) -> bytes:
     try:
         raw, size = _read_end(record, name, most + truncation.MARGIN_BYTES)
-    except (OSError, RefusedError) as error:
-        notice = f"[{name} cannot be read: {_describe_error(error)}]\n".encode()
+    except OSError as error:
+        notice = f"[{name} cannot be read: {error.strerror}]\n".encode()
         return notice if len(notice) <= most else b""
     content = redactor.mask_bytes(raw)
     cut = len(raw) < size
@@ -81,17 +80,13 @@ def _read_log_lines(record: Record, name: str, redactor: Redactor, most: int) ->
         return ()
     try:
         raw, size = _read_end(record, name, WINDOW_BYTES)
-    except (OSError, RefusedError) as error:
-        return (f"[{name} cannot be read: {_describe_error(error)}]",)
-    is_cut = False
-    if len(raw) < size:
-        whole = truncation.cut_tail(raw, len(raw))
-        is_cut = not raw.endswith(b"\n" + whole)
-        raw = whole
+    except OSError as error:
+        return (f"[{name} cannot be read: {error.strerror}]",)
     text = "\n".join(_render_line(line) for line in raw.split(b"\n"))
     lines = [_clean(line) for line in redactor.mask_text(text).split("\n")]
-    if is_cut:
-        lines[0] = f"{_MARK} {lines[0][-(MOST_LINE - len(_MARK) - 1) :]}"
+    if len(raw) < size and b"\r" not in raw.partition(b"\n")[0].rstrip(b"\r"):
+        end = truncation.cut_tail(lines[0].encode(), MOST_LINE - len(_MARK) - 1)
+        lines[0] = f"{_MARK} {end.decode()}" if end else ""
     return tuple(_cut(line) for line in _squeeze(lines)[-most:])
 
 
@@ -124,8 +119,8 @@ def _cut(line: str) -> str:
 
 
 def _read_end(record: Record, name: str, most: int) -> tuple[bytes, int]:
-    """Return the last ``most`` bytes of a log, and its size.  Raises OSError, RefusedError."""
-    fd = open_path(os.path.join(resolve_links(record.path), os.path.basename(name)))
+    """Return the last ``most`` bytes of a log, and its size.  Raises OSError."""
+    fd = record.open_log(name)
     try:
         size = os.fstat(fd).st_size
         begin = max(0, size - max(most, 0))
@@ -136,7 +131,3 @@ def _read_end(record: Record, name: str, most: int) -> tuple[bytes, int]:
         return b"".join(chunks), size
     finally:
         os.close(fd)
-
-
-def _describe_error(error: Exception) -> str:
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Sequence
+
+from gpualert_common.record.files import find_refusal
 
 _COMMON = os.O_CLOEXEC | os.O_NOFOLLOW
 _FILE = _COMMON | os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK
@@ -80,22 +81,3 @@ def open_path(path: str) -> int:
         os.close(fd)
         raise RefusedError(why)
     return fd
-
-
-def find_refusal(status: os.stat_result) -> str:
-    """Return the reason not to read a file of this status; empty for a regular file of ours."""
-    if not stat.S_ISREG(status.st_mode):
-        return f"{_DESCRIPTIONS.get(stat.S_IFMT(status.st_mode), 'something else')}, not a file"
-    if status.st_uid != os.geteuid():
-        return f"it belongs to user {status.st_uid}"
-    return ""
-
-
-_DESCRIPTIONS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFLNK: "a link",
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}

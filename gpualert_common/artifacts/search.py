@@ -12,9 +12,10 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from gpualert_common.artifacts.globs import OutsideRootError, UsualResults, is_inside, read_glob
-from gpualert_common.artifacts.safe_open import find_refusal, resolve_links
+from gpualert_common.artifacts.safe_open import resolve_links
 from gpualert_common.artifacts.walk import MOST_DEPTH, MOST_ENTRIES, Walk
 from gpualert_common.record import Record
+from gpualert_common.record.files import find_refusal
 
 DEADLINE_S = 2.0
 """Time for one search: enough for MOST_ENTRIES on a local disk; a network folder may be slower."""

@@ -16,7 +16,8 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from gpualert_common.artifacts.globs import State
-from gpualert_common.artifacts.safe_open import find_refusal, open_below, open_folder
+from gpualert_common.artifacts.safe_open import open_below, open_folder
+from gpualert_common.record.files import find_refusal
 
 MOST_ENTRIES = 200_000
 """Names that one walk reads; about half a second on an idle machine."""

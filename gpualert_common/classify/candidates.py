@@ -230,7 +230,8 @@ def _last_of_state(one: Observation, reading: LogReading) -> tuple[Observation, 
         return one, log_position.is_followed_by_steps(reading, one.place.offset, steps)
     again = [other for other in reading.observations if other.cause == one.cause]
     last = again[-1] if again else one
-    reports = sum(reading.counts[pattern] for pattern in {other.pattern.id for other in again})
+    patterns = {other.pattern.id for other in again}
+    reports = sum(reading.counts.get(pattern, 1) for pattern in patterns)
     offset = last.place.offset
     recovered = one.role is Role.ROOT and log_position.has_loss_recovered(reading, offset)
     steps = max(PROGRESS_STEPS, reports)

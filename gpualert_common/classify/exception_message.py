@@ -6,6 +6,7 @@ from gpualert_common.classify.exception_names import NamedException
 from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.traceback_model import Traceback
 from gpualert_common.classify.unfinished_traceback import MAX_MESSAGE_CHARS
+from gpualert_common.whole_words import cut_words
 
 _MAX_LINES = 10
 """Lines after the first that are read as part of the message."""
@@ -17,9 +18,9 @@ class ExceptionMessage:
     """The lines of one message so far, the first with the type; at most MAX_MESSAGE_CHARS."""
 
     def __init__(self, traceback: Traceback, named: NamedException, line: PrefixedLine) -> None:
-        first = line.text.strip()[:MAX_MESSAGE_CHARS]
+        first = cut_words(line.text.strip(), MAX_MESSAGE_CHARS)
         if named.type not in first:
-            first = f"{named.type}: {named.message}"[:MAX_MESSAGE_CHARS]
+            first = cut_words(f"{named.type}: {named.message}", MAX_MESSAGE_CHARS)
         self.traceback = traceback
         self._is_stamped = line.is_stamped
         self._lines = [first]
@@ -56,6 +57,6 @@ class ExceptionMessage:
             return True
         self._lines_read += 1
         if text and not is_benign and self._chars < MAX_MESSAGE_CHARS:
-            self._lines.append(text[: MAX_MESSAGE_CHARS - self._chars])
+            self._lines.append(cut_words(text, MAX_MESSAGE_CHARS - self._chars))
             self._chars += len(text)
         return True

@@ -11,6 +11,8 @@ from gpualert_common.classify.traceback_model import Traceback
 
 _MAX_FIRST = 16
 _MAX_LAST = 48
+_LINES_PER_TRACEBACK = 64
+"""Lines read for the exceptions up to the limit, on average."""
 
 Recognize = Callable[[str, Traceback], tuple[Observation, ...]]
 """Returns the observations in the whole text of an exception."""
@@ -26,12 +28,19 @@ class FinishedTracebacks:
         self._first: list[Traceback] = []
         self._last: deque[Traceback] = deque(maxlen=_MAX_LAST)
         self._finished = 0
+        self._lines_read = 0
         self.count = 0
 
     @property
     def is_full(self) -> bool:
-        """True when so many exceptions were finished that no further traceback is to be begun."""
-        return self._finished >= self._limit
+        """True when so many exceptions were finished, or so many lines read for them, that no
+        further traceback is to be begun."""
+        return self._finished >= self._limit or self.has_read_all
+
+    @property
+    def has_read_all(self) -> bool:
+        """True when so many lines were read that unfinished exceptions are to be given up."""
+        return self._lines_read >= self._limit * _LINES_PER_TRACEBACK
 
     @property
     def in_order(self) -> tuple[Traceback, ...]:
@@ -43,14 +52,14 @@ class FinishedTracebacks:
         traceback = replace(traceback, text=text)
         traceback = replace(traceback, observations=self._recognize(text, traceback))
         self.count += 1
-        self.count_repeated()
+        self._finished += 1
         kept = self._first if len(self._first) < _MAX_FIRST else self._last
         kept.append(traceback)
         return traceback
 
-    def count_repeated(self) -> None:
-        """Count one more towards the limit, which bounds the work, without keeping anything."""
-        self._finished += 1
+    def count_line(self) -> None:
+        """Count a line that was read for the exceptions."""
+        self._lines_read += 1
 
     def remove(self, traceback: Traceback) -> None:
         """Drop *traceback* from the heads: another one has taken its place."""

@@ -34,6 +34,33 @@ def canonicalize(raw: bytes) -> bytes:
     return raw
 
 
+def split_long_lines(raw: bytes, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of *raw* up to *end*, which begins with a line: as many whole lines as
+    possible, or the next :data:`LINE_CAP` bytes of a longer line."""
+    begin = at = 0
+    while at < end:
+        most = at + LINE_CAP
+        next_line = max(raw.rfind(b"\n", at, most), raw.rfind(b"\r", at, most)) + 1
+        if not next_line and most <= end:
+            if begin < at:
+                yield begin, at
+            yield at, most
+            begin = most
+        at = next_line or most
+    if begin < end:
+        yield begin, end
+
+
+def find_last_lines(text: bytes, count: int) -> int:
+    """Return the start of the last *count* lines of *text*."""
+    at = len(text)
+    for _line in range(count + 1):
+        at = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at))
+        if at < 0:
+            return 0
+    return at + 1
+
+
 class LinePosition(NamedTuple):
     """The number of a line, from 1, and the offset of its first byte."""
 

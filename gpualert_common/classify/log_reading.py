@@ -8,7 +8,7 @@ from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.traceback_model import Traceback
 
 COUNT_LIMIT = 1_000
-"""Matches of a pattern, or exceptions, after which only the log's end is searched for more."""
+"""Matches of a pattern after which only the log's end is searched for more of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,12 @@ class LogReading:
     """Observations and tracebacks of one log file, and its end.
 
     ``observations`` holds the first and the last few of each pattern, in the order of the file;
-    ``counts`` how often each was made (by pattern id; :data:`COUNT_LIMIT` means that or more);
+    ``counts`` how often each was made (by pattern id; at least so often if ``is_sampled``);
     those in the text of an exception are also among its own.  ``tracebacks`` are the heads of
     chains.  ``unscanned`` are byte ranges that were never fed; ``trained_from`` is the offset at
     which progress was first reported, None if never.  ``progress`` are the marks of progress in
-    the tail: offset, and the number of different steps from there on.
+    the tail: offset, and the number of different steps from there on.  ``is_sampled`` is True for a
+    log so full of evidence that of a pattern only the first and the last matches were read.
     """
 
     file: str
@@ -35,3 +36,4 @@ class LogReading:
     tail: bytes
     tail_offset: int
     progress: tuple[tuple[int, int], ...] = ()
+    is_sampled: bool = False

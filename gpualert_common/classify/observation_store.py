@@ -21,6 +21,10 @@ class _Occurrences:
     last: deque[Observation] = field(default_factory=lambda: deque(maxlen=_MAX_LAST))
     count: int = 0
 
+    @property
+    def newest(self) -> Observation | None:
+        return self.last[-1] if self.last else self.first[-1] if self.first else None
+
     def add(self, observation: Observation) -> None:
         self.count += 1
         kept = self.first if len(self.first) < _MAX_FIRST else self.last
@@ -53,11 +57,6 @@ class ObservationStore:
         counts.update({pattern_id: one.count for pattern_id, one in self._of_pattern.items()})
         return dict(counts)
 
-    @property
-    def has_exhausted(self) -> bool:
-        """True when any pattern is exhausted."""
-        return any(one.count >= self._limit for one in self._of_pattern.values())
-
     def is_exhausted(self, pattern: RulePattern) -> bool:
         """True when *pattern* was observed so often that no more is counted."""
         found = self._of_pattern.get(pattern.id)
@@ -85,10 +84,9 @@ class ObservationStore:
             if pattern_id not in ids:
                 self.add(held)
 
-    def extend_exhausted(self, observations: Iterable[Observation]) -> None:
-        """Keep later observations of exhausted patterns as their last ones, without counting."""
+    def extend(self, observations: Iterable[Observation]) -> None:
+        """Keep later observations of lines as the last ones of their patterns, without counting."""
         for one in observations:
-            if self.is_exhausted(one.pattern):
-                last = self._of_pattern[one.pattern.id].last
-                if one.place > last[-1].place:
-                    last.append(one)
+            found = self._of_pattern.setdefault(one.pattern.id, _Occurrences())
+            if not found.newest or one.place > found.newest.place:
+                found.last.append(one)

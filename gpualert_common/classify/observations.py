@@ -9,6 +9,8 @@ from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.rules import RulePattern
 from gpualert_common.model import Role
+from gpualert_common.redact.middle import mask_middle
+from gpualert_common.whole_words import MARK, cut_to_last_words, cut_words
 
 EXCERPT_CHARS = 300
 
@@ -46,10 +48,13 @@ def make_observation(
 
 
 def _cut_around(text: str, start: int, end: int) -> str:
-    """Return at most :data:`EXCERPT_CHARS` of *text*: its start, or else around the match."""
-    if len(text) <= EXCERPT_CHARS:
-        return text
-    if end <= EXCERPT_CHARS - 1:
-        return text[: EXCERPT_CHARS - 1] + "…"
-    begin = max(0, min(start, len(text) - EXCERPT_CHARS + 2))
-    return "…" + text[begin : begin + EXCERPT_CHARS - 2] + "…"
+    """Return at most :data:`EXCERPT_CHARS` of *text*: its start, or else around the match.
+
+    An excerpt from the middle is masked here: the name that marks a secret may be before it.
+    """
+    if end < EXCERPT_CHARS or len(text) <= EXCERPT_CHARS:
+        return cut_words(text, EXCERPT_CHARS)
+    room = EXCERPT_CHARS - len(MARK)
+    begin = min(start, len(text) - room)
+    masked = mask_middle(text, begin, room)
+    return MARK + (cut_words if begin == start else cut_to_last_words)(masked, room)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from gpualert_common.classify.rules import RulePattern
+from gpualert_common.model import Role
 from gpualert_common.regex import RegexError, RegexFilter, compile_bytes, escape
 
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
@@ -25,29 +27,50 @@ class Probe:
         self.literal = literal
         self.expression = expression
         self.patterns: list[RulePattern] = []
-        self._regex: re.Pattern[bytes] | None = None
+
+    @property
+    def has_benign(self) -> bool:
+        """True when a pattern takes other lines out of account."""
+        return any(pattern.role is Role.BENIGN for pattern in self.patterns)
+
+    def find_line(self, text: bytes, at: int) -> int | None:
+        """Return the start of the first line of *text*, at *at* or later, that may hold a match.
+
+        *at* is the start of a line.  The answer does not depend on the other lines of *text*.
+        """
+        literal = self.literal
+        if literal is not None:
+            place = text.find(literal, at)
+            while place >= 0:
+                start, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
+                line = text[start : end if end >= 0 else len(text)]
+                if not (self.patterns and _is_plain(line)) or self._expression.search(line):
+                    return start
+                at = start + len(line)
+                if _is_plain(text):
+                    break  # the expression passes over more lines like this one at once
+                place = text.find(literal, at)
+            else:
+                return None
+        match = self._expression.search(text, at)
+        return None if match is None else text.rfind(b"\n", 0, match.start()) + 1
+
+    def occurs_in(self, line: bytes) -> bool:
+        """True when *line* may hold a match."""
+        return self.find_line(line, 0) is not None
 
     def find_line_starts(self, text: bytes) -> Iterator[int]:
         """Yield the start of every line of *text* that may hold a match, ascending."""
-        literal = self.literal
-        if literal is not None and literal not in text:
-            return
-        if literal is not None and not (self.patterns and _is_plain(text)):
-            yield from _find_lines_with(literal, text)
-        else:
-            yield from self._find_matching_lines(text)
+        start = self.find_line(text, 0)
+        while start is not None:
+            yield start
+            end = text.find(b"\n", start)
+            start = None if end < 0 else self.find_line(text, end + 1)
 
-    def _find_matching_lines(self, text: bytes) -> Iterator[int]:
-        if self._regex is None:
-            loose = [loosen(pattern) for pattern in self.patterns]
-            self._regex = compile_bytes(b"|".join(loose) or self.expression)
-        match = self._regex.search(text)
-        while match is not None:
-            yield text.rfind(b"\n", 0, match.start()) + 1
-            end = text.find(b"\n", match.start())
-            if end < 0:
-                return
-            match = self._regex.search(text, end + 1)
+    @cached_property
+    def _expression(self) -> re.Pattern[bytes]:
+        loose = [loosen(pattern) for pattern in self.patterns]
+        return compile_bytes(b"|".join(loose) or self.expression)
 
 
 def probe_literals(literals: Iterable[bytes]) -> list[Probe]:
@@ -111,7 +134,7 @@ class _Part:
     def select(self, text: bytes) -> list[Probe]:
         found = self._filter.search(text)
         if found is None:
-            return [probe for probe in self.probes if next(probe.find_line_starts(text), -1) >= 0]
+            return [probe for probe in self.probes if probe.occurs_in(text)]
         return [self.probes[index] for index in found]
 
 
@@ -123,16 +146,6 @@ def _split_into_parts(probes: list[Probe]) -> list[_Part]:
         if not half:
             return []
         return [*_split_into_parts(probes[:half]), *_split_into_parts(probes[half:])]
-
-
-def _find_lines_with(literal: bytes, text: bytes) -> Iterator[int]:
-    at = text.find(literal)
-    while at >= 0:
-        yield text.rfind(b"\n", 0, at) + 1
-        end = text.find(b"\n", at)
-        if end < 0:
-            return
-        at = text.find(literal, end + 1)
 
 
 def _is_plain(text: bytes) -> bool:

@@ -247,8 +247,10 @@ def _read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, fl
     """Return the cause that the exit status names by itself, with its confidence."""
     if status.disposition is Disposition.COMPLETED:
         return "none", 0.9
-    if status.disposition in (Disposition.RUNNING, Disposition.UNKNOWN):
+    if status.disposition is Disposition.RUNNING:
         return "none", 0.0
+    if status.disposition is Disposition.UNKNOWN:
+        return "unknown", 0.0
     if facts.log_disk_full and status.cause in (None, "killed_unknown"):
         return "disk_full", 0.6
     if status.cause is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpualert_common.causes import CAUSES, FAMILIES, FAULT_CLASSES
+from gpualert_common.causes import CAUSES, FAMILIES, FAULT_CLASSES, NO_CAUSES
 from gpualert_common.classify.rules import RaisedIn, Rule, RulePattern, RuleSet, RuleText, Scope
 from gpualert_common.errors import RuleError
 from gpualert_common.model import Attribution, Retry, Role
@@ -105,7 +105,7 @@ def _read_rule(file: Path, samples: bool, shipped: Mapping[str, Rule]) -> Rule:
         """Return the default of a key: the value of the shipped rule, if there is one."""
         return REQUIRED if base is None else getattr(base, key)
 
-    fault_class = None if cause == "none" else without("fault_class")
+    fault_class = None if cause in NO_CAUSES else without("fault_class")
     verdict = top.table("verdict", REQUIRED if base is None else {})
     cases = tuple(_read_case(entry) for entry in verdict.tables("cases"))
     rule = Rule(

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import os
 import sys
-from bisect import bisect_left
 
 from gpualert_common.causes import SIGNAL_CAUSES
-from gpualert_common.classify.compiled_rules import CompiledRules, compile_rules, match_patterns
+from gpualert_common.classify.compiled_rules import compile_rules, match_patterns
 from gpualert_common.classify.finished_tracebacks import merge_tracebacks
 from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
-from gpualert_common.classify.lines import LINE_CAP, LinePosition, LogRegion
+from gpualert_common.classify.line_quota import LineQuota
+from gpualert_common.classify.lines import (
+    LINE_CAP,
+    LinePosition,
+    LogRegion,
+    find_last_lines,
+    split_long_lines,
+)
 from gpualert_common.classify.log_reading import COUNT_LIMIT, LogReading
 from gpualert_common.classify.observation_store import ObservationStore
 from gpualert_common.classify.observations import Observation, make_observation
-from gpualert_common.classify.probes import Probe
+from gpualert_common.classify.probes import Probe, ProbeFilter
 from gpualert_common.classify.progress_marks import PROGRESS_MARK, find_progress_marks
 from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.selected_lines import SelectedLines
 from gpualert_common.classify.traceback_model import Traceback, TracebackPart
 from gpualert_common.classify.tracebacks import TracebackParser
 from gpualert_common.model import Role
@@ -30,6 +37,15 @@ CHUNK_BYTES = 256 << 10
 
 TAIL_BYTES = 64 << 10
 """The end of the log that a reading keeps, for what is known only once the log has ended."""
+
+_TAIL_LINES = 1_000
+"""Lines of that end that are read again at most, to bound the work."""
+
+_WORK_OF_EXCEPTION = 4
+"""An exception takes as much work as this many lines."""
+
+_MUCH_WASTED = 64
+"""Occurrences of exhausted probes, counted by regions, that take as long as making a filter."""
 
 _BEGINNING = LinePosition(line=1, offset=0)
 
@@ -54,12 +70,15 @@ class Scanner:
         self._tail = b""
         self._unscanned: list[tuple[int, int]] = []
         self._trained_from: int | None = None
+        self._quota = LineQuota()
+        self._exhausted: set[Probe] = set()
+        self._exhausted_benign: list[Probe] = []
+        self._wasted = 0
+        self._filter: ProbeFilter | None = None
         self._observations = ObservationStore(limit)
-        self._tracebacks = TracebackParser(file, self._observe_exception, limit)
-
-    @property
-    def _compiled(self) -> CompiledRules:
-        return compile_rules(self._rules)  # at the first line, not before
+        self._tracebacks = TracebackParser(
+            file, self._observe_exception, limit // _WORK_OF_EXCEPTION
+        )
 
     def feed(self, data: bytes, offset: int) -> None:
         """Take the bytes at *offset*.  Never raises, whatever they are.
@@ -80,19 +99,17 @@ class Scanner:
         end = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
         end += (len(block) - end) // LINE_CAP * LINE_CAP
         self._incomplete_line = block[end:]
-        if end:
-            self._scan(block[:end] if end < len(block) else block, start)
+        for begin, stop in split_long_lines(block, end):
+            self._scan(block[begin:stop], start + begin)
 
     def finish(self) -> LogReading:
         """Return the reading; the last line counts also without an end.  Call it once, last."""
         self._scan_incomplete_line()
         self._tracebacks.close()
         tracebacks = self._tracebacks.found
-        if self._tracebacks.is_full or self._observations.has_exhausted:
-            tail = self._read_tail_again()
-            self._observations.extend_exhausted(tail.observations)
-            if self._tracebacks.is_full:
-                tracebacks = merge_tracebacks(tracebacks, tail.tracebacks)
+        is_sampled = self._has_left_out()
+        if is_sampled:
+            tracebacks = self._read_tail_again()
         exceptions = [one for head in tracebacks for one in head.chain()]
         found = self._observations.observations
         found += [observation for one in exceptions for observation in one.observations]
@@ -110,6 +127,7 @@ class Scanner:
             tail=self._tail,
             tail_offset=tail_offset,
             progress=find_progress_marks(self._tail, tail_offset),
+            is_sampled=is_sampled,
         )
 
     def _skip_to(self, offset: int) -> None:
@@ -129,45 +147,61 @@ class Scanner:
         text = region.text
         if self._trained_from is None and (mark := PROGRESS_MARK.search(text)):
             self._trained_from = region.find_offset(text.rfind(b"\n", 0, mark.start()) + 1)
-        selected = self._select_lines(text)
-        starts = sorted(selected)
-        at, index = 0, 0
+        probes = self._select_probes(text)
+        selected = SelectedLines(text, [one for one in probes if one.patterns], self._is_exhausted)
+        marked = SelectedLines(
+            text, [one for one in probes if not one.patterns], self._is_exhausted
+        )
+        at = 0
         while at < len(text):
             if not self._tracebacks.is_open:
-                index = bisect_left(starts, at, index)
-                if index == len(starts):
+                at = min(selected.find_next(at), marked.find_next(at))
+                if at == len(text):
                     break
-                at = starts[index]
+            found = selected.take(at)
             for place, piece in region.split_line(at):
-                self._read_line(piece, place, selected.get(at, []))
+                self._read_line(piece, place, found)
             end = text.find(b"\n", at)
             at = len(text) if end < 0 else end + 1
         self._lines += raw.count(b"\n")
 
-    def _select_lines(self, text: bytes) -> dict[int, list[Probe]]:
-        """Return the lines of *text* that may match, by their start, with their probes."""
-        selected: dict[int, list[Probe]] = {}
-        for probe in self._compiled.line_probes.select(text):
-            if not self._is_exhausted(probe):
-                for start in probe.find_line_starts(text):
-                    selected.setdefault(start, []).append(probe)
+    def _select_probes(self, text: bytes) -> list[Probe]:
+        """Return the probes that may occur in *text*, but no longer all of the exhausted ones.
+
+        A filter is the slower the more of its strings occur, so it is made anew without them.
+        """
+        if self._filter is None:
+            self._filter = compile_rules(self._rules).line_probes  # at the first line, not before
+        selected = self._filter.select(text)
+        self._wasted += sum(one in self._exhausted for one in selected)
+        if self._wasted >= _MUCH_WASTED:
+            self._wasted = 0
+            left = [one for one in self._filter.probes if one not in self._exhausted]
+            self._filter = ProbeFilter(left)
         return selected
 
     def _is_exhausted(self, probe: Probe) -> bool:
-        """True when only the log's end is searched for more of *probe*.
-
-        Benign patterns, which take other lines out of account, are searched to the end.
-        """
-        if not probe.patterns:
-            return self._tracebacks.is_full
-        return all(
-            pattern.role is not Role.BENIGN and self._observations.is_exhausted(pattern)
-            for pattern in probe.patterns
-        )
+        """True when only the log's end is searched for more of *probe*, from now on."""
+        if probe in self._exhausted:
+            return True
+        if probe.patterns:
+            is_exhausted = self._quota.is_spent(probe) or all(
+                map(self._observations.is_exhausted, probe.patterns)
+            )
+        else:
+            is_exhausted = self._tracebacks.is_full
+        if is_exhausted:
+            self._exhausted.add(probe)
+            if probe.has_benign:
+                self._exhausted_benign.append(probe)
+        return is_exhausted
 
     def _read_line(self, piece: bytes, place: LinePosition, probes: list[Probe]) -> None:
+        """Read a line that *probes* select; benign patterns count here even when exhausted."""
+        self._quota.count(probes, len(piece))
+        silent = [one for one in self._exhausted_benign if one.occurs_in(piece)]
         line = strip_prefixes(piece)
-        matches = match_patterns(probes, line.text, in_exception=False)
+        matches = match_patterns([*probes, *silent], line.text, in_exception=False)
         is_benign = any(pattern.role is Role.BENIGN for pattern, _ in matches)
         part = self._tracebacks.feed(line, place, is_benign=is_benign)
         if part in (TracebackPart.SOURCE, TracebackPart.EXCEPTION):
@@ -186,24 +220,34 @@ class Scanner:
         first_line = f"{exception.type}: {exception.message}"
         found = tuple(
             make_observation(pattern, match, line, self._file, exception.end)
-            for pattern, match in self._compiled.match_exception(text, exception.places)
+            for pattern, match in compile_rules(self._rules).match_exception(text, exception.places)
             # A shell reports the signal of a process in a line of its own, after the first.
             if pattern.cause not in SIGNAL_CAUSES or match.start() < len(first_line)
         )
         self._observations.add_exception(exception.stream, found)
         return found
 
-    def _read_tail_again(self) -> LogReading:
-        """Return a reading of the log's end, for patterns that were no longer searched."""
-        begin = 0
-        if len(self._tail) < self._next_offset:  # it begins inside a line
+    def _has_left_out(self) -> bool:
+        """Return whether anything is exhausted, and so may occur in lines that were not read."""
+        found = [probe for probe in self._quota.probes if self._is_exhausted(probe)]
+        return bool(found) or self._tracebacks.is_full
+
+    def _read_tail_again(self) -> tuple[Traceback, ...]:
+        """Read the log's last lines for what was no longer searched; return all exceptions."""
+        begin = find_last_lines(self._tail, _TAIL_LINES)
+        if not begin and len(self._tail) < self._next_offset:  # it begins inside a line
             ends = (self._tail.find(b"\n"), self._tail.find(b"\r"), len(self._tail) - 1)
             begin = min(end for end in ends if end >= 0) + 1
         line = self._lines - self._tail.count(b"\n", begin) + 1
         start = LinePosition(line, self._next_offset - len(self._tail) + begin)
         again = Scanner(self._rules, self._file, start=start, limit=sys.maxsize)
         again.feed(self._tail[begin:], start.offset)
-        return again.finish()
+        later = again.finish().tracebacks
+        exhausted = {pattern.id for one in self._exhausted for pattern in one.patterns}
+        found = again._observations.observations
+        self._observations.extend(one for one in found if one.pattern.id in exhausted)
+        earlier = self._tracebacks.found
+        return merge_tracebacks(earlier, later) if self._tracebacks.is_full else earlier
 
 
 def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> LogReading:

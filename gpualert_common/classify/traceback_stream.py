@@ -158,8 +158,7 @@ class TracebackStream:
             return False
         message = self._message
         if message is not None and message.begins_with(line.text):
-            self._finished.count_repeated()  # of another rank, in lockstep with this one
-            return True
+            return True  # of another rank, in lockstep with this one
         is_inner = message is not None and message.may_name_inner_exception
         link = ChainLink.INNER if is_inner else ChainLink.NONE
         self._finish(UnfinishedTraceback(position, Context.BARE, link), named, line, position)

@@ -56,6 +56,12 @@ class TracebackStreams:
             stream.close()
         self.unfinished.clear()
 
+    def abandon(self) -> None:
+        """Give up what is unfinished; messages count as they are."""
+        for stream in self._streams.values():
+            stream.abandon()
+        self.unfinished.clear()
+
     def _evict(self) -> None:
         """Give up a stream without an unfinished traceback, or else the oldest."""
         idle = (name for name, one in self._streams.items() if not one.is_in_traceback)

@@ -20,14 +20,11 @@ from gpualert_common.classify.traceback_lines import (
 from gpualert_common.classify.traceback_model import Traceback, TracebackPart
 from gpualert_common.classify.traceback_streams import TracebackStreams
 
-MAX_TRACEBACKS = 1_000
-"""Tracebacks after which only the end of the log is still searched for more."""
-
 
 class TracebackParser:
     """Feed lines in order, :meth:`close` after the last; then read :attr:`found`."""
 
-    def __init__(self, file: str, recognize: Recognize, limit: int = MAX_TRACEBACKS) -> None:
+    def __init__(self, file: str, recognize: Recognize, limit: int) -> None:
         self._finished = FinishedTracebacks(recognize, limit)
         self._streams = TracebackStreams(file, self._finished)
 
@@ -38,7 +35,10 @@ class TracebackParser:
 
     @property
     def is_full(self) -> bool:
-        """True once *limit* exceptions were found: no further traceback is begun."""
+        """True once *limit* exceptions were found, or the lines of as many were read.
+
+        No further traceback is begun then.
+        """
         return self._finished.is_full
 
     @property
@@ -59,6 +59,9 @@ class TracebackParser:
         self, line: PrefixedLine, position: LinePosition, *, is_benign: bool = False
     ) -> TracebackPart:
         """Take *line*; a benign one is left out of messages."""
+        self._finished.count_line()
+        if self.is_open and self._finished.has_read_all:
+            self._streams.abandon()
         quoted = split_quoted_traceback(line.text)
         if quoted:
             return self._read_quoted(line, position, quoted)

@@ -20,6 +20,7 @@ from gpualert_common.classify.traceback_model import (
     Traceback,
     TracebackPart,
 )
+from gpualert_common.whole_words import cut_words
 
 MAX_FRAMES = 8
 """Innermost frames that are kept."""
@@ -127,7 +128,7 @@ class UnfinishedTraceback:
     def _read_source(self, source: str) -> None:
         self._raised_type = find_raised_type(source) or self._raised_type
         if source.strip("^~ "):
-            self._source = source[:MAX_SOURCE_CHARS]
+            self._source = cut_words(source, MAX_SOURCE_CHARS)
 
     def _skip(self) -> TracebackPart:
         self._foreign_lines += 1
@@ -157,7 +158,7 @@ class UnfinishedTraceback:
             context = Context.THREAD
         return Traceback(
             type=named.type[: lines.MAX_NAME_CHARS],
-            message=named.message[:MAX_MESSAGE_CHARS],
+            message=cut_words(named.message, MAX_MESSAGE_CHARS),
             frames=frames,
             file=file,
             start=self.start,

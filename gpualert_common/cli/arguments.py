@@ -7,12 +7,16 @@ import os
 import sys
 
 from gpualert_common._version import __version__
+from gpualert_common.cli import printing
 from gpualert_common.plugins import load_plugin, plugin_names
+from gpualert_common.printable_text import make_printable
 from gpualert_common.settings import OPTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+    from _typeshed import SupportsWrite
 
 EXIT_USAGE = 2
 RUN_HELP = "a run id, the start of one, the path of a record, or: last"
@@ -30,7 +34,14 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit with the usage and *message* on stderr."""
         self.print_usage(sys.stderr)
-        self.exit(self.usage_status, f"{self.prog}: error: {message}\n")
+        self.exit(self.usage_status, f"{self.prog}: error: {make_printable(message)}\n")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Print as the commands do; argparse prints everything by this method."""
+        is_note = file is sys.stderr and file is not sys.stdout
+        (printing.print_notes if is_note else printing.print_lines)(
+            *message.rstrip("\n").split("\n")
+        )
 
 
 def build_parser(called: str) -> CommandParser:
@@ -50,6 +61,7 @@ def build_parser(called: str) -> CommandParser:
         command = commands.add_parser(called, description=f"{_summary(called)}.")
         module.add_arguments(command)
         command.set_defaults(parser=command, execute=module.execute)
+        parser.usage_status = command.usage_status
     else:
         for name in names:
             summary = _summary(name)
@@ -80,7 +92,9 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 
 def add_state_dir(parser: argparse.ArgumentParser) -> None:
     """Add ``--state-dir`` of a command that reads records."""
-    parser.add_argument("--state-dir", metavar="DIR", help="look for records here first")
+    parser.add_argument(
+        "--state-dir", metavar="DIR", help="directory of the records; no other is searched"
+    )
 
 
 def add_run(parser: argparse.ArgumentParser, default: str | None, default_text: str) -> None:

@@ -47,11 +47,8 @@ def _last_output(record: Record) -> str:
 
 def _list_log_times(record: Record) -> Iterator[float]:
     for name in record.logs:
-        try:
-            found = os.stat(record.log_path(name))
-        except OSError:
-            continue
-        if found.st_size:
+        found = record.log_status(name)
+        if found is not None and found.st_size:
             yield found.st_mtime
 
 

@@ -9,12 +9,15 @@ import io
 import os
 import sys
 
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import build_parser
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from gpualert_common.cli.arguments import CommandParser
 
 EXIT_NEGATIVE = 1
 
@@ -24,20 +27,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_standard_descriptors()
     _print_anything()
     argv = list(sys.argv[1:] if arguments is None else arguments)
-    options, unknown = build_parser(argv[0] if argv else "").parse_known_args(argv)
-    if unknown:
-        options.parser.error(f"unknown arguments: {' '.join(unknown)}")
+    parser = build_parser(argv[0] if argv else "")
     try:
-        return int(options.execute(options))
-    except BrokenPipeError:
-        _discard_stdout()
+        return _execute(parser, argv)
+    except printing.NoReaderError:
         return EXIT_NEGATIVE
+    except NoDurableLogError as error:
+        printing.print_notes(*f"gpualert: {error}".split("\n"))
     except (GPUAlertError, OSError) as error:
-        lead = "" if isinstance(error, NoDurableLogError) else "error: "
-        print(f"gpualert: {lead}{error}", file=sys.stderr)
-        return int(options.parser.usage_status)
+        printing.print_notes(f"gpualert: error: {error}")
     except KeyboardInterrupt:
         return 130
+    except Exception:  # noqa: BLE001 - the boundary: a defect must not pass for a command's status
+        import traceback
+
+        printing.print_notes(*traceback.format_exc().splitlines())
+    return parser.usage_status
+
+
+def _execute(parser: CommandParser, argv: Sequence[str]) -> int:
+    options, unknown = parser.parse_known_args(argv)
+    if unknown:
+        options.parser.error(f"unknown arguments: {' '.join(unknown)}")
+    return int(options.execute(options))
 
 
 def _open_standard_descriptors() -> None:
@@ -50,8 +62,13 @@ def _open_standard_descriptors() -> None:
         os.set_inheritable(fd, True)
         fd = os.dup(fd)
     os.close(fd)
-    if sys.stderr is None:  # print() would take stdout instead
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the whole process
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for the whole process
+    if sys.stdout is None:  # a command that prints fails, as any program with a closed stdout
+        unwritable = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        sys.stdout = open(unwritable, "w", encoding="utf-8")  # noqa: SIM115 - the same
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the same
 
 
 def _print_anything() -> None:
@@ -59,8 +76,3 @@ def _print_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _discard_stdout() -> None:
-    """Discard all further output to stdout, also at exit: its reader has exited."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

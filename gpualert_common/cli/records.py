@@ -4,29 +4,54 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from typing import Any
 
+from gpualert_common import record_locations
+from gpualert_common.cli import printing
+from gpualert_common.errors import UsageError
 from gpualert_common.record import Record
 from gpualert_common.recover import locate
 from gpualert_common.report.wording import describe_place
 from gpualert_common.settings import load_settings
 
+_MOST_CONTENT_BYTES = 64 << 20
+"""Limit for reading: the index of a run of thirty days has 50 MB."""
 
-def state_dir(options: argparse.Namespace) -> str | None:
-    """Return the state directory of the flag or the configuration, None without one."""
-    value: str | None = load_settings({"state_dir": options.state_dir})["state_dir"].value
-    return value
+
+def list_places(options: argparse.Namespace) -> list[str]:
+    """Return the state directories of this call; ``--state-dir`` stands for no other.
+
+    One whose files another user could change is named on stderr and left out.  Raises UsageError if
+    no other is left.
+    """
+    setting = load_settings({"state_dir": options.state_dir})["state_dir"]
+    refused: list[str] = []
+    places = record_locations.list_places(
+        setting.value,
+        only=setting.origin == "flag",
+        on_refused=lambda path, why: refused.append(f"{path} is not read: {why}"),
+    )
+    if not places:
+        raise UsageError("; ".join(refused))
+    printing.print_notes(*(f"gpualert: {line}" for line in refused))
+    return places
+
+
+def find_record(run: str, options: argparse.Namespace) -> Record:
+    """Return the record that RUN names.  Raises UsageError, RecordError."""
+    return record_locations.find_record(run, list_places(options))
+
+
+def open_records(options: argparse.Namespace) -> Iterator[Record]:
+    """Yield each record of this call's state directories that may be trusted, oldest first."""
+    return record_locations.open_records(list_places(options))
 
 
 def format_place(record: Record) -> str:
     """Return the place of a run that is not visible from here, in words."""
     spec = record.spec
     return describe_place(locate(spec), spec.host)
-
-
-def printable(text: str) -> str:
-    """Return *text* on one line, without control characters."""
-    return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
 
 
 def summarize(record: Record) -> dict[str, Any]:
@@ -45,6 +70,7 @@ def summarize(record: Record) -> dict[str, Any]:
         "started_at": ending.started_at if ending else spec.created_at or None,
         "ended_at": ending.ended_at if ending else None,
         "exit_code": ending.exit_code if ending else None,
+        "verdict_pending": record.is_verdict_pending,
         "disposition": verdict and str(verdict.disposition),
         "cause": verdict and verdict.cause,
         "headline": verdict and verdict.headline,
@@ -60,6 +86,6 @@ def read_content(record: Record, name: str) -> bytes:
     """Return the content of a file in the record; empty when the file is missing."""
     try:
         with open(record.open_log(name), "rb") as file:
-            return file.read()
+            return file.read(_MOST_CONTENT_BYTES)
     except OSError:
         return b""  # a short run, or one of an early release, has no index

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.explanation import ExplainedFinding
 from gpualert_common.classify.resolution import Resolution
@@ -60,7 +61,7 @@ EFFECTS: tuple[tuple[Effect, Callable[[Finding, _State], bool]], ...] = (
     ),
     (
         Effect.FOLLOWS,
-        lambda one, _state: one.weight >= Weight.SUPPORTS and one.cause not in ("", "none"),
+        lambda one, _state: one.weight >= Weight.SUPPORTS and one.cause not in ("", *NO_CAUSES),
     ),
     (
         Effect.DOUBTS,
@@ -122,7 +123,10 @@ def decide(resolution: Resolution, findings: Iterable[Finding]) -> Decision:
 
 
 def _may_decide(finding: Finding, cause: str) -> bool:
-    return finding.weight is Weight.DECIDES and cause in {*finding.over, finding.cause}
+    named = "none" if cause in NO_CAUSES else cause  # an unknown end hides what a success does
+    return finding.weight is Weight.DECIDES and not {cause, named}.isdisjoint(
+        {*finding.over, finding.cause}
+    )
 
 
 def _effect_of(finding: Finding, state: _State) -> Effect:
@@ -134,7 +138,7 @@ def _name_cause(resolution: Resolution, finding: Finding) -> Resolution:
     if resolution.cause == finding.cause:
         return replace(resolution, confidence=max(resolution.confidence, finding.confidence))
     before = resolution.cause
-    followed = () if before == "none" else ((before, f"it followed: {finding.because}"),)
+    followed = () if before in NO_CAUSES else ((before, f"it followed: {finding.because}"),)
     return replace(
         resolution,
         cause=finding.cause,

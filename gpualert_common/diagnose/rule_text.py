@@ -12,6 +12,7 @@ from gpualert_common.classify.details import Details, Scalar, placeholders
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.classify.rules import Rule, RuleSet, RuleText
 from gpualert_common.model import Attribution, Retry
+from gpualert_common.whole_words import cut_words
 
 _FORMATTER = Formatter()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -99,5 +100,5 @@ def format_size(count: int) -> str:
 def _format_value(name: str, value: Scalar) -> str:
     if name.endswith("_bytes") and isinstance(value, int):
         return format_size(value)
-    text = " ".join(str(value).split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    # Blanks within a line stay: redaction recognizes the columns of a table by them.
+    return cut_words(" ".join(line.strip() for line in str(value).splitlines()), _LONGEST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.classify.explanation import Explanation
@@ -151,7 +152,7 @@ def _warnings(
     seen: Sequence[tuple[str, str]],
 ) -> tuple[VerdictWarning, ...]:
     found = list(seen)
-    in_log = resolution.cause != "none" and (resolution.evidence or resolution.traceback)
+    in_log = resolution.cause not in NO_CAUSES and (resolution.evidence or resolution.traceback)
     ends_well = rule.fault_class == "training"  # such a program did not notice a failure
     if resolution.disposition is Disposition.COMPLETED and in_log and not ends_well:
         found.append(("exit_status", _STATUS_HIDDEN))
@@ -163,6 +164,11 @@ def _warnings(
         lost = sum(end - start for start, end in reading.unscanned)
         if lost:
             found.append(("unscanned", f"{lost} bytes of {reading.file} were not read"))
+        if reading.is_sampled:
+            text = (
+                f"{reading.file} has too many messages: of a kind the first and the last were read"
+            )
+            found.append(("sampled", text))
     return tuple(VerdictWarning(kind, text) for kind, text in found)
 
 

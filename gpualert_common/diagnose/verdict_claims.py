@@ -10,6 +10,7 @@ from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.classify.traceback_model import Traceback
 from gpualert_common.model import Claim, ExitFacts, LogLocation, Role
+from gpualert_common.whole_words import cut_words
 
 _MOST_CLAIMS = 8
 _MOST_OF_SOURCES = 4
@@ -64,8 +65,9 @@ def _exception_claim(found: Traceback, rank: int | None) -> Claim:
     frame = found.place_in_program
     if frame is not None:
         at = f" in {frame.function or 'the module'} ({frame.file}:{frame.line})"
-    excerpt = f"{found.type}: {found.message}" if found.message else found.type
-    return Claim(f"{found.name} was raised{at}", "log", where, excerpt[:_EXCERPT_CHARS], rank)
+    whole = f"{found.type}: {found.message}" if found.message else found.type
+    excerpt = cut_words(whole, _EXCERPT_CHARS)
+    return Claim(f"{found.name} was raised{at}", "log", where, excerpt, rank)
 
 
 _ROLE_WORDS = {
@@ -78,8 +80,9 @@ _ROLE_WORDS = {
 
 
 def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
-    count = max((reading.counts.get(one.pattern.id, 0) for reading in readings), default=0)
-    times = f", {count} times" if count > 1 else ""
+    counts = ((reading.counts.get(one.pattern.id, 0), reading.is_sampled) for reading in readings)
+    count, is_sampled = max(counts, default=(0, False))
+    times = f", {'at least ' if is_sampled else ''}{count} times" if count > 1 else ""
     what = one.pattern.name.replace("_", " ")
     where = LogLocation(one.file, one.place.line, one.place.offset)
     return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)

@@ -16,6 +16,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.model import Disposition, Verdict, VerdictWarning
+from gpualert_common.quantities import is_time
 from gpualert_common.record import Event
 from gpualert_common.spec import EARLY
 
@@ -116,7 +117,7 @@ class WarningState:
             warning.recovered_at = event.at if event.name == RECOVERED else None
             return
         summary, since, part_of = (event.fields.get(name) for name in ("says", "since", "part_of"))
-        if isinstance(summary, str) and isinstance(since, int | float):
+        if isinstance(summary, str) and is_time(since):
             part_of = part_of if isinstance(part_of, str) else None
             self._warnings[kind] = _Warning(summary, float(since), part_of)
 

@@ -6,10 +6,11 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.alert_facts import alerts_in
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, reconcile
 from gpualert_common.notify.schedule import AlertAction
-from gpualert_common.notify.sender_launch import become_sender, dispatch
-from gpualert_common.notify.undelivered import has_undelivered
+from gpualert_common.notify.sender_launch import VERDICT_SHARE, become_sender, dispatch
+from gpualert_common.notify.undelivered import list_undelivered
 from gpualert_common.record import Record
 
 TYPE_CHECKING = False
@@ -57,8 +58,9 @@ def deliver_after_run(
                 return  # the disk does not take the end of the run; a later run delivers
             time.sleep(_SOON_POLL_S if waited_s < _SOON_S else _LATER_POLL_S)
         if action is AlertAction.SEND:
-            become_sender(record.path, secrets, keep=alerts_fd)
-        if has_undelivered(record.path):
+            within_s = alerts_in(record.spec).get("deadline_s", 0.0) * VERDICT_SHARE
+            become_sender(record.path, secrets, keep=alerts_fd, verdict_within_s=within_s)
+        if list_undelivered(record.path):
             dispatch(record.path, own=False, deadline_s=0.0)
     except (GPUAlertError, OSError) as error:
         print(f"alerts: {error}", flush=True)  # noqa: T201 - the guardian's log

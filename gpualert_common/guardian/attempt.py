@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpualert_common.errors import UsageError
+from gpualert_common.quantities import is_number, is_seconds
 from gpualert_common.record import RunState
-from gpualert_common.spec import is_number, is_seconds
 
 if TYPE_CHECKING:
     from gpualert_common.guardian.run_location import RunLocation

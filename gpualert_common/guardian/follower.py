@@ -7,7 +7,7 @@ import os
 from gpualert_common.processes.host import boot_id, pid_namespace
 from gpualert_common.processes.pidfd import open_pidfd
 from gpualert_common.processes.procfs import read_stat
-from gpualert_common.spec import is_number
+from gpualert_common.quantities import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

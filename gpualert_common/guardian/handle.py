@@ -24,8 +24,8 @@ from gpualert_common.spec import RunSpec
 from gpualert_common.supervise.stop import Stop
 
 if TYPE_CHECKING:
+    from gpualert_common.end_record import Sender
     from gpualert_common.notify.entry import EntryFields
-    from gpualert_common.spec import Sender
 
 StopKind = Literal["cancelled", "preempted", "timeout"]
 
@@ -101,7 +101,12 @@ class RunHandle:
 
         Raises UsageError when there is no such run, RecordError when it cannot be trusted.
         """
-        return cls(record_locations.find_record(run, state_dir), "attached", None, None)
+        return cls(
+            record_locations.find_record(run, record_locations.list_places(state_dir)),
+            "attached",
+            None,
+            None,
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -16,11 +16,12 @@ import time
 from gpualert_common import record_locations
 from gpualert_common.errors import NoDurableLogError, RecordError
 from gpualert_common.record.directory import Directory
-from gpualert_common.record.files import (
-    make_directory,
-    open_directory,
-    refuse_foreign_directory,
-    try_lock,
+from gpualert_common.record.files import open_lock, try_lock
+from gpualert_common.record.private_directory import (
+    make_folder,
+    open_folder,
+    open_private,
+    resolve_state_dir,
 )
 
 TYPE_CHECKING = False
@@ -44,8 +45,7 @@ class Key:
     def __init__(self, key: Sequence[str], state_dir: str | None) -> None:
         text = json.dumps(tuple(key)).encode("utf-8", "surrogatepass")
         self._name = hashlib.sha256(text).hexdigest()[:32]
-        self._places = record_locations.list_state_dirs(state_dir)
-        self._chosen = self._places[0] if state_dir else None
+        self._state_dirs = record_locations.list_state_dirs(state_dir)
         self.fd = -1
         self.path = ""
 
@@ -55,37 +55,29 @@ class Key:
         Raises NoDurableLogError, and OSError for an error that says nothing about the places.
         """
         tried: list[tuple[str, str]] = []
-        for place in self._places:
-            path = os.path.join(place, KEYS, self._name)
+        for state_dir in self._state_dirs:
             try:
-                self._take_at(place, path, on_wait)
+                self.path = self._take_at(resolve_state_dir(state_dir), on_wait)
             except OSError as error:
                 self.release()
                 if error.errno not in _NO_PLACE:
                     raise  # it may pass; another place would be another lock
-                tried.append((place, error.strerror or str(error)))
+                tried.append((state_dir, error.strerror or str(error)))
                 continue
-            self.path = path
             return
         raise NoDurableLogError(tried)
 
-    def _take_at(self, place: str, path: str, on_wait: Callable[[], None]) -> None:
-        lock = os.path.join(path, _LOCK)
+    def _take_at(self, place: str, on_wait: Callable[[], None]) -> str:
         while True:
-            make_directory(path)
-            self._refuse_foreign_directory(place, path)
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self.fd = os.open(lock, flags, 0o600)
+            path = make_folder(place, KEYS, self._name)
+            lock = os.path.join(path, _LOCK)
+            self.fd = open_lock(lock)
             while not try_lock(self.fd):
                 on_wait()
                 time.sleep(_POLL_S)
             if _names(lock, self.fd):
-                return
+                return path
             self.release()  # the folder was replaced meanwhile, and its lock with it
-
-    def _refuse_foreign_directory(self, place: str, path: str) -> None:
-        for folder in (place, os.path.dirname(path), path):
-            refuse_foreign_directory(folder, chosen=place == self._chosen)
 
     def release(self) -> None:
         """Release the lock here; a guardian that inherited the descriptor still holds it."""
@@ -94,25 +86,28 @@ class Key:
             self.fd = -1
 
     def runs(self) -> list[str]:
-        """Return the paths of the records that the key names, one for each place."""
+        """Return the paths of the records that the key names, one for each place.
+
+        Raises RecordError for a damaged pointer, and OSError for an error that says nothing about
+        the places.
+        """
         found = []
-        for place in self._places:
-            folder = os.path.join(place, KEYS, self._name)
+        for state_dir in self._state_dirs:
             try:
-                self._refuse_foreign_directory(place, folder)
+                place = resolve_state_dir(state_dir)
+                dir_fd = open_folder(place, KEYS, self._name)
             except OSError as error:
-                if error.errno is None:
-                    raise
+                if error.errno not in _NO_PLACE:
+                    raise  # it may pass; the run that the pointer names may live
                 continue  # not there, or not ours: we never wrote a pointer into it
-            value = read_pointer(folder)
+            value = _read_pointer(Directory(os.path.join(place, KEYS, self._name), dir_fd))
             if value is not None:
                 found.append(value)
         return sorted(found, key=os.path.basename)
 
 
-def read_pointer(folder: str) -> str | None:
+def _read_pointer(directory: Directory) -> str | None:
     """Return the path that the pointer in a key's folder names, or None.  Raises RecordError."""
-    directory = Directory(folder, open_directory(folder))
     try:
         value = directory.read_json(_RUN)
     except RecordError as error:
@@ -136,8 +131,7 @@ def _names(path: str, fd: int) -> bool:
 
 def write_pointer(folder: str, run: str) -> None:
     """Make the key of ``folder`` name this run; it is on the disk when this returns."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    directory = Directory(folder, fd)
+    directory = Directory(folder, open_private(folder))
     try:
         directory.write_json(_RUN, {"schema": 1, "run": run}, sync=True)
         directory.sync_directory()

@@ -19,7 +19,7 @@ from gpualert_common.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.spec import Sender
+    from gpualert_common.end_record import Sender
 
 _RENEWALS = 6
 """Per lease: some may come late."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from gpualert_common.spec import is_number, is_seconds
+from gpualert_common.quantities import is_number, is_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

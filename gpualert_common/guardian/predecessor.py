@@ -10,7 +10,8 @@ from gpualert_common.guardian.attempt import Predecessor
 from gpualert_common.guardian.run_location import fence_s
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import EXIT, SPEC, Event, Record, RunState
+from gpualert_common.quantities import is_number
+from gpualert_common.record import SPEC, Event, Record, RunState
 
 if TYPE_CHECKING:
     from gpualert_common.spec import Ending
@@ -34,7 +35,8 @@ class PredecessorReader:
         events = list(record.events())
         if is_remote and state is RunState.LOST:
             state = record.recorded_state  # its lock cannot be seen from here
-        numbers = [event.fields["number"] for event in events if event.name == "adopted"]
+        adopted = [event.fields.get("number") for event in events if event.name == "adopted"]
+        numbers = [number for number in adopted if is_number(number)]
         return Predecessor(
             state,
             number=numbers[-1] if numbers else owner.get("number", 0),
@@ -75,9 +77,10 @@ def _was_stopped(ending: Ending | None, events: list[Event]) -> bool:
 def _has_unsupervised_processes(record: Record, state: RunState) -> bool:
     """True when processes live that nobody ends; those that outlive a normal end may live."""
     if state is RunState.ENDED:
-        survivors = (record.read_json(EXIT) or {}).get("survivors")
+        end = record.end_record
         return (
-            bool(survivors)
+            end is not None
+            and bool(end.survivors)
             and record.recorded_state is RunState.STOPPING
             and recovery.has_processes(record)
         )

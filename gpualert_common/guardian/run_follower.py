@@ -98,8 +98,10 @@ class RunFollower:
             try:
                 path = self.record.log_path(name)
                 views[name] = LogView(self.record.open_log(name), path, self._find_notable)
-            except FileNotFoundError:
-                pass  # it was removed; the run goes on
+            except OSError as error:
+                if error.errno is None:
+                    raise  # an engine's time-out, which may land here
+                # It was removed, or is not a log; the run goes on.
         return views
 
     def _find_notable(self, lines: bytes) -> list[int]:

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RunPlace
+from gpualert_common.quantities import is_seconds
 from gpualert_common.recover import locate
-from gpualert_common.spec import is_seconds
 from gpualert_common.supervise.recorder import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
 
@@ -42,6 +43,8 @@ class RunLocation:
         """Return the location of a run of an attempt.  Raises RecordError."""
         spec = record.spec
         owner = spec.owner
+        if not {"adopt_within_s", "lease_s"} <= owner.keys():
+            raise RecordError(f"{record.path}: its launch record has no lease")
         return cls(
             record=str(record.path),
             host=spec.host or "",

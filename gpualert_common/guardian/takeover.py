@@ -18,7 +18,7 @@ from gpualert_common.guardian.predecessor import PredecessorReader, has_live_pro
 from gpualert_common.model import RunPlace
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import SUCCESSOR, Record, RunState, make_directory
+from gpualert_common.record import SPEC, SUCCESSOR, Record, RunState, make_directory
 from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.supervise.stop import Stop
@@ -236,6 +236,8 @@ class Takeover:
 
     def _mark_superseded(self, record: Record) -> None:
         """Retire the held alerts of the earlier run: this attempt's alert replaces them."""
+        if not record.has(SPEC):
+            return  # it was never launched, or a damaged pointer names another directory
         value = {"number": self._attempt.number, "at": time.time()}
         try:
             record.write_json(SUCCESSOR, {"schema": SCHEMA, **value})

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from gpualert_common.record.files import try_lock
+from gpualert_common.record.files import find_refusal, open_lock, try_lock
+from gpualert_common.record.private_directory import open_private
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Error  # imported on use: that takes milliseconds
@@ -83,14 +84,12 @@ class Database:
         self.repair, self.is_new = "", False
         deadline = time.monotonic() + DEADLINE_S
         try:
-            with self._hold_lock(deadline):
-                try:
-                    return self._open_and_run(work, deadline)
-                except DamagedError as error:
-                    self.repair = (
-                        f"{self.path}: {error}; kept as {self._rename_damaged()}, created again"
-                    )
-                    return self._open_and_run(work, deadline)
+            folder = open_private(self._place)
+            try:
+                with self._hold_lock(folder, deadline):
+                    return self._use_locked(folder, work, deadline)
+            finally:
+                os.close(folder)
         except ImportError as error:
             raise HistoryUnavailableError(f"this Python has no SQLite: {error}") from None
         except OSError as error:
@@ -98,9 +97,19 @@ class Database:
         except DamagedError as error:
             raise HistoryUnavailableError(f"{self.path}: {error}") from None
 
+    def _use_locked(
+        self, folder: int, work: Callable[[Connection], Found], deadline: float
+    ) -> Found:
+        try:
+            return self._open_and_run(folder, work, deadline)
+        except DamagedError as error:
+            kept = self._rename_damaged(folder)
+            self.repair = f"{self.path}: {error}; kept as {kept}, created again"
+            return self._open_and_run(folder, work, deadline)
+
     @contextmanager
-    def _hold_lock(self, deadline: float) -> Iterator[None]:
-        fd = self._open_lock()
+    def _hold_lock(self, folder: int, deadline: float) -> Iterator[None]:
+        fd = self._open_lock(folder)
         if fd < 0:
             yield
             return
@@ -116,24 +125,26 @@ class Database:
         finally:
             os.close(fd)
 
-    def _open_lock(self) -> int:
+    def _open_lock(self, folder: int) -> int:
         """Return a descriptor of the lock; -1 if neither lock nor file can be written."""
-        path = f"{os.path.splitext(self.path)[0]}.lock"
-        flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        name = f"{os.path.splitext(self._name)[0]}.lock"
         try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o600)
+            return open_lock(name, dir_fd=folder)
         except OSError:
             if not self.exists or os.access(self._place, os.W_OK):
                 raise
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            return os.open(path, os.O_RDONLY | flags)
+            return os.open(name, flags, dir_fd=folder)
         except FileNotFoundError:
             return -1
 
-    def _open_and_run(self, work: Callable[[Connection], Found], deadline: float) -> Found:
+    def _open_and_run(
+        self, folder: int, work: Callable[[Connection], Found], deadline: float
+    ) -> Found:
         import sqlite3
 
-        self._create_or_check()
+        self._create_or_check(folder)
         left_s = max(0.0, deadline - time.monotonic())
         try:
             with closing(sqlite3.connect(self.path, left_s, isolation_level=None)) as connection:
@@ -150,19 +161,28 @@ class Database:
             kind = BusyError if code in _BUSY else HistoryUnavailableError
             raise kind(f"{self.path}: {_format_error(error)}") from None
 
-    def _create_or_check(self) -> None:
+    def _create_or_check(self, folder: int) -> None:
+        """Create the file if it is missing.
+
+        Raises for a file or journal of another user: SQLite would apply that journal, and remove
+        the file that it names.
+        """
+        for suffix in _FILE_SUFFIXES:
+            name = self._name + suffix
+            try:
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            problem = find_refusal(status)
+            if problem and not stat.S_ISREG(status.st_mode):
+                raise DamagedError(problem)
+            if problem:
+                raise HistoryUnavailableError(f"{self.path}{suffix}: {problem}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            status = os.lstat(self.path)
-        except FileNotFoundError:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            os.close(os.open(self.path, flags, 0o600))
-            return
-        if not stat.S_ISREG(status.st_mode):
-            raise DamagedError("it is not a regular file")
-        if status.st_uid != os.geteuid():
-            raise HistoryUnavailableError(
-                f"{self.path}: it belongs to user {status.st_uid}, not to the current user"
-            )
+            os.close(os.open(self._name, flags | os.O_EXCL, 0o600, dir_fd=folder))
+        except FileExistsError:
+            pass
 
     def _create_tables(self, connection: Connection) -> None:
         """Create the tables in a new file.  Raises for a file of another application."""
@@ -186,21 +206,21 @@ class Database:
             connection.execute(f"PRAGMA user_version = {self._schema}")
         self.is_new = True
 
-    def _rename_damaged(self) -> str:
+    def _rename_damaged(self, folder: int) -> str:
         """Rename the file to the next free number and return its new name."""
         lead = f"{self._name}.damaged-"
-        tails = [name.removeprefix(lead) for name in os.listdir(self._place)]
+        tails = [name.removeprefix(lead) for name in os.listdir(folder)]
         numbers = sorted(int(tail) for tail in tails if tail.isdecimal())
         for old in numbers[: 1 - _MOST_DAMAGED]:
             for end in _FILE_SUFFIXES:
                 try:
-                    os.unlink(os.path.join(self._place, f"{lead}{old}{end}"))
+                    os.unlink(f"{lead}{old}{end}", dir_fd=folder)
                 except OSError:
                     continue
         new = f"{lead}{numbers[-1] + 1 if numbers else 1}"
         for end in _FILE_SUFFIXES:
             try:
-                os.rename(self.path + end, os.path.join(self._place, new + end))
+                os.rename(self._name + end, new + end, src_dir_fd=folder, dst_dir_fd=folder)
             except FileNotFoundError:
                 continue
         return new

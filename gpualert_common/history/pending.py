@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from gpualert_common.codec import encode
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.history.past_run import PastRun
-from gpualert_common.record import make_directory
 from gpualert_common.record.directory import Directory
-from gpualert_common.record.files import open_directory
+from gpualert_common.record.private_directory import open_folder
 from gpualert_common.spec import SCHEMA
 
 FOLDER = "history.waiting"
@@ -25,8 +24,7 @@ def queue_run(place: str, run: PastRun) -> None:
     Raises OSError, also if too many runs wait.
     """
     folder = os.path.join(place, FOLDER)
-    make_directory(folder)
-    directory = Directory(folder, open_directory(folder))
+    directory = Directory(folder, open_folder(place, FOLDER, create=True))
     try:
         if len(os.listdir(folder)) >= MOST:
             raise OSError(f"{MOST} runs wait in {folder} and are not imported")
@@ -38,11 +36,17 @@ def queue_run(place: str, run: PastRun) -> None:
 def has_pending(place: str) -> bool:
     """Return whether runs wait, or the folder cannot be read."""
     try:
-        return bool(os.listdir(os.path.join(place, FOLDER)))
+        folder = open_folder(place, FOLDER)
     except FileNotFoundError:
         return False
     except OSError:
         return True
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return True
+    finally:
+        os.close(folder)
 
 
 def read_pending(place: str) -> dict[str, PastRun | None]:
@@ -52,7 +56,7 @@ def read_pending(place: str) -> dict[str, PastRun | None]:
     """
     folder = os.path.join(place, FOLDER)
     try:
-        directory = Directory(folder, open_directory(folder))
+        directory = Directory(folder, open_folder(place, FOLDER))
     except FileNotFoundError:
         return {}
     found: dict[str, PastRun | None] = {}
@@ -70,11 +74,18 @@ def read_pending(place: str) -> dict[str, PastRun | None]:
 
 def remove_pending(place: str, names: Iterable[str]) -> None:
     """Remove the files of imported runs; a file that stays is imported again, as the same run."""
-    for name in names:
-        try:
-            os.unlink(os.path.join(place, FOLDER, name))
-        except OSError:
-            continue
+    try:
+        folder = open_folder(place, FOLDER)
+    except OSError:
+        return
+    try:
+        for name in names:
+            try:
+                os.unlink(name, dir_fd=folder)
+            except OSError:
+                continue
+    finally:
+        os.close(folder)
 
 
 def _read(directory: Directory, name: str) -> PastRun | None:

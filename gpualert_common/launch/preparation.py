@@ -18,10 +18,9 @@ from gpualert_common.record import (
     SPEC,
     Record,
     describe,
-    make_directory,
     name_spare,
-    refuse_foreign_directory,
 )
+from gpualert_common.record.private_directory import make_folder, resolve_state_dir
 from gpualert_common.spec import RunSpec
 
 TYPE_CHECKING = False
@@ -69,7 +68,7 @@ def prepare_run(spec: RunSpec) -> PreparedRun:
     """
     tried: list[tuple[str, str]] = []
     run_id = record_locations.new_run_id()
-    for place in record_locations.list_state_dirs(spec.state_dir):
+    for place in record_locations.list_state_dirs(spec.state_dir, only=spec.only_state_dir):
         try:
             return _prepare_at(place, run_id, spec, tried)
         except OSError as error:
@@ -80,19 +79,11 @@ def prepare_run(spec: RunSpec) -> PreparedRun:
 def _prepare_at(
     place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]
 ) -> PreparedRun:
-    runs = os.path.join(place, record_locations.RUNS)
-    path = os.path.join(runs, run_id)
-    try:
-        record = Record.create(path, sync=spec.sync)
-    except FileNotFoundError:
-        make_directory(runs)
-        record = Record.create(path, sync=spec.sync)
+    runs = make_folder(resolve_state_dir(place), record_locations.RUNS)
+    record = Record.create(os.path.join(runs, run_id), sync=spec.sync)
     log_fds: list[int] = []
     logs: list[LogFile] = []
     try:
-        chosen = not tried and spec.state_dir is not None
-        refuse_foreign_directory(place, chosen=chosen)
-        refuse_foreign_directory(runs, chosen=chosen)
         reserved = 0
         for name in spec.logs:
             log_fds.append(record.create_log(name))

@@ -15,7 +15,7 @@ from gpualert_common.launch import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.spec import Sender
+    from gpualert_common.end_record import Sender
 
 STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Begin a stop: the leader first, the rest after the grace."""

@@ -186,8 +186,9 @@ def _require_distinct(names: list[str]) -> None:
 
 def _make_channel(name: str | None, table: dict[str, Any], where: str) -> ChannelConfig:
     kind = table.pop("kind", None)
-    if not isinstance(kind, str) or (kind not in channel_kinds() and not _is_foreign(kind)):
-        known = ", ".join(channel_kinds())
+    kinds = channel_kinds()
+    if not isinstance(kind, str) or (kind not in kinds and not _is_module_of_user(kind, kinds)):
+        known = ", ".join(kinds)
         raise ConfigError(f"{where}: kind: {kind!r} is none of {known}, nor a module of yours")
     if _is_foreign(kind):  # imported by the sender only, where it cannot harm the run
         settings, secret = table, tuple(table)
@@ -201,6 +202,13 @@ def _make_channel(name: str | None, table: dict[str, Any], where: str) -> Channe
 def _is_foreign(kind: str) -> bool:
     """True for a kind that is a module of the user."""
     return "." in kind
+
+
+def _is_module_of_user(kind: str, kinds: Sequence[str]) -> bool:
+    """True for ``package.module`` that can be a name of a module, and not one of ours."""
+    package, *modules = kind.split(".")
+    are_names = all(name.isidentifier() and not name.startswith("__") for name in kind.split("."))
+    return bool(modules) and are_names and package not in (*kinds, "gpualert_common")
 
 
 def _make_absolute(value: Any) -> Any:

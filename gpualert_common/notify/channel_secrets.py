@@ -11,6 +11,7 @@ from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import WITHHELD
 from gpualert_common.notify.targets import is_reference
 from gpualert_common.settings import load_settings
+from gpualert_common.trusted_files import read_regular_file
 
 _MOST_BYTES = 64 << 10
 
@@ -63,8 +64,7 @@ def _resolve_reference(reference: str, what: str) -> str:
         return value
     path = os.path.expanduser(reference.removeprefix("file:"))
     try:
-        with open(path, encoding="utf-8") as file:
-            value = file.read(_MOST_BYTES).strip()
+        value = read_regular_file(path, _MOST_BYTES).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise MissingSecretError(f"{what}: {path}: {why}") from None

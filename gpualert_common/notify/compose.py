@@ -20,6 +20,7 @@ from gpualert_common.report.early_warning import render_warning, view_warning
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView, view_run
 from gpualert_common.report.text_sanitizer import TextSanitizer
+from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.spec import message_id
 
 LOG_SHARE = 1 / 4
@@ -73,9 +74,10 @@ def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exce
     """Return the shortest useful message."""
     spec = record.spec
     verdict = read_verdict(record)
+    missing = describe_missing_verdict(is_pending=record.is_verdict_pending)
     lines = [
         f"{spec.name or record.run_id}: {verdict.disposition if verdict else 'ended'}",
-        verdict.headline if verdict else "no verdict could be made",
+        verdict.headline if verdict else missing,
         f"record: {record.path} on {spec.host}",
         f"next: gpualert show {record.run_id}",
         f"The full message could not be made: {type(error).__name__}: {error}",

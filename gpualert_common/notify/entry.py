@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypedDict, TypeGuard, Unpack
 
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import WITHHELD, is_channel
+from gpualert_common.quantities import is_number, is_time
 from gpualert_common.spec import ENDED
 
 
@@ -183,11 +184,9 @@ def is_entry(fields: Mapping[str, Any]) -> TypeGuard[EntryFields]:
         and fields.get("state") in tuple(EntryState)
         and isinstance(fields.get("message_id"), str)
         and isinstance(fields.get("arrived"), list)
-        and all(_is_number(fields.get(name)) for name in ("queued_at", "attempts"))
-        and (fields.get("due") is None or _is_number(fields["due"]))
+        and is_number(fields.get("attempts"))
+        and is_time(fields.get("queued_at"))
+        and (fields.get("due") is None or is_time(fields["due"]))
         and isinstance(fields.get("last", {}), dict)
+        and isinstance(fields.get("warning") or {}, dict)
     )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

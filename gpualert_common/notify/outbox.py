@@ -24,10 +24,10 @@ from gpualert_common.notify.entry import (
     OutboxEntry,
     is_entry,
 )
-from gpualert_common.notify.undelivered import undelivered_folder
+from gpualert_common.notify.undelivered import mark_undelivered, remove_mark
 from gpualert_common.record import OUTBOX, Event, Record
 from gpualert_common.record.directory import Directory
-from gpualert_common.record.files import make_directory, open_directory
+from gpualert_common.record.private_directory import open_folder
 from gpualert_common.spec import ENDED, SCHEMA, message_id
 
 SENT_EVENT = "alert"
@@ -47,7 +47,7 @@ class Outbox:
         """The outbox's directory, None while there is none or it cannot be opened."""
         if self._opened is None:
             try:
-                self._opened = Directory(self._path, open_directory(self._path))
+                self._opened = Directory(self._path, open_folder(self.record.path, OUTBOX))
             except OSError:
                 return None
         return self._opened
@@ -159,11 +159,11 @@ class Outbox:
         return True
 
     def _make_directory(self) -> Directory:
-        if self._directory is None:
-            make_directory(self._path)
-            self._opened = Directory(self._path, open_directory(self._path))
-        assert self._opened is not None
-        return self._opened
+        found = self._directory
+        if found is None:
+            found = Directory(self._path, open_folder(self.record.path, OUTBOX, create=True))
+            self._opened = found
+        return found
 
     def _sent_to(self, about: str) -> dict[str, Event]:
         """Return the events of accepted alerts about that, by channel."""
@@ -195,13 +195,11 @@ class Outbox:
 
     def mark(self, entries: Iterable[OutboxEntry]) -> None:
         """Mark the record as undelivered if one of its entries is open."""
-        marker = os.path.join(undelivered_folder(self.record.path), self.record.run_id)
         try:
             if any(entry.state in OPEN and entry.about == ENDED for entry in entries):
-                make_directory(os.path.dirname(marker))
-                os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                mark_undelivered(self.record.path)
             else:
-                os.unlink(marker)
+                remove_mark(self.record.path)
         except OSError:
             pass  # `gpualert outbox list` reads every record
 

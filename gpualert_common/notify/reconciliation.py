@@ -85,6 +85,15 @@ def reconcile(
     return plan.decision, entries
 
 
+def has_unsent_alerts(record: Record) -> bool:
+    """Return True if an alert about a run's end is due, on the disk and not sent.
+
+    Raises RecordError.
+    """
+    _decision, entries = reconcile(record)
+    return any(entry.stored and entry.state is EntryState.PENDING for entry in entries)
+
+
 def queue_warnings(record: Record) -> list[OutboxEntry]:
     """Queue the warnings about a live run; return every entry for one.  Raises RecordError."""
     outbox = Outbox(record)

@@ -12,7 +12,7 @@ from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, queue_warnings, reconcile
-from gpualert_common.notify.undelivered import undelivered_folder
+from gpualert_common.notify.undelivered import list_undelivered, remove_mark
 from gpualert_common.record import Record
 
 Secrets = Mapping[str, Mapping[str, str]]
@@ -30,6 +30,7 @@ def deliver(
     extra_channels: Sequence[ChannelConfig] = (),
     send_now: bool = False,
     retry_failed: bool = False,
+    verdict_within_s: float = 0.0,
     retry_for_s: float,
     on_progress: Callable[[list[OutboxEntry]], None] = lambda _entries: None,
 ) -> list[OutboxEntry]:
@@ -38,13 +39,18 @@ def deliver(
     A delivered alert is not sent again.  ``extra_channels`` get the alert in addition to the
     record's own channels; ``send_now`` sends what would be held for another attempt;
     ``retry_failed`` also sends what had failed for good, by the extra channels where there are
-    some.  Transient faults are retried for ``retry_for_s``; what is open then stays queued.
+    some.  An alert waits ``verdict_within_s`` for a late verdict, and is then sent without one.
+    Transient faults are retried for ``retry_for_s``; what is open then stays queued.
     ``on_progress`` is called with the entries again and again.  One process per channel is forked
     and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
     be read.
     """
     secrets = secrets or {}
     _decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
+    if record.is_verdict_pending:
+        on_progress(entries)
+        _await_verdict(record, verdict_within_s)
+        _decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     if retry_failed:
         names = {channel["name"] for channel in extra_channels}
         for entry in entries:
@@ -64,6 +70,13 @@ def deliver(
             entry.reload()
         on_progress(entries)
     return reconcile(record)[1]
+
+
+def _await_verdict(record: Record, within_s: float) -> None:
+    """Wait while another process makes the verdict, for at most so long."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline and record.is_verdict_pending:
+        time.sleep(_POLL_S)
 
 
 def deliver_warnings(record: Record, *, secrets: Secrets, retry_for_s: float) -> None:
@@ -94,17 +107,11 @@ def _send_all(
 
 def deliver_open_alerts(record_path: str, *, retry_for_s: float) -> None:
     """Send the open alerts of the other records in the state directory that are due."""
-    folder = undelivered_folder(record_path)
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return
-    for name in names:
-        path = os.path.join(os.path.dirname(record_path), name)
+    for path in list_undelivered(record_path):
         if path == record_path:
             continue
         if not os.path.lexists(path):
-            _remove_marker(os.path.join(folder, name))
+            _remove_mark(path)
             continue
         try:
             _deliver_due(path, retry_for_s)
@@ -115,6 +122,8 @@ def deliver_open_alerts(record_path: str, *, retry_for_s: float) -> None:
 def _deliver_due(path: str, retry_for_s: float) -> None:
     record = Record.open(path)
     try:
+        if record.is_verdict_pending:
+            return  # its own sender waits for the verdict, and the process that makes it sends, too
         _decision, entries = reconcile(record)
         if any(entry.state is EntryState.PENDING and entry.due <= time.time() for entry in entries):
             deliver(record, retry_for_s=retry_for_s)
@@ -136,9 +145,9 @@ def _fork_sender(
     return pid
 
 
-def _remove_marker(marker: str) -> None:
+def _remove_mark(path: str) -> None:
     """Remove the marker of a record that was removed."""
     try:
-        os.unlink(marker)
+        remove_mark(path)
     except OSError:
         pass

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from gpualert_common.launch_record import ChannelConfig, Owner
 from gpualert_common.notify.entry import EntryFields, EntryState
-from gpualert_common.spec import is_seconds
+from gpualert_common.quantities import is_seconds
 
 JsonObject = Mapping[str, object]
 

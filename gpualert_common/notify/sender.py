@@ -95,6 +95,7 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
             extra_channels=request["extra_channels"],
             send_now=request["send_now"],
             retry_failed=request["retry_failed"],
+            verdict_within_s=float(request["verdict_within_s"]),
             retry_for_s=retry_for_s,
             on_progress=status.write,
         )
@@ -105,13 +106,12 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
 
 def _redirect_stderr(record: Record) -> None:
     """Send our stderr to a log in the record, unless a guardian's log has it already."""
+    from gpualert_common.record.files import OPEN_FLAGS
+
     try:
         if os.path.samestat(os.fstat(2), os.stat(os.devnull)):
-            fd = os.open(
-                os.path.join(record.path, LOG),
-                os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW,
-                0o600,
-            )
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | OPEN_FLAGS
+            fd = os.open(os.path.join(record.path, LOG), flags, 0o600)
             os.dup2(fd, 2)
             os.close(fd)
     except OSError:

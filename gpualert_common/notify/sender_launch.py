@@ -29,6 +29,8 @@ RETRY_FOR_S = 3600.0
 """Time in which a sender retries: longer than a restart of a mail server, or grey-listing."""
 WARNING_RETRY_S = 600.0
 """Limit for a warning; afterwards `gpualert show` and the alert about the end have it."""
+VERDICT_SHARE = 0.5
+"""Part of the deadline for alerts that they wait for a late verdict; the rest is for sending."""
 _CHECK_S = 0.25
 _SENDER = "gpualert_common.notify.sender"
 
@@ -45,6 +47,7 @@ def dispatch(
     retry_failed: bool = False,
     own: bool = True,
     deadline_s: float,
+    verdict_within_s: float | None = None,
     retry_for_s: float = RETRY_FOR_S,
     check: Callable[[], None] = lambda: None,
 ) -> list[EntryFields]:
@@ -52,11 +55,16 @@ def dispatch(
 
     Returns the fields of each alert; the sender goes on by itself with those that are open then.
     Arguments as for :func:`.record_delivery.deliver`; ``own`` False only sends what other runs left
-    behind.  ``check`` is called while it waits, and may raise to end that.  Raises nothing of ours.
+    behind.  ``verdict_within_s`` limits the wait for a late verdict; None means a share of the
+    deadline.  ``check`` is called while it waits, and may raise to end that.  Raises nothing of
+    ours.
     """
+    if verdict_within_s is None:
+        verdict_within_s = deadline_s * VERDICT_SHARE
     request = {
         "record": record_path,
         "retry_for_s": retry_for_s,
+        "verdict_within_s": verdict_within_s,
         "own": own,
         "secrets": secrets or {},
         "extra_channels": [dict(channel) for channel in extra_channels],
@@ -76,7 +84,9 @@ def dispatch(
         _reap()
 
 
-def become_sender(record_path: str, secrets: Secrets | None, *, keep: int) -> None:
+def become_sender(
+    record_path: str, secrets: Secrets | None, *, keep: int, verdict_within_s: float
+) -> None:
     """Turn this process, which has nothing else to do, into the sender.  Raises OSError.
 
     The descriptor ``keep`` stays open.
@@ -85,6 +95,7 @@ def become_sender(record_path: str, secrets: Secrets | None, *, keep: int) -> No
         os.set_inheritable(keep, True)
     request = {"record": record_path, "retry_for_s": RETRY_FOR_S, "own": True, "done_fd": -1}
     request |= {"secrets": secrets or {}, "extra_channels": []}
+    request |= {"verdict_within_s": verdict_within_s}
     request |= {"send_now": False, "retry_failed": False}
     os.dup2(_as_file(request), 0)
     command = program_command(_SENDER)
@@ -98,29 +109,38 @@ def send_warnings(record_path: str, secrets: Secrets | None) -> None:
     """
     request = {"record": record_path, "retry_for_s": WARNING_RETRY_S, "own": True, "early": True}
     request |= {"secrets": secrets or {}, "done_fd": -1}
-    _reap()
     try:
-        stdin = _as_file(request)
-        try:
-            run_id = os.path.basename(record_path)
-            _senders.append(start_program(_SENDER, helper_of=run_id, stdin=stdin))
-        finally:
-            os.close(stdin)
+        start_detached(_SENDER, request, helper_of=os.path.basename(record_path))
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is None:
             raise  # an engine's time-out may be a TimeoutError
 
 
+def start_detached(
+    program: str,
+    request: Mapping[str, Any],
+    *,
+    pass_fds: Sequence[int] = (),
+    helper_of: str | None = None,
+) -> None:
+    """Start a program that reads this request from its stdin and outlives us.  Raises OSError.
+
+    Arguments as for :func:`.start_program`.
+    """
+    _reap()
+    stdin = _as_file(request)
+    try:
+        started = start_program(program, stdin=stdin, pass_fds=pass_fds, helper_of=helper_of)
+        _senders.append(started)
+    finally:
+        os.close(stdin)
+
+
 def _start(request: dict[str, Any]) -> int:
     """Start a sender; return a descriptor with the states of the alerts, closed when it is done."""
-    _reap()
     reading, writing = os.pipe2(os.O_CLOEXEC)
     try:
-        stdin = _as_file({**request, "done_fd": writing})
-        try:
-            _senders.append(start_program(_SENDER, stdin=stdin, pass_fds=[writing]))
-        finally:
-            os.close(stdin)
+        start_detached(_SENDER, {**request, "done_fd": writing}, pass_fds=[writing])
     except BaseException:
         os.close(reading)
         raise
@@ -133,7 +153,7 @@ def _reap() -> None:
     _senders[:] = [sender for sender in _senders if sender.poll() is None]
 
 
-def _as_file(request: dict[str, Any]) -> int:
+def _as_file(request: Mapping[str, Any]) -> int:
     """Return the request as a file without a name: it holds secrets."""
     import json
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gpualert_common.record.private_directory import open_folder
+
 FOLDER = "undelivered"
 
 
@@ -12,20 +14,38 @@ def find_state_dir(record_path: str) -> str:
     return os.path.dirname(os.path.dirname(record_path))
 
 
-def undelivered_folder(record_path: str) -> str:
-    """Return the folder of markers, next to the one that holds the records."""
-    return os.path.join(find_state_dir(record_path), FOLDER)
-
-
-def is_undelivered(record_path: str) -> bool:
-    """True when an alert of this run is open."""
+def mark_undelivered(record_path: str) -> None:
+    """Mark a record.  Raises OSError."""
     name = os.path.basename(record_path)
-    return os.path.lexists(os.path.join(undelivered_folder(record_path), name))
-
-
-def has_undelivered(record_path: str) -> bool:
-    """True when an alert of some run in the same state directory is open."""
+    folder = open_folder(find_state_dir(record_path), FOLDER, create=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        return bool(os.listdir(undelivered_folder(record_path)))
+        os.close(os.open(name, flags, 0o600, dir_fd=folder))
+    except FileExistsError:
+        pass
+    finally:
+        os.close(folder)
+
+
+def remove_mark(record_path: str) -> None:
+    """Remove the marker of a record.  Raises OSError."""
+    folder = open_folder(find_state_dir(record_path), FOLDER)
+    try:
+        os.unlink(os.path.basename(record_path), dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def list_undelivered(record_path: str) -> list[str]:
+    """Return the paths of the marked records in the same state directory, oldest first."""
+    try:
+        folder = open_folder(find_state_dir(record_path), FOLDER)
     except OSError:
-        return False
+        return []
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    finally:
+        os.close(folder)
+    return [os.path.join(os.path.dirname(record_path), name) for name in sorted(names)]

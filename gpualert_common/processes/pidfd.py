@@ -58,7 +58,7 @@ def open_pidfd(pid: int) -> int:
     """Return a pidfd, or -1 when the process was reaped already or descriptors ran out."""
     try:
         return os.pidfd_open(pid)
-    except OSError:
+    except (OSError, OverflowError):  # a damaged record may name an impossible number
         return -1
 
 

@@ -14,7 +14,7 @@ from gpualert_common.shells import names_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.spec import Survivor
+    from gpualert_common.end_record import Survivor
 
 
 class ProcessTree:

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 from gpualert_common.classify.line_prefixes import strip_prefixes
-from gpualert_common.classify.lines import LINE_CAP, LinePosition, LogRegion
+from gpualert_common.classify.lines import LINE_CAP, LinePosition, LogRegion, find_last_lines
 from gpualert_common.progress.bars import find_bar
 from gpualert_common.progress.formats._interface import ProgressLine, load_parsers
 from gpualert_common.progress.model import Progress
@@ -105,7 +105,7 @@ class ProgressReader:
     def finish(self) -> Progress:
         """Return the progress of the whole log.  Call it once, last."""
         held, self._held = self._held, b""
-        start, last = self._next - len(held), _find_last_lines(held, TAIL_LINES)
+        start, last = self._next - len(held), find_last_lines(held, TAIL_LINES)
         self._read(held[:last], start)
         self._line_counts = dict.fromkeys(_Kind, 0)  # the end is parsed even after a flood
         self._read(held[last:], start + last)
@@ -212,13 +212,3 @@ def _compile_kinds(kinds: frozenset[_Kind]) -> Any:
     }
     groups = (b"|".join(words[kind]) if kind in kinds else _NOTHING for kind in _Kind)
     return compile_bytes(b"(?m)" + b"|".join(b"(%s)" % group for group in groups))
-
-
-def _find_last_lines(text: bytes, count: int) -> int:
-    """Return the start of the last *count* lines of *text*."""
-    at = len(text)
-    for _line in range(count + 1):
-        at = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at))
-        if at < 0:
-            return 0
-    return at + 1

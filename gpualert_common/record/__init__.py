@@ -29,7 +29,7 @@ supervised as long as the lock is held, whatever its process id.
 
 from gpualert_common.record.control import CLAIM, CONTROL
 from gpualert_common.record.events import Event
-from gpualert_common.record.files import make_directory, refuse_foreign_directory
+from gpualert_common.record.files import make_directory
 from gpualert_common.record.record import (
     EVENTS,
     EXIT,
@@ -64,5 +64,4 @@ __all__ = [
     "describe",
     "make_directory",
     "name_spare",
-    "refuse_foreign_directory",
 ]

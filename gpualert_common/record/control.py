@@ -8,7 +8,7 @@ import time
 
 from gpualert_common.errors import RecordError
 from gpualert_common.record.directory import Directory
-from gpualert_common.record.files import write_all
+from gpualert_common.record.files import OPEN_FLAGS, write_all
 from gpualert_common.spec import SCHEMA
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ class Control(Directory):
         name = f"{time.time_ns()}.{os.getpid()}.{kind}"
         temporary = f"{CONTROL}/.{name}"
         value = {"schema": SCHEMA, "kind": kind, "at": time.time(), **fields}
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
         fd = os.open(temporary, flags, 0o600, dir_fd=self._dir_fd)
         try:
             write_all(fd, json.dumps(value).encode())
@@ -128,7 +128,7 @@ class Control(Directory):
 
     def _in_control(self) -> list[str]:
         try:
-            fd = os.open(CONTROL, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._dir_fd)
+            fd = os.open(CONTROL, os.O_RDONLY | os.O_DIRECTORY | OPEN_FLAGS, dir_fd=self._dir_fd)
         except FileNotFoundError:
             return []
         try:
@@ -137,7 +137,7 @@ class Control(Directory):
             os.close(fd)
 
     def _touch(self, name: str) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_WRONLY | os.O_CREAT | OPEN_FLAGS
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
             os.utime(fd)

@@ -6,19 +6,22 @@ import errno
 import fcntl
 import json
 import os
-import stat
 import time
 
 from gpualert_common.codec import require_schema
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.record.files import (
+    OPEN_FLAGS,
     is_held_by_others,
     open_directory,
+    open_lock,
     read_file,
+    read_part,
     remove_all,
     try_lock,
     write_all,
 )
+from gpualert_common.record.private_directory import find_other_writers, keep_out_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +32,9 @@ encode = json.JSONEncoder(ensure_ascii=False).encode
 """One encoder for all: ``json.dumps`` with an argument makes a new one each time."""
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+MOST_JSON_BYTES = 16 << 20
+"""Limit for reading: several times the longest command that a kernel starts."""
+_MOST_NUMBER_BYTES = 32
 _TRIES = 20
 _TRY_S = 0.005
 """A process that checks whether a record is held holds its lock for some microseconds."""
@@ -64,12 +70,7 @@ class Directory:
             dir_fd = open_directory(path)
         except OSError as error:
             raise RecordError(f"{path}: no run record here: {error.strerror}") from None
-        status = os.fstat(dir_fd)
-        problem = ""
-        if status.st_uid != os.geteuid():
-            problem = f"belongs to user {status.st_uid}, not to you ({os.geteuid()})"
-        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            problem = f"is writable by others (mode {stat.S_IMODE(status.st_mode):04o})"
+        problem = find_other_writers(keep_out_group(dir_fd))
         if problem:
             os.close(dir_fd)
             raise RecordError(f"{path}: this record {problem}, so it is not trusted")
@@ -117,6 +118,17 @@ class Directory:
         os.close(fd)
         return False
 
+    def share_lock(self) -> int:
+        """Return a descriptor that holds the lock, too, for a process that inherits it.
+
+        Raises OSError if this process does not hold the lock.
+        """
+        return os.dup(self._lock_fd)
+
+    def adopt_lock(self, fd: int) -> None:
+        """Hold the record by a descriptor that this process inherited."""
+        self._lock_fd = fd
+
     @property
     def is_held(self) -> bool:
         """True while a supervisor holds this record, even if the record was removed."""
@@ -130,8 +142,7 @@ class Directory:
 
         Raises OSError if the filesystem supports no lock.
         """
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
+        fd = open_lock(name, dir_fd=self._dir_fd)
         try:
             held = try_lock(fd)
         except BaseException:
@@ -144,7 +155,7 @@ class Directory:
     def is_locked(self, name: str) -> bool:
         """True while a process holds the lock file ``name``."""
         try:
-            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+            fd = os.open(name, os.O_RDONLY | OPEN_FLAGS, dir_fd=self._dir_fd)
         except OSError:
             return False
         return is_held_by_others(fd)
@@ -184,7 +195,7 @@ class Directory:
         return True
 
     def _write_to(self, name: str, how: int, value: Mapping[str, Any], *, sync: bool) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | how | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_WRONLY | os.O_CREAT | how | OPEN_FLAGS
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
             write_all(fd, _lines(value))
@@ -202,7 +213,7 @@ class Directory:
         Raises OSError, FileNotFoundError if there is no file ``spare``.
         """
         data = _lines(value)
-        fd = os.open(spare, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+        fd = os.open(spare, os.O_WRONLY | OPEN_FLAGS, dir_fd=self._dir_fd)
         try:
             write_all(fd, data)
             os.ftruncate(fd, len(data))
@@ -227,30 +238,36 @@ class Directory:
             return True
         return True
 
-    def read_json(self, name: str, most_bytes: int | None = None) -> dict[str, Any] | None:
+    def read_json(self, name: str, most_bytes: int = MOST_JSON_BYTES) -> dict[str, Any] | None:
         """Return the object in file ``name``; None if there is no file.
 
         Raises DamagedFileError if it is not a JSON object, RecordError if it is larger than
         ``most_bytes``, cannot be read, or was written by a newer release.
         """
-        data = self._read(name, most_bytes=most_bytes)
+        where = os.path.join(self.path, name)
+        data = read_file(self._dir_fd, name, where, most_bytes)
         if data is None:
             return None
-        where = os.path.join(self.path, name)
         try:
             value = json.loads(data.decode("utf-8", "replace"))
+            if b"\\ud" in data.lower():  # maybe half of a pair, which is no text
+                value = json.loads(encode(value).encode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             raise DamagedFileError(f"{where}: not valid JSON: {error}") from None
         require_schema(value, where)
         return dict(value)
 
-    def _read(self, name: str, offset: int = 0, most_bytes: int | None = None) -> bytes | None:
+    def read_part(self, name: str, offset: int, most_bytes: int) -> bytes | None:
+        """Return at most ``most_bytes`` of file ``name`` from ``offset`` on; None without a file.
+
+        Raises DamagedFileError for what is no file, RecordError if it cannot be read.
+        """
         where = os.path.join(self.path, name)
-        return read_file(self._dir_fd, name, where, offset, most_bytes)
+        return read_part(self._dir_fd, name, where, offset, most_bytes)
 
     def read_number(self, name: str) -> int:
         """Return the decimal number in file ``name``; 0 if there is none."""
-        text = (self._read(name) or b"").strip()
+        text = (self.read_part(name, 0, _MOST_NUMBER_BYTES) or b"").strip()
         return int(text) if text.isdigit() else 0
 
     def remove(self, name: str) -> None:
@@ -262,7 +279,7 @@ class Directory:
 
     def append(self, name: str, line: str) -> None:
         """Append one line to file ``name``.  Raises OSError."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
         fd = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
         try:
             write_all(fd, line.encode("utf-8", "replace") + b"\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from gpualert_common.quantities import is_time
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +33,7 @@ class Event:
     def from_json(cls, value: dict[str, Any]) -> Event:
         """Return the event of a line."""
         name, at = value.pop("event", ""), value.pop("at", 0.0)
-        event = cls(str(name), at if isinstance(at, int | float) else 0.0)
+        event = cls(str(name), at if is_time(at) else 0.0)
         event.fields = value
         return event
 

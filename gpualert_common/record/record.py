@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from collections.abc import Iterator
 
 from gpualert_common.errors import RecordError
+from gpualert_common.quantities import is_number
 from gpualert_common.record.control import Control
 from gpualert_common.record.directory import encode
 from gpualert_common.record.events import Event, parse_events
-from gpualert_common.record.files import make_directory, open_directory
+from gpualert_common.record.files import make_directory, open_directory, open_file
 from gpualert_common.record.run_state import RunState, state_after
 from gpualert_common.spec import SCHEMA, Ending, RunSpec
 
@@ -19,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.end_record import EndRecord
     from gpualert_common.launch_record import LaunchRecord
     from gpualert_common.model import Verdict
 
@@ -40,7 +43,7 @@ by a rename: space that is released first could be taken by another process.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 _MAX_EVENTS_BYTES = 8 << 20
-"""Limit for reading; a run that writes more events repeats the same ones."""
+"""Limit of one read; a run that writes more events repeats the same ones."""
 
 
 class Record(Control):
@@ -57,8 +60,19 @@ class Record(Control):
         return os.open(name, flags, 0o600, dir_fd=self._dir_fd)
 
     def open_log(self, name: str) -> int:
-        """Return a descriptor that reads log ``name``.  Raises OSError."""
-        return os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._dir_fd)
+        """Return a descriptor that reads log ``name``.
+
+        Raises OSError, also for what is not a regular file of this user.
+        """
+        return open_file(self._dir_fd, name)
+
+    def log_status(self, name: str) -> os.stat_result | None:
+        """Return the status of log ``name``; None if it is missing or not a regular file."""
+        try:
+            found = os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False)
+        except OSError:
+            return None
+        return found if stat.S_ISREG(found.st_mode) else None
 
     def log_path(self, name: str) -> str:
         """Return the absolute path of log ``name``."""
@@ -73,17 +87,20 @@ class Record(Control):
 
     def events(self) -> Iterator[Event]:
         """Yield the events so far, in order, without a last line that is not complete."""
-        yield from parse_events((self._read(EVENTS) or b"")[:_MAX_EVENTS_BYTES])
+        yield from parse_events(self.read_part(EVENTS, 0, _MAX_EVENTS_BYTES) or b"")
 
     def events_from(self, offset: int) -> tuple[list[Event], int]:
         """Return the events from byte ``offset`` on, and the offset of the next one.
 
         If the offset is beyond the end, the file was created anew and is read from its start.
         """
-        data = self._read(EVENTS, offset)
-        if data is None or (not data and offset and not self._read(EVENTS, offset - 1)):
-            offset, data = 0, self._read(EVENTS) or b""
-        return list(parse_events(data)), offset + data.rfind(b"\n") + 1
+        data = self.read_part(EVENTS, offset, _MAX_EVENTS_BYTES)
+        if data is None or (not data and offset and not self.read_part(EVENTS, offset - 1, 1)):
+            offset, data = 0, self.read_part(EVENTS, 0, _MAX_EVENTS_BYTES) or b""
+        whole = data.rfind(b"\n") + 1
+        if not whole and len(data) == _MAX_EVENTS_BYTES:
+            whole = len(data)  # no event is as long as this line
+        return list(parse_events(data)), offset + whole
 
     def event(self, name: str) -> Event | None:
         """Return the first event of that name, or None."""
@@ -94,7 +111,7 @@ class Record(Control):
         """Process number of the run's leader; None before its launch is recorded."""
         launched = self.event("launched")
         pid = None if launched is None else launched.fields.get("pid")
-        return pid if isinstance(pid, int) else None
+        return pid if is_number(pid) else None
 
     # -- request, state, ending, verdict ---------------------------------------------------
 
@@ -115,9 +132,24 @@ class Record(Control):
 
     @property
     def ending(self) -> Ending | None:
-        """Ending of the run; None while there is none."""
+        """Ending of the run; None while there is none.  A damaged value counts as missing."""
+        found = self.end_record
+        if found is None:
+            return None
+        from gpualert_common.codec import encode as encode_fields
+
+        return Ending.from_json(encode_fields(found))
+
+    @property
+    def end_record(self) -> EndRecord | None:
+        """End record; None while there is none.  A damaged value counts as missing."""
         fields = self.read_json(EXIT)
-        return None if fields is None else Ending.from_json(fields)
+        if fields is None:
+            return None
+        from gpualert_common.codec import decode_valid
+        from gpualert_common.end_record import EndRecord  # there is none before the launch
+
+        return decode_valid(EndRecord, fields, os.path.join(self.path, EXIT))
 
     @property
     def verdict(self) -> Verdict | None:
@@ -132,6 +164,28 @@ class Record(Control):
         from gpualert_common.model import Verdict  # there is none before the launch
 
         return decode(Verdict, fields, os.path.join(self.path, VERDICT))
+
+    def check_values(self) -> None:
+        """Raise DamagedFileError for a damaged value in launch record, end record or verdict."""
+        from gpualert_common.codec import decode
+        from gpualert_common.end_record import EndRecord
+        from gpualert_common.launch_record import LaunchRecord
+
+        decode(LaunchRecord, self.spec_fields(), os.path.join(self.path, SPEC))
+        fields = self.read_json(EXIT)
+        if fields is not None:
+            decode(EndRecord, fields, os.path.join(self.path, EXIT))
+        _ = self.verdict
+
+    @property
+    def is_verdict_pending(self) -> bool:
+        """True while a process makes the verdict of the run, which has ended."""
+        try:
+            return self.has(EXIT) and self.is_held and not self.has(VERDICT)
+        except OSError as error:
+            if error.errno is None:
+                raise  # an engine's time-out
+            return False  # the filesystem supports no lock
 
     @property
     def state(self) -> RunState:

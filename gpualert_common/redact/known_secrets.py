@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 from gpualert_common.regex import compile_bytes, escape
+from gpualert_common.whole_words import MARK, ends_word
 
 SHORTEST = 6
 """Characters; a shorter secret would mask unrelated text."""
@@ -34,6 +35,7 @@ def _encode_forms(secret: str) -> Iterator[bytes]:
         return
     raw = secret.encode("utf-8", "surrogatepass")
     yield raw
+    yield from _list_cut_forms(secret)
     for ascii_only in (True, False):
         escaped = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
         yield escaped.encode("utf-8", "surrogatepass")
@@ -44,6 +46,15 @@ def _encode_forms(secret: str) -> Iterator[bytes]:
         yield _lower_percent_codes(encoded).encode()
     for shift in range(3):
         yield from _encode_base64(raw, shift)
+
+
+def _list_cut_forms(secret: str) -> Iterator[bytes]:
+    """Yield the words of *secret* that a cut after or before whole words can leave."""
+    for at, character in enumerate(secret):
+        if ends_word(character):
+            if at >= SHORTEST:
+                yield f"{secret[:at].rstrip()} {MARK}".encode("utf-8", "surrogatepass")
+            yield f"{MARK}{secret[at + 1 :]}".encode("utf-8", "surrogatepass")
 
 
 def _lower_percent_codes(encoded: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpualert_common.redact.compiled_secrets import SecretSpan, compile_directory
 from gpualert_common.redact.known_secrets import compile_known
-from gpualert_common.redact.plain_text import PlainText
+from gpualert_common.redact.plain_text import list_readings
 from gpualert_common.redact.secret_kinds import KNOWN, secrets_directory
 
 _MOST_PASSES = 16
@@ -29,7 +29,8 @@ class Redactor:
     they nor the text cause an exception.
 
     The encoding of a text must include ASCII, as UTF-8 and Latin-1 do; in UTF-16 no secret is
-    found.  Mask a text before you cut it: half a token is not recognizable.  Not thread-safe.
+    found.  Half a token is not recognizable: mask a text before you cut it, or cut it by
+    :func:`gpualert_common.whole_words.cut_words`.  Not thread-safe.
     """
 
     def __init__(self, known: Iterable[str] = (), *, directory: Path | None = None) -> None:
@@ -39,12 +40,17 @@ class Redactor:
 
     def mask_bytes(self, data: bytes) -> bytes:
         """Return *data* with every secret masked; the same object when there is none."""
+        return self.mask_from(data, 0)
+
+    def mask_from(self, data: bytes, begin: int) -> bytes:
+        """Return *data* from byte *begin* on, masked by what all of it shows."""
         for _ in range(_MOST_PASSES):
             secrets = _merge_spans(self._find_spans(data), self._compiled.find_masks(data))
             if not secrets:
                 break
+            begin = _move_place(begin, secrets)
             data = self._replace(data, secrets)
-        return data
+        return data[begin:]
 
     def mask_text(self, text: str) -> str:
         """Return *text* with every secret masked.  Lone surrogates, as in file names, are kept."""
@@ -55,15 +61,17 @@ class Redactor:
             return masked.decode("utf-8", "replace")
 
     def _find_spans(self, data: bytes) -> Iterator[SecretSpan]:
-        plain = PlainText(data)
-        if not plain.has_escapes:
-            yield from self._find_verbatim(data)
-            return
+        readings = list_readings(data)
         # An escape sequence can split a secret, or contain one, as a link does.
-        for start, end, order, kind in self._find_verbatim(plain.text):
-            yield SecretSpan(*plain.map_span(start, end), order, kind)
-        for start, end, order, kind in self._find_verbatim(data):
-            yield SecretSpan(*plain.clip(start, end), order, kind)
+        for plain in readings:
+            for start, end, order, kind in self._find_verbatim(plain.text):
+                yield SecretSpan(*plain.map_span(start, end), order, kind)
+        for span in self._find_verbatim(data):
+            if not readings:
+                yield span
+                continue
+            start, end = readings[0].clip(span.start, span.end)
+            yield span._replace(start=start, end=end)
 
     def _find_verbatim(self, data: bytes) -> Iterator[SecretSpan]:
         yield from self._compiled.find_spans(data)
@@ -76,9 +84,23 @@ class Redactor:
         pieces, done = [], 0
         for secret in secrets:
             self.found[secret.kind] += 1
-            pieces += [data[done : secret.start], b"[redacted %s]" % secret.kind.encode()]
+            pieces += [data[done : secret.start], _format_mask(secret)]
             done = secret.end
         return b"".join((*pieces, data[done:]))
+
+
+def _format_mask(secret: SecretSpan) -> bytes:
+    return b"[redacted %s]" % secret.kind.encode()
+
+
+def _move_place(at: int, secrets: Iterable[SecretSpan]) -> int:
+    """Return the place of byte *at* once *secrets* are masked; in one, that of its mask."""
+    growth = 0
+    for secret in secrets:
+        if secret.end > at:
+            return min(at, secret.start) + growth
+        growth += len(_format_mask(secret)) - (secret.end - secret.start)
+    return at + growth
 
 
 def _merge_spans(spans: Iterable[SecretSpan], masks: list[tuple[int, int]]) -> list[SecretSpan]:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from gpualert_common.model import Verdict
+from gpualert_common.printable_text import format_messages
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.verdict_view import EXIT_STATUS, view_verdict
+from gpualert_common.report.wording import describe_missing_verdict
 
-_PREFIX = "gpualert: "
 _MOST_CLAIMS = 2
 _MOST_ADVICE = 3
 
 
-def write_closing_lines(verdict: Verdict | None, run_id: str, log_path: str, seconds: float) -> str:
-    """Return one line for a success, a few lines for a failure."""
-    if verdict is None:
+def write_closing_lines(
+    verdict: Verdict | None, run_id: str, log_path: str, seconds: float, *, is_late: bool = False
+) -> str:
+    """Return one line for a success, a few lines for a failure or a late verdict."""
+    if is_late:
         lines = [
-            f"ended after {duration(seconds)}; no verdict: the classifier failed or was too slow",
+            f"ended after {duration(seconds)}; {describe_missing_verdict(is_pending=True)}",
+            f"log {log_path}; see the verdict later with: gpualert show {run_id}",
+        ]
+    elif verdict is None:
+        lines = [
+            f"ended after {duration(seconds)}; no verdict: the classifier failed",
             f"log {log_path}; try again with: gpualert recover {run_id}",
         ]
     elif verdict.is_healthy:
         lines = [f"{verdict.headline} ({duration(seconds)}); log {log_path}"]
     else:
         lines = [*_failure(verdict, seconds), f"log   {log_path}", f"more  gpualert show {run_id}"]
-    return "".join(f"{_PREFIX}{line}\n" for line in lines)
+    return format_messages(*lines)
 
 
 def _failure(verdict: Verdict, seconds: float) -> list[str]:

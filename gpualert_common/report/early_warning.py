@@ -12,6 +12,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.model import Claim
 from gpualert_common.report import template_environment as templating
 from gpualert_common.report.formatting import MOST_SUBJECT, one_line, safe_lines
+from gpualert_common.report.mentions import make_inert_in_chat
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.shortening import cut_text
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -72,7 +73,10 @@ def render_warning(
 
     Too long a text has fewer lines of the log, and is cut where even that does not suffice.
     """
-    template = templating.built_in().get_template(_TEMPLATE)
+    environment, subject = templating.built_in(), _subject(view, warning)
+    if brief:
+        environment, subject = templating.for_chat(environment), make_inert_in_chat(subject)
+    template = environment.get_template(_TEMPLATE)
     text = ""
     for lines in _BRIEF_LOG_LINES if brief else _LOG_LINES:
         tail = view.log_tail[-lines:] if lines else ()
@@ -80,7 +84,7 @@ def render_warning(
         text = safe_lines(template.render(known))
         if len(text.encode("utf-8", "replace")) <= text_bytes:
             break
-    return _subject(view, warning), cut_text(text, text_bytes, view.next_command)
+    return subject, cut_text(text, text_bytes, view.next_command)
 
 
 def _subject(view: RunView, warning: WarningView) -> str:

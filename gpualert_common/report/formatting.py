@@ -5,20 +5,16 @@ from __future__ import annotations
 import time as clock
 import unicodedata
 
+from gpualert_common.printable_text import REPLACEMENTS, make_printable
+
 COLUMNS = 78
 MOST_SUBJECT = 120
 """Characters: mail programs show less, and a header line may hold no more than 998 bytes."""
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_HIDDEN = {
-    **dict.fromkeys((*range(0x20), *range(0x7F, 0xA0))),
-    **dict.fromkeys((0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))),
-    **dict.fromkeys(range(0xD800, 0xE000)),
+_REPLACEMENTS_IN_LINES = {
+    code: mark for code, mark in REPLACEMENTS.items() if chr(code) not in "\n\t"
 }
-_SHOWN = dict.fromkeys(_HIDDEN, "\ufffd")
-"""Replacements of characters that are not shown: control characters, marks that change the order of
-reading, and lone surrogates, which cannot be sent."""
-_SHOWN_LINES = {code: mark for code, mark in _SHOWN.items() if chr(code) not in "\n\t"}
 
 
 def duration(seconds: float | None) -> str:
@@ -94,19 +90,19 @@ def columns(text: str) -> int:
 
 def one_line(text: str, most: int) -> str:
     """Return ``text`` on one line of at most ``most`` characters, safe to show; "…" marks a cut."""
-    line = " ".join(text.split()).translate(_SHOWN)
+    line = make_printable(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def safe_line(text: str, most: int) -> str:
     """Return a line as :func:`one_line` does, but with its blanks."""
-    line = text.expandtabs().rstrip().translate(_SHOWN)
+    line = make_printable(text.expandtabs().rstrip())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def safe_lines(text: str) -> str:
     """Return ``text`` with its lines, and without control characters."""
-    return text.translate(_SHOWN_LINES)
+    return text.translate(_REPLACEMENTS_IN_LINES)
 
 
 def _words(text: str, width: int, *, breaks: bool) -> list[str]:

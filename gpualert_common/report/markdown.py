@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpualert_common.report.mentions import make_inert_in_markdown
 from gpualert_common.report.run_facts import Fact
 from gpualert_common.report.verdict_view import EXIT_STATUS, EvidenceItem, VerdictView
 
@@ -24,7 +25,7 @@ _ENTITIES = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 def plain(text: str) -> str:
     """Return *text*, which is one line, as Markdown that shows just that."""
     escaped = _NUMBERED.sub(r"\1\\\2", _MARKS.sub(r"\\\g<0>", text))
-    return escaped.translate(_ENTITIES)
+    return make_inert_in_markdown(escaped.translate(_ENTITIES))
 
 
 def code(text: str) -> str:

@@ -56,12 +56,13 @@ def render_alert(
     """Return the message about a run: one line of subject, text and page in UTF-8 within limits.
 
     Parts that do not fit are left out in the order that :mod:`gpualert_common.report.shortening`
-    gives, and the message says so.  ``brief`` asks for the few lines that a chat takes.
+    gives, and the message says so.  ``brief`` asks for the few lines that a chat takes; only a
+    user's template mentions somebody there.
     ``templates`` is a directory with the user's own; one that fails is replaced by ours, which
     names the fault.  In the main thread a user's template is limited in time and memory.  A page
     is never larger than MOST_HTML_BYTES.
     """
-    writer = _Writer(view, templates)
+    writer = _Writer(view, templates, is_chat=brief)
     subject = writer.subject()
     text = writer.text(templating.BRIEF if brief else templating.BODY, text_bytes)
     page = writer.page(text, min(html_bytes, MOST_HTML_BYTES)) if html_bytes > 0 else None
@@ -71,15 +72,17 @@ def render_alert(
 class _Writer:
     """Writes the parts of one message; ``notes`` name the user's templates that failed."""
 
-    def __init__(self, view: RunView, templates: str | None) -> None:
+    def __init__(self, view: RunView, templates: str | None, *, is_chat: bool) -> None:
         self.notes: list[str] = []
         self._view = view
         self._next = one_line(view.next_command, 200)
+        self._adapt = templating.for_chat if is_chat else lambda environment: environment
+        self._built_in = self._adapt(templating.built_in())
         self._own: jinja2.Environment | None = None
         if templates is not None:
             self._folder = os.path.realpath(templates)
             if os.path.isdir(templates):
-                self._own = templating.sandbox(templates)
+                self._own = self._adapt(templating.sandbox(templates))
             else:
                 shown = one_line(templates, 200)
                 self.notes.append(f"no directory of templates at {shown}; these are the built-in")
@@ -118,7 +121,7 @@ class _Writer:
                     self._note_failure(name, error)
             except (Exception, TooSlowError) as error:  # noqa: BLE001 - it may raise anything
                 self._note_failure(name, error)
-        return write(templating.built_in().get_template(name))
+        return write(self._built_in.get_template(name))
 
     def _note_failure(self, name: str, error: BaseException) -> None:
         because = one_line(_explain(error, self._folder), 300)

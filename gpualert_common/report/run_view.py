@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from gpualert_common.report.verdict_view import (
     to_finite_number,
     verdict_fields,
 )
+from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.spec import Ending
 
 _SHORT = 80
@@ -83,8 +83,11 @@ def view_run(
     command = _join_command(spec.command, text)
     status = _describe_status(ending)
     at, until = _times(spec, ending)
-    logs = _log_paths(record, spec)
-    parts = verdict_fields(verdict, text) if verdict else _unknown_verdict(ending, status, text)
+    sizes: dict[str, int] = {name: _size(record, name) for name in spec.logs}
+    if verdict:
+        parts = verdict_fields(verdict, text)
+    else:
+        parts = _unknown_verdict(ending, status, text, is_pending=record.is_verdict_pending)
     view = RunView(
         **parts,
         run_id=text.line(record.run_id),
@@ -100,8 +103,8 @@ def view_run(
         started_at=at,
         ended_at=until,
         duration_s=max(0.0, until - at) if until is not None and at else None,
-        log_path=text.line(_main_log(logs)),
-        log_bytes=sum(_size(log) for log in logs),
+        log_path=text.line(record.log_path(_main_log(sizes))),
+        log_bytes=sum(sizes.values()),
         log_tail=tuple(text.log_line(line) for line in log_lines[-_MOST_LOG_LINES:]),
         record_path=text.line(record.path),
         next_command=text.line(f"gpualert show {record.run_id}"),
@@ -113,12 +116,15 @@ def view_run(
     return replace(view, redactions=text.masked)
 
 
-def _unknown_verdict(ending: Ending | None, status: str, text: TextSanitizer) -> dict[str, Any]:
+def _unknown_verdict(
+    ending: Ending | None, status: str, text: TextSanitizer, *, is_pending: bool
+) -> dict[str, Any]:
     """Return the fields of a view without a verdict: the end of the run, and no cause."""
+    headline = f"{_headline(ending, status)}; {describe_missing_verdict(is_pending=is_pending)}"
     return {
         "disposition": _disposition(ending),
         "cause": UNKNOWN,
-        "headline": text.line(_headline(ending, status)),
+        "headline": text.line(headline),
         "confidence": 0.0,
         "attribution": UNKNOWN,
         "retry": UNKNOWN,
@@ -199,14 +205,12 @@ def _describe_status(ending: Ending | None) -> str:
 
 
 def _headline(ending: Ending | None, status: str) -> str:
-    """Return the headline of a run without a verdict."""
+    """Return the end of a run without a verdict, as the begin of its headline."""
     if status.startswith("exit status"):
-        end = f"Ended with {status}"
-    elif status.startswith("not known"):
-        end = "Ended with an unknown result" if ending is not None else "No end is recorded"
-    else:
-        end = status[0].upper() + status[1:]
-    return f"{end}; no verdict could be made"
+        return f"Ended with {status}"
+    if status.startswith("not known"):
+        return "Ended with an unknown result" if ending is not None else "No end is recorded"
+    return status[0].upper() + status[1:]
 
 
 def _signal_name(number: int) -> str:
@@ -218,21 +222,15 @@ def _signal_name(number: int) -> str:
         return "without a name here"
 
 
-def _log_paths(record: Record, spec: LaunchRecord) -> list[str]:
-    """Return the paths of the logs; with separate streams, that of stderr comes last."""
-    return [record.log_path(name) for name in spec.logs]
+def _main_log(sizes: Mapping[str, int]) -> str:
+    """Return the last log that is not empty, else the last; that of stderr comes last."""
+    names = list(sizes)
+    return next((name for name in reversed(names) if sizes[name]), names[-1])
 
 
-def _main_log(logs: Sequence[str]) -> str:
-    """Return the last log that is not empty, else the last."""
-    return next((log for log in reversed(logs) if _size(log)), logs[-1] if logs else "")
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path, follow_symlinks=False).st_size
-    except (OSError, ValueError):
-        return 0
+def _size(record: Record, name: str) -> int:
+    status = record.log_status(name)
+    return 0 if status is None else status.st_size
 
 
 def _sanitize(artifact: Artifact, text: TextSanitizer) -> Artifact:

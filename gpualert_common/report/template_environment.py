@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -13,6 +11,8 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gpualert_common.report import formatting
+from gpualert_common.report.mentions import make_inert_in_chat
+from gpualert_common.trusted_files import read_regular_file
 
 SUBJECT = "subject.txt.j2"
 BODY = "body.txt.j2"
@@ -44,6 +44,15 @@ def built_in() -> jinja2.Environment:
 def sandbox(folder: str) -> jinja2.Environment:
     """Return a sandbox with the templates of a user's directory, and nothing outside of it."""
     return _with_filters(ImmutableSandboxedEnvironment(**_options(_DirectoryLoader(folder))))
+
+
+def for_chat(environment: jinja2.Environment) -> jinja2.Environment:
+    """Return the same templates, whose variables mention nobody; their own text may."""
+
+    def finalize(value: Any) -> Any:
+        return make_inert_in_chat(value) if isinstance(value, str) else value
+
+    return environment.overlay(finalize=finalize)
 
 
 def generate(template: jinja2.Template, variables: Mapping[str, Any], most: int) -> Iterator[str]:
@@ -108,11 +117,4 @@ class _DirectoryLoader(jinja2.BaseLoader):
 
 def read_template(path: str) -> bytes:
     """Return the content of a template.  Raises OSError, also for a pipe in its place."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        data = file.read(_MOST_TEMPLATE_BYTES + 1)
-    if len(data) > _MOST_TEMPLATE_BYTES:
-        raise OSError(errno.EFBIG, f"it is larger than {formatting.size(_MOST_TEMPLATE_BYTES)}")
-    return data
+    return read_regular_file(path, _MOST_TEMPLATE_BYTES)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from gpualert_common.report.formatting import one_line, safe_line
+from gpualert_common.whole_words import cut_words
 
 LINE = 500
 PROSE = 2000
@@ -13,6 +14,7 @@ MOST_ITEMS = 50
 """Claims, pieces of advice, warnings: a record with more of them is broken."""
 _MOST_READ = 1 << 16
 """Characters of one text; the rest is ignored."""
+_MASK = "[redacted "
 
 
 class Masks(Protocol):
@@ -44,11 +46,12 @@ class TextSanitizer:
 
     def __init__(self, masks: Masks) -> None:
         self._masks = masks
+        self._in_excerpts = 0
 
     @property
     def masked(self) -> int:
         """Number of secrets that were masked so far."""
-        return sum(self._masks.found.values())
+        return self._in_excerpts + int(sum(self._masks.found.values()))
 
     def line(self, value: object, most: int = LINE) -> str:
         """Return the text on one line of at most ``most`` characters."""
@@ -57,6 +60,11 @@ class TextSanitizer:
     def prose(self, value: object) -> str:
         """Return the text on one line that may be as long as a paragraph."""
         return self.line(value, PROSE)
+
+    def excerpt(self, value: str | None) -> str:
+        """Return an excerpt as :meth:`line` does; the masks that it has already are counted."""
+        self._in_excerpts += (value or "").count(_MASK)
+        return self.line(value)
 
     def log_line(self, value: object) -> str:
         """Return a line of a log with its blanks."""
@@ -67,4 +75,4 @@ class TextSanitizer:
         return tuple(text for one in values[:MOST_ITEMS] if (text := self.prose(one)))
 
     def _mask(self, value: object) -> str:
-        return self._masks.mask_text(value[:_MOST_READ]) if isinstance(value, str) else ""
+        return self._masks.mask_text(cut_words(value, _MOST_READ)) if isinstance(value, str) else ""

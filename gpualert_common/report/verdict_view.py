@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpualert_common.causes import NO_CAUSES
 from gpualert_common.model import Claim, SecondaryCause, Verdict
 from gpualert_common.report.formatting import duration, hours
 from gpualert_common.report.text_sanitizer import MOST_ITEMS, TextSanitizer
@@ -97,7 +98,7 @@ class VerdictView:
         if self.disposition == "running":
             return f"It has been running for {after}." if after else "It is still running."
         sentences = [f"The run {self.outcome}{after and f' after {after}'}."]
-        if self.has_verdict and not self.is_healthy and self.cause != "none":
+        if self.has_verdict and not self.is_healthy and self.cause not in NO_CAUSES:
             sentences.append(f"At fault: {describe_attribution(self.attribution) or 'not known'}.")
             retry = describe_retry(self.retry)
             sentences += [f"A retry {retry}."] if retry else []
@@ -159,7 +160,7 @@ def verdict_fields(verdict: Verdict, text: TextSanitizer) -> dict[str, Any]:
         "secondary": tuple(
             SecondaryCause(text.line(one.cause), text.line(one.because))
             for one in verdict.secondary[:MOST_ITEMS]
-            if one.cause != "none"
+            if one.cause not in NO_CAUSES
         ),
         "ruled_out": _distinct(_ruled_out(verdict, text)),
         "unavailable": tuple(_unavailable(verdict, text)),
@@ -182,7 +183,7 @@ def evidence_item(claim: Claim, text: TextSanitizer) -> EvidenceItem:
         line, offset = claim.where.line, claim.where.offset
         where = text.line(claim.where.file) + (f", byte {offset}" if line is None else f":{line}")
     where += "" if claim.rank is None else f", rank {claim.rank}"
-    return EvidenceItem(text.line(claim.claim), where, text.line(claim.excerpt) or None)
+    return EvidenceItem(text.line(claim.claim), where, text.excerpt(claim.excerpt) or None)
 
 
 def _mark_repeated(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:

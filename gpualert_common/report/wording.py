@@ -57,6 +57,11 @@ _FAMILIES = {
 }
 
 
+def describe_missing_verdict(*, is_pending: bool) -> str:
+    """Return the words for a run without a verdict; ``is_pending``: a process is making one."""
+    return "the verdict is still being made" if is_pending else "no verdict could be made"
+
+
 def describe_outcome(disposition: str, state: str | None) -> str:
     """Return the words that complete "the run ..."; ``state`` is that of its task."""
     outcome = _OUTCOMES.get(disposition, f"ended as {disposition}")

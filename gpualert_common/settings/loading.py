@@ -1,7 +1,8 @@
 """Settings and their origin: flag > environment > project file > user file > default.
 
 The project file is ``gpualert.toml`` in the working directory, the user file
-``$XDG_CONFIG_HOME/gpualert/config.toml``.
+``$XDG_CONFIG_HOME/gpualert/config.toml``.  They name programs that gpualert runs, so a file that
+another user could have written is an error.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 
 from gpualert_common.errors import ConfigError
 from gpualert_common.settings.options import OPTIONS
+from gpualert_common.toml_text import MOST_BYTES, parse_toml
+from gpualert_common.trusted_files import read_trusted_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,17 +71,15 @@ def _setting(name: str, value: object, origin: str) -> Setting:
 
 
 def _read_file(path: str) -> dict[str, object]:
+    """Return the content of a file that this user or root wrote; empty if there is none."""
     try:
-        with open(path, "rb") as file:
-            import tomllib
-
-            content = tomllib.load(file)
+        content = parse_toml(read_trusted_file(path, MOST_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
+        raise ConfigError(f"{os.path.abspath(path)}: {error.strerror}") from None
     except ValueError as error:
-        raise ConfigError(f"{os.path.abspath(path)}: not valid TOML: {error}") from None
+        raise ConfigError(f"{os.path.abspath(path)}: {error}") from None
     for name in content:
         if name not in OPTIONS:
             known = ", ".join(OPTIONS)

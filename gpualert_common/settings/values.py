@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from gpualert_common.quantities import MOST_SECONDS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,13 +31,16 @@ _SIZE_UNITS = {
 def parse_duration(value: object) -> float | None:
     """Return seconds from a number, a timedelta or text such as "90", "30s", "1.5h".
 
-    "none" and "" give None.
+    "none" and "" give None.  No duration is longer than a record can keep.
     """
     if hasattr(value, "total_seconds"):  # a timedelta, checked without an import of datetime
         value = value.total_seconds()
     if isinstance(value, str) and value.lower() in ("none", ""):
         return None
-    return _parse_quantity(value, _DURATION_UNITS, "a duration such as 30s, 10m or 2h")
+    seconds = _parse_quantity(value, _DURATION_UNITS, "a duration such as 30s, 10m or 2h")
+    if seconds > MOST_SECONDS:
+        raise ValueError(f"{value!r} is longer than ten years")
+    return seconds
 
 
 def parse_size(value: object) -> int:

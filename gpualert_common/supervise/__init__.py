@@ -11,6 +11,7 @@ from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch import libc, log_pipe, spawn
 from gpualert_common.launch.preparation import PreparedRun, prepare_run
 from gpualert_common.launch.signals import Inbox
+from gpualert_common.printable_text import format_messages
 from gpualert_common.processes.children import list_children
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
@@ -21,10 +22,10 @@ from gpualert_common.supervise.recorder_messages import end_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.supervise.supervisor import MAX_INTERRUPTIONS, Supervisor
+from gpualert_common.whole_words import cut_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.model import Verdict
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
 
@@ -34,18 +35,18 @@ __all__ = ["SupervisedRun", "supervise"]
 class SupervisedRun:
     """A run that has ended: its record, how it ended, and the verdict if it came in time.
 
-    ``sender`` is as :meth:`RecorderHooks.needed_sender` returned it, as far as it is known by now.
+    ``sender`` is as :meth:`RecorderHooks.needed_sender` returned it; empty with ``is_late``, which
+    says that the recorder still works on the record, or died after it had stored the ending.
     """
 
-    __slots__ = ("ending", "record", "sender", "verdict")
+    __slots__ = ("ending", "is_late", "record", "sender", "verdict")
 
-    def __init__(
-        self, record: Record, ending: Ending, verdict: Verdict | None, sender: str
-    ) -> None:
+    def __init__(self, record: Record, ending: Ending, recorder: RecorderProcess) -> None:
         self.record = record
         self.ending = ending
-        self.verdict = verdict
-        self.sender = sender
+        self.verdict = recorder.verdict
+        self.sender = recorder.sender
+        self.is_late = recorder.is_late
 
 
 def supervise(
@@ -86,6 +87,7 @@ def supervise(
             prepared.logs,
             hooks(prepared),
             link,
+            is_thread=not own_process,
             reports_leases=policy is not None,
         ),
         in_process=not own_process,
@@ -99,10 +101,9 @@ def supervise(
         _stop_unsupervised(record, recorder, error)
         raise
     finally:
-        verdict, sender = recorder.verdict, recorder.sender
         recorder.close()
         record.release_own_lock()
-    return SupervisedRun(record, ending, verdict, sender)
+    return SupervisedRun(record, ending, recorder)
 
 
 def _launch(
@@ -121,7 +122,7 @@ def _launch(
     try:
         child = spawn.spawn(spec, env, outputs[0], outputs[-1], own_process=inbox is not None)
     except spawn.NotStartedError as error:
-        os.write(outputs[-1], f"gpualert: {error.text}\n".encode())
+        os.write(outputs[-1], format_messages(error.text).encode())
         ending = _not_started(error)
         recorder.finish(end_message(ending, []))
         return ending
@@ -163,7 +164,7 @@ def _open_outputs(spec: RunSpec, prepared: PreparedRun, copiers: list[int]) -> l
 def _not_started(error: spawn.NotStartedError) -> Ending:
     ending = Ending(time.time(), time.time())
     ending.started = False
-    ending.start_error = (error.number, error.text[:1000])
+    ending.start_error = (error.number, cut_words(error.text, 1000))
     return ending
 
 

@@ -1,7 +1,8 @@
 """Passes the logs to the classifier while they grow, at a bounded cost.
 
 While a log grows faster than ``RATE_BYTES_S``, the classifier reads only ``FLOOD_BYTES_S`` of it.
-At the end it reads the last ``*_TAIL_BYTES``; the verdict says how much was not scanned.
+At the end it reads the last ``*_TAIL_BYTES``; where that takes too long, it leaves out the middle.
+The verdict says how much was not scanned.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 CHUNK_BYTES = 128 << 10
-"""The deadline is checked between chunks only: one takes 0.5 s of the slowest lines."""
+"""The deadline is checked between chunks only."""
 RATE_BYTES_S = 64 << 20
 """Half of a core's scanning rate; a verdict is due within 25 ms up to 10 MB/s."""
 BURST_BYTES = 8 << 20
@@ -56,7 +57,7 @@ SUCCESS_TAIL_BYTES = 8 << 20
 FAILURE_TAIL_BYTES = 256 << 20
 """About a second of scanning."""
 LAST_BYTES = 64 << 10
-"""Chunk at the end, also after the deadline: 0.3 s of the slowest lines."""
+"""Chunk at the end, also after the deadline."""
 _READING_SHARE = 0.5
 """Part of the verdict deadline that is for reading; the rest is for the conclusion."""
 _EXIT_S = 5.0
@@ -78,10 +79,11 @@ class LiveClassifier:
         self._offsets = dict.fromkeys((log.name for log in logs), 0)
         self._end: tuple[Ending, EndFacts] | None = None
         self._stop = threading.Event()
-        self._reading: LoadScaledDeadline | None = None
+        self._reading_s = 0.0
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._verdict: Verdict | None = None
+        self.verdict: Verdict | None = None
+        """The verdict; None before it is made, and if it failed because of the ``problem``."""
         self.problem: BaseException | None = None
         self.events: deque[Event] = deque()
         """Events that the recorder takes from here and appends; those with ``news`` are urgent."""
@@ -90,22 +92,27 @@ class LiveClassifier:
         """Start to follow the logs."""
         self._thread.start()
 
-    def conclude(self, ending: Ending, facts: EndFacts, deadline_s: float) -> Verdict | None:
-        """Return the verdict, or None with ``problem`` set when it is not ready in time."""
+    def conclude(self, ending: Ending, facts: EndFacts, deadline_s: float) -> bool:
+        """Make the verdict; False when it is late: it is still being made after the deadline."""
         self._end = ending, facts
-        self._reading = LoadScaledDeadline(deadline_s * _READING_SHARE)
+        self._reading_s = deadline_s * _READING_SHARE
         self._stop.set()
         if self._thread.ident is None:
             self._thread.start()
         deadline = LoadScaledDeadline(deadline_s)
         while self._thread.is_alive() and (left_s := deadline.left_s()):
             self._thread.join(left_s)
-        if self._thread.is_alive():
-            # An interpreter that exits while the thread is inside of RE2 aborts.
-            self._given_up = True
-            atexit.register(self._thread.join, _EXIT_S)
-            self.problem = TimeoutError("the classifier did not conclude in time")
-        return self._verdict if self.problem is None else None
+        return not self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Wait for a late verdict, without a deadline."""
+        self._thread.join()
+
+    def give_up(self) -> None:
+        """Abandon a late verdict."""
+        self._given_up = True
+        # An interpreter that exits while the thread is inside of RE2 aborts.
+        atexit.register(self._thread.join, _EXIT_S)
 
     def _run(self) -> None:
         try:
@@ -115,7 +122,7 @@ class LiveClassifier:
                 ending, facts = self._end
                 self._read_rest(ending)
                 if not self._given_up:
-                    self._verdict = self._get_classifier().conclude(ending, facts)
+                    self.verdict = self._get_classifier().conclude(ending, facts)
         except Exception as error:  # noqa: BLE001 - the boundary: no fault of the classifier passes
             self.problem = error
 
@@ -163,13 +170,26 @@ class LiveClassifier:
         tail = SUCCESS_TAIL_BYTES if ending.code == 0 else FAILURE_TAIL_BYTES
         for log in self._logs:
             end = log.size
-            self._offsets[log.name] = max(self._offsets[log.name], end - tail)
-            while self._offsets[log.name] < end and self._read_chunk(log, LAST_BYTES):
-                if self._reading is None or self._given_up or not self._reading.left_s():
-                    # Its end says most.
-                    self._offsets[log.name] = max(self._offsets[log.name], end - LAST_BYTES)
-                    self._read_chunk(log, LAST_BYTES)
-                    break
+            self._skip_to(log, end - tail)
+            begin = self._offsets[log.name]
+            if self._read_on(log, end):
+                continue
+            # The end says most: as much of it is read as can be in the other half of the time.
+            self._skip_to(log, end - (self._offsets[log.name] - begin))
+            if not self._read_on(log, end):
+                self._skip_to(log, end - LAST_BYTES)
+                self._read_chunk(log, LAST_BYTES)
+
+    def _read_on(self, log: LogFile, end: int) -> bool:
+        """Read up to *end* for half of the time that is left to *log*; True when all is read."""
+        deadline = LoadScaledDeadline(self._reading_s / len(self._logs) / 2)
+        while self._offsets[log.name] < end and self._read_chunk(log, LAST_BYTES):
+            if self._given_up or not deadline.left_s():
+                return self._offsets[log.name] >= end
+        return True
+
+    def _skip_to(self, log: LogFile, offset: int) -> None:
+        self._offsets[log.name] = max(self._offsets[log.name], offset)
 
     def _get_classifier(self) -> LogClassifier:
         if self._classifier is None:

@@ -106,9 +106,8 @@ class RecordWriter:
             self.dropped_bytes += fields["size_bytes"] if event == "log_dropped" else 0
             self.append_event(event, **fields)
 
-    def release_reserves(self, *, has_survivors: bool) -> None:
-        """Give back reserved space, of the logs only where no process may still write to them."""
-        self._record.release_spare()
+    def release_log_reserves(self, *, has_survivors: bool) -> None:
+        """Give back the space reserved for the logs, if no process may still write to them."""
         if self._launch_record["reserved_bytes"] and not has_survivors:
             for log in self._logs:
                 log.release_reserve()

@@ -7,8 +7,12 @@ it), a thread inside a caller's process.  Both speak over a :class:`~.recorder_l
 =====================  ======================================================
 to the recorder        event (to be appended), ended (with the ending)
 to the supervisor      request and look (from ``control/``), recorded,
-                       draining, done
+                       draining, closing, done
 =====================  ======================================================
+
+A verdict that is late holds up nobody.  The recorder says "done" without it and completes it
+afterwards, in a process that is detached from the caller; a thread leaves it to a process that
+inherits the lock of the record.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import time
 from gpualert_common.codec import encode
 from gpualert_common.record import VERDICT
 from gpualert_common.spec import EndFacts, Ending
+from gpualert_common.supervise.detachment import detach
 from gpualert_common.supervise.helper_process import HelperProcess
 from gpualert_common.supervise.live_classifier import LiveClassifier
 from gpualert_common.supervise.record_writer import RecordWriter
@@ -28,10 +33,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpualert_common.end_record import Survivor
     from gpualert_common.launch.log_file import LogFile
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
-    from gpualert_common.spec import Survivor
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
     from gpualert_common.supervise.recorder_link import RecorderLink
 
@@ -48,7 +53,8 @@ class Recorder:
     """Writes the record of one run.
 
     :meth:`run` returns when the run has ended and is recorded, or when the link is closed.
-    ``reports_leases`` makes it report the followers to the supervisor, four times a second.
+    ``is_thread`` says that it is a thread of the caller's process.  ``reports_leases`` makes it
+    report the followers to the supervisor, four times a second.
     """
 
     def __init__(
@@ -59,6 +65,7 @@ class Recorder:
         hooks: RecorderHooks,
         link: RecorderLink,
         *,
+        is_thread: bool = False,
         reports_leases: bool = False,
     ) -> None:
         self._record = record
@@ -66,7 +73,9 @@ class Recorder:
         self._logs = logs
         self._hooks = hooks
         self._link = link
+        self._is_thread = is_thread
         self._reports_leases = reports_leases
+        self._lock_fd = record.share_lock() if is_thread else -1  # the caller may release its own
         self._terminal = hooks.terminal
         self._writer = RecordWriter(record, launch_record, logs)
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
@@ -86,7 +95,17 @@ class Recorder:
 
             self._writer.append_event("recorder_failed", problem=traceback.format_exc(limit=-3))
         finally:
-            self._link.close()
+            self.close()
+
+    def close(self) -> None:
+        """Close the link, and release the record."""
+        self._link.close()
+        self._release_lock()
+
+    def _release_lock(self) -> None:
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
 
     def _run(self) -> None:
         self._terminal.start(self._logs)
@@ -172,40 +191,72 @@ class Recorder:
         if ending.code != 0:
             self._writer.check_logs()
         self._writer.finalize_logs()
-        self.verdict = self._conclude(ending, survivors)
+        is_late = not self._conclude(ending, survivors)
         self._drain_terminal()
-        self._terminal.print_closing(self.verdict, ending)
+        self._link.send({"kind": "closing"})
+        if not self._link.has_no_reader:
+            self._terminal.print_closing(self.verdict, ending, is_late=is_late)
         for helper in self._helpers:
             helper.reap()
-        is_remembered = (ending.ended_at or 0.0) - ending.started_at >= REMEMBERED_S
-        if is_remembered:
-            self._leave_for_history(ending)
+        self._leave_for_history(ending)
+        if is_late and self._is_thread:
+            self._hand_over()
+        if is_late:
+            self._writer.append_event("verdict_late")
         sender = self._hooks.needed_sender(self.verdict)
+        self._release_lock()
         self._link.send({"kind": "done", "sender": sender})
         if self._link.has_no_reader:  # the supervisor exited without us, and sent no alert
             self._hooks.send_alerts_detached()
         # Last, since nobody waits for it.
-        self._writer.release_reserves(has_survivors=bool(survivors))
-        if is_remembered:
-            self._update_history()
+        self._writer.release_log_reserves(has_survivors=bool(survivors))
+        if is_late and not self._is_thread:
+            self._complete_late(ending)
+        if not (is_late and self._is_thread):
+            self._record.release_spare()
+            self._update_history(ending)
 
-    def _conclude(self, ending: Ending, survivors: list[Survivor]) -> Verdict | None:
+    def _conclude(self, ending: Ending, survivors: list[Survivor]) -> bool:
+        """Make and store the verdict; False when it is late."""
         facts = EndFacts(
             log_path=self._logs[-1].current_path,
             survivors=len(survivors),
             log_disk_full=self._writer.is_disk_full or bool(self._writer.dropped_bytes),
         )
-        verdict = self._classifier.conclude(ending, facts, VERDICT_DEADLINE_S)
+        if self._classifier.conclude(ending, facts, VERDICT_DEADLINE_S):
+            self._store_verdict()
+            return True
         self._append_warnings()
-        if verdict is None:
+        return False
+
+    def _store_verdict(self) -> None:
+        self._append_warnings()
+        self.verdict = self._classifier.verdict
+        if self.verdict is None:
             import traceback
 
             error = self._classifier.problem
             lines = traceback.format_exception(error, limit=-3) if error else []
             self._writer.append_event("classifier_failed", problem="".join(lines))
-            return None
-        self._writer.store(VERDICT, encode(verdict))
-        return verdict
+        else:
+            self._writer.store(VERDICT, encode(self.verdict))
+
+    def _complete_late(self, ending: Ending) -> None:
+        """Complete the verdict in this process, which nobody waits for any more."""
+        detach()
+        self._classifier.wait()
+        self._store_verdict()
+        self._leave_for_history(ending)
+        self._hooks.send_unsent_alerts()
+
+    def _hand_over(self) -> None:
+        """Leave the verdict to a process: the caller, whose thread this is, may exit."""
+        self._classifier.give_up()
+        try:
+            self._hooks.start_late_verdict(self._lock_fd)
+        except (OSError, ValueError, RuntimeError) as error:
+            problem = str(error) or type(error).__name__
+            self._writer.append_event("not_started", what="late verdict", problem=problem)
 
     def _drain_terminal(self) -> None:
         left_bytes = self._terminal.drain(lambda: self._link.send({"kind": "draining"}))
@@ -220,6 +271,8 @@ class Recorder:
 
     def _leave_for_history(self, ending: Ending) -> None:
         """Queue the run for the history: our caller may end this process before it is indexed."""
+        if not _is_remembered(ending):
+            return
         try:
             from gpualert_common.history import make_past_run, queue_run
             from gpualert_common.launch_record import LaunchRecord
@@ -231,9 +284,15 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - the boundary: the supervisor waits for us
             self._writer.append_event("history", problem=str(error) or type(error).__name__)
 
-    def _update_history(self) -> None:
+    def _update_history(self, ending: Ending) -> None:
+        if not _is_remembered(ending):
+            return
         from gpualert_common.history import import_pending
 
         problem = import_pending(self._state_dir)
         if problem:
             self._writer.append_event("history", problem=problem)
+
+
+def _is_remembered(ending: Ending) -> bool:
+    return (ending.ended_at or 0.0) - ending.started_at >= REMEMBERED_S

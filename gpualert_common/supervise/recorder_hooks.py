@@ -38,5 +38,14 @@ if TYPE_CHECKING:
         def send_alerts_detached(self) -> None:
             """Send the alerts without waiting for them: the supervisor has already exited."""
 
+        def send_unsent_alerts(self) -> None:
+            """Send the alerts again, after a late verdict, if one is queued and was not sent."""
+
+        def start_late_verdict(self, lock_fd: int) -> None:
+            """Start the process that completes a late verdict; it inherits the record's lock.
+
+            Raises OSError.
+            """
+
         def send_warnings(self) -> None:
             """Send the warnings that were raised so far; returns at once."""

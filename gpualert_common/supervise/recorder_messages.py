@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.spec import Ending, Survivor
+    from gpualert_common.end_record import Survivor
+    from gpualert_common.spec import Ending
 
 
 def event_message(event: str, **fields: Any) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class RecorderProcess:
         return -1 if self._link is None or self._link.is_closed else self._link.read_fd
 
     @property
+    def is_late(self) -> bool:
+        """True if it recorded the end of the run, but did not finish its work in time."""
+        return "recorded" in self._received_kinds and "done" not in self._received_kinds
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict of a recorder in this process, once it is done."""
         return self._recorder.verdict if self._recorder is not None else None
@@ -83,7 +88,7 @@ class RecorderProcess:
             ours, theirs = connect_recorder()
             if self._in_process:
                 self._recorder = self._make(theirs)
-                _thread.start_new_thread(self._recorder.run, ())
+                self._start_thread(self._recorder)
             else:
                 self.pid = os.fork()
                 if self.pid == 0:
@@ -93,8 +98,16 @@ class RecorderProcess:
             return
         self._link = ours
 
+    def _start_thread(self, recorder: Recorder) -> None:
+        try:
+            _thread.start_new_thread(recorder.run, ())
+        except RuntimeError:
+            recorder.close()
+            raise
+
     def _run_forked(self, ours: RecorderLink, theirs: RecorderLink) -> None:
         try:
+            os.setsid()  # what ends the caller's session or group does not end a late verdict
             self._after_fork()
             ours.close()
             self._make(theirs).run()

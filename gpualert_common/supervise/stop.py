@@ -24,28 +24,34 @@ import time
 
 from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.spec import is_seconds, is_sender
+from gpualert_common.quantities import is_number, is_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from gpualert_common.spec import Sender
+    from gpualert_common.end_record import Sender
 
 TERMINATE_S = 2.0
 KILLING_S = 5.0
 _RESCAN_S = 0.05
 _REQUEST, _TERMINATE, _KILL = range(3)
+_NUMBERS = ("pid", "uid")
+_TEXTS = ("command", "user", "meant_as", "because")
+"""Keys of a sender."""
 
 
 def read_terms(request: Mapping[str, Any]) -> tuple[Sender, float | None]:
     """Return the sender and the grace of a request to stop; any process of the user may write one.
 
-    An invalid sender is empty, an invalid grace None.
+    Of a sender the invalid values are left out; an invalid grace is None.
     """
-    sender, grace_s = request.get("sender"), request.get("grace_s")
-    return sender if is_sender(sender) else {}, grace_s if is_seconds(grace_s) else None
+    given, grace_s = request.get("sender"), request.get("grace_s")
+    values = given if isinstance(given, dict) else {}
+    sender: Any = {name: values[name] for name in _NUMBERS if is_number(values.get(name))}
+    sender |= {name: values[name] for name in _TEXTS if isinstance(values.get(name), str)}
+    return sender, grace_s if is_seconds(grace_s) else None
 
 
 class Stop:

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpualert_common.spec import Sender, Survivor
+    from gpualert_common.end_record import Sender, Survivor
     from gpualert_common.supervise.ownership_policy import OwnershipPolicy
 
 _TICK_S = 1.0

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import time
 
+from gpualert_common.printable_text import format_messages
 from gpualert_common.supervise.forwarder import Forwarder
 
 TYPE_CHECKING = False
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
 
-    ClosingText = Callable[[Verdict | None, Ending], str]
+    ClosingText = Callable[[Verdict | None, Ending, bool], str]
 
 READER_STALL_S = 10.0
 """A reader that takes nothing for so long after the end of the run is given up."""
@@ -27,8 +29,9 @@ class TerminalOutput:
     """Copies logs to descriptors, with a message before and after them; by default shows nothing.
 
     ``targets`` maps log names to descriptors.  ``greeting`` is printed on stderr at the start,
-    and what ``closing_text`` makes of the verdict at the end.  ``offsets`` holds how far each log
-    was copied, in memory that a replacement recorder shares with the one that died.
+    and what ``closing_text`` makes of the verdict, the ending, and True for a late verdict, at the
+    end.  ``offsets`` holds how far each log was copied, in memory that a replacement recorder
+    shares with the one that died.
     """
 
     def __init__(
@@ -80,14 +83,25 @@ class TerminalOutput:
         """Errors that ended the copying of a log."""
         return [str(one.problem) for one in self._forwarders if one.problem is not None]
 
-    def print_closing(self, verdict: Verdict | None, ending: Ending) -> None:
+    def print_closing(self, verdict: Verdict | None, ending: Ending, *, is_late: bool) -> None:
         """Print the message about the end of the run, on a line of its own."""
         if self._closing_text is None:
             return
-        text = self._closing_text(verdict, ending)
-        text += "".join(f"gpualert: output not passed on: {one}\n" for one in self.problems)
+        text = self._closing_text(verdict, ending, is_late)
+        text += format_messages(*(f"output not passed on: {one}" for one in self.problems))
         is_cut = any(forwarder.in_mid_line for forwarder in self._forwarders)
         _print("\n" * is_cut + text)
+
+
+def print_if_ready(text: str) -> None:
+    """Print a short message on stderr, unless its reader has stalled; never blocks."""
+    poll = select.poll()
+    poll.register(_STDERR, select.POLLOUT)
+    try:
+        if any(event == select.POLLOUT for _fd, event in poll.poll(0)):
+            _print(text)
+    except OSError:
+        pass
 
 
 def _print(text: str) -> None:

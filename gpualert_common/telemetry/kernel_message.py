@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpualert_common.regex import compile_text
+from gpualert_common.whole_words import cut_words
 
 TEXT_CHARS = 500
 
@@ -50,7 +51,7 @@ class KernelPattern:
             return None
         found = {**self._fixed, **convert_groups(match.groupdict())}
         of = f"{self._about}:{found[self._about]}" if self._about in found else "host"
-        return KernelMessage(self.what, of, text[:TEXT_CHARS], found)
+        return KernelMessage(self.what, of, cut_words(text, TEXT_CHARS), found)
 
 
 def convert_groups(groups: Mapping[str, str | None]) -> dict[str, int | str]:

@@ -12,6 +12,7 @@ from typing import Any
 from gpualert_common.regex import compile_text
 from gpualert_common.telemetry.kernel_message import TEXT_CHARS, KernelMessage, convert_groups
 from gpualert_common.telemetry.kernel_patterns import FALLEN_OFF_THE_BUS, PATTERNS, PCI
+from gpualert_common.whole_words import cut_words
 
 _LIMIT_KINDS = {
     "MEMCG": "cgroup",
@@ -162,4 +163,4 @@ def _make_kill_message(kill: Mapping[str, Any]) -> KernelMessage:
     process = f"process {kill['pid']} ({kill.get('process', '?')})"
     reason = reason.format(kill.get("oom_memcg", "(not named)"))
     text = f"the kernel killed {process}{memory}: {reason}"
-    return KernelMessage("oom_kill", f"pid:{kill['pid']}", text[:TEXT_CHARS], dict(kill))
+    return KernelMessage("oom_kill", f"pid:{kill['pid']}", cut_words(text, TEXT_CHARS), dict(kill))

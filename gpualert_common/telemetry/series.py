@@ -17,9 +17,10 @@ from gpualert_common.telemetry.source import (
     SourceUnavailableError,
     load_source_class,
 )
-from gpualert_common.telemetry.storage import TELEMETRY, decode_line
+from gpualert_common.telemetry.storage import MOST_LINE_BYTES, TELEMETRY, decode_line
 
-_MOST_LINE_BYTES = 4 << 20
+_MOST_BYTES = 256 << 20
+"""Limit for reading: far more than a run of thirty days on one host writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +118,15 @@ class Telemetry:
     def read(self, record: Record) -> None:
         """Read the lines appended since the last call; all lines if the file was rewritten."""
         try:
-            file = open(os.path.join(record.path, TELEMETRY), "rb")  # noqa: SIM115 - below
+            fd = record.open_log(TELEMETRY)
         except OSError:
             return
-        with file:
+        with open(fd, "rb") as file:
             inode = os.fstat(file.fileno()).st_ino
             if inode != self._inode:
                 self._reset(inode)
             file.seek(self._offset)
-            while line := file.readline(_MOST_LINE_BYTES):
+            while self._offset < _MOST_BYTES and (line := file.readline(MOST_LINE_BYTES)):
                 if not line.endswith(b"\n"):
                     break  # the line is incomplete
                 self._offset += len(line)

@@ -23,6 +23,7 @@ from typing import Any
 
 from gpualert_common.record import Record
 from gpualert_common.telemetry.source import Sample, SourceEvent
+from gpualert_common.whole_words import cut_words
 
 TELEMETRY = "telemetry.jsonl"
 
@@ -37,6 +38,8 @@ MOST_ENTITIES = 1000
 """
 MOST_EVENTS = 2000
 _MOST_TEXT = 1000
+MOST_LINE_BYTES = 4 << 20
+"""Limit for reading a line."""
 _TEMPORARY = f".{TELEMETRY}.new"
 _SAMPLE_LINE = re.compile(rb'\{"at":([\d.]+),"n":(\d+),"rows":.*\n')
 """A sample in the form in which this module writes it."""
@@ -124,7 +127,7 @@ class TelemetryWriter:
                     "of": event.of,
                     "source": source,
                     "at": round(at if event.at is None else event.at, 3),
-                    "text": event.text[:_MOST_TEXT],
+                    "text": cut_words(event.text, _MOST_TEXT),
                     **({"fields": dict(event.fields)} if event.fields else {}),
                 }
             }
@@ -144,10 +147,12 @@ def read_lines(record: Record) -> Iterator[dict[str, Any]]:
 
 def _read_raw_lines(record: Record) -> Iterator[bytes]:
     try:
-        with open(os.path.join(record.path, TELEMETRY), "rb", opener=_open_no_link) as file:
-            yield from file
+        fd = record.open_log(TELEMETRY)
     except FileNotFoundError:
         return
+    with open(fd, "rb") as file:
+        while line := file.readline(MOST_LINE_BYTES):
+            yield line
 
 
 def decode_line(line: bytes) -> dict[str, Any] | None:
@@ -263,7 +268,3 @@ def _encode(line: Mapping[str, Any]) -> str:
 
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-
-
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -44,7 +44,8 @@ class Poster:
 
     def __init__(self, record: Record, identity: RunIdentity, known_secrets: Iterable[str]) -> None:
         self._path = record.path
-        self._logs = [record.log_path(name) for name in record.logs]
+        self._record = record
+        self._logs = record.logs
         self._identity = identity
         self._known = list(known_secrets)
         self._completion = Completion()
@@ -53,9 +54,11 @@ class Poster:
 
     def post_progress(self) -> None:
         """Create or update the artifact of the progress, if the logs have any."""
-        for path in self._logs:
+        for name in self._logs:
             with contextlib.suppress(OSError):  # the log was moved
-                self._completion = self._completion.update(read_end(path, _PROGRESS_BYTES)[0])
+                with open(self._record.open_log(name), "rb") as file:
+                    end = read_end(file, _PROGRESS_BYTES)[0]
+                self._completion = self._completion.update(end)
         percent = self._completion.percent
         if percent is None or (self._progress is not None and self._progress[1] == percent):
             return
@@ -92,7 +95,10 @@ class Poster:
             masks = Redactor(self._known)
             view = view_run(record, verdict, masks=masks, outcome=outcome)
         evidence = presentation.rows(verdict, masks)
-        logs = [one_line(masks.mask_text(path), _MOST_PATH) for path in self._logs]
+        logs = [
+            one_line(masks.mask_text(path), _MOST_PATH)
+            for path in map(self._record.log_path, self._logs)
+        ]
         # Prefect queues the event and sends it even at exit.
         emit_event(
             event.NAME,

@@ -7,7 +7,7 @@ import os
 
 from gpualert_common import record_locations
 from gpualert_common.errors import UsageError
-from gpualert_common.record import make_directory
+from gpualert_common.record.private_directory import make_folder, resolve_state_dir
 
 _SHELLS = frozenset(("ash", "bash", "dash", "ksh", "sh", "zsh"))
 """Shells that take a script after -c; any other interpreter gets a file."""
@@ -46,17 +46,15 @@ def _script(text: str, extension: str, state_dir: str | None) -> str:
     name = hashlib.sha256(data).hexdigest()[:16] + extension
     tried = []
     for place in record_locations.list_state_dirs(state_dir):
-        directory = os.path.join(place, "scripts")
-        path = os.path.join(directory, name)
-        temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
         try:
-            make_directory(directory)
+            path = os.path.join(make_folder(resolve_state_dir(place), "scripts"), name)
+            temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
             with open(temporary, "xb") as file:
                 os.fchmod(file.fileno(), 0o600)
                 file.write(data)
             os.rename(temporary, path)
         except OSError as error:
-            tried.append(f"{directory}: {error.strerror}")
+            tried.append(f"{place}: {error.strerror}")
             continue
         return path
     raise UsageError(f"the script of this command cannot be written; tried: {'; '.join(tried)}")

@@ -14,6 +14,7 @@ from gpualert_common.external_run import (
     format_traceback,
 )
 from gpualert_common.spec import Ending
+from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from prefect_gpualert.attempts import find_attempt_number
 
 _MOST_CHARACTERS = 64 << 10
@@ -94,13 +95,14 @@ def _stop_of(state_name: str, message: str) -> tuple[str, str]:
 def _log(state: State[Any]) -> bytes:
     """Return the message of the state and the traceback, whose end is kept where it is long."""
     error = find_error(state)
-    lines = [str(state.message or "")[:_MOST_LINE]]
+    lines = [cut_words(str(state.message or ""), _MOST_LINE)]
     if error is not None:
-        lines.append(format_traceback(error, error.__traceback__)[-_MOST_CHARACTERS:])
+        whole = format_traceback(error, error.__traceback__)
+        lines.append(cut_to_last_lines(whole, _MOST_CHARACTERS))
     return "".join(f"{line.rstrip()}\n" for line in lines if line.strip()).encode(
         "utf-8", "backslashreplace"
     )
 
 
 def _line(text: str) -> str:
-    return " ".join(text[: _MOST_LINE * 4].split())[:_MOST_LINE]
+    return cut_words(" ".join(cut_words(text, _MOST_LINE * 4).split()), _MOST_LINE)

@@ -16,6 +16,7 @@ from prefect.client.schemas.objects import TaskRun
 
 from gpualert_common import record_locations
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.alert_facts import has_ended, read_lenient, read_verdict
 from gpualert_common.record import OUTCOME, SUCCESSOR, Record
 from prefect_gpualert.contexts import current
 
@@ -47,20 +48,24 @@ def of_task(run: TaskRun) -> list[Record]:
 def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
     """Return the trainings of a flow run, from memory and from disk, oldest first."""
     paths = {path for _, _, id_, path in _trainings.copy() if id_ == flow_run_id}
-    for path in record_locations.list_record_paths(state_dir)[-_MOST_SEARCHED:]:
+    places = record_locations.list_places(state_dir)
+    for path in record_locations.list_record_paths(places)[-_MOST_SEARCHED:]:
         if path not in paths and _belongs(path, str(flow_run_id)):
             paths.add(path)
     return _open_records(sorted(paths, key=os.path.basename))
 
 
 def is_final_failure(record: Record) -> bool:
-    """Return True for a run that failed, and that no later attempt has replaced."""
-    if record.ending is None or record.read_json(SUCCESSOR) is not None:
+    """Return True for a run that failed, and that no later attempt has replaced.
+
+    A damaged file counts as unknown.
+    """
+    if not has_ended(record) or record.has(SUCCESSOR):
         return False
-    outcome = record.read_json(OUTCOME)
+    outcome = read_lenient(record, OUTCOME)
     if outcome is not None:
         return outcome.get("state") != "success"
-    verdict = record.verdict
+    verdict = read_verdict(record)
     return verdict is None or verdict.cause != "none"
 
 

@@ -14,6 +14,7 @@ from gpualert_common.model import Claim, Verdict
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.markdown import code, plain
 from gpualert_common.report.text_sanitizer import Masks
+from gpualert_common.whole_words import cut_words
 
 MOST_ROWS = 200
 MOST_CELL = 500
@@ -49,7 +50,7 @@ def table(rows: list[Row]) -> list[Row]:
 
 def _row(claim: Claim, masks: Masks) -> Row:
     def cell(text: str | None) -> str | None:
-        return one_line(masks.mask_text(text[:_MOST_READ]), MOST_CELL) if text else None
+        return one_line(masks.mask_text(cut_words(text, _MOST_READ)), MOST_CELL) if text else None
 
     return {
         "claim": cell(claim.claim),

@@ -9,28 +9,29 @@ from prefect.states import Completed
 
 if TYPE_CHECKING:
     from gpualert_common.model import Verdict
+    from gpualert_common.redact import Redactor
 
 SUSPECT = "Suspect"
 """Name of the state of a task whose training is suspect."""
 
 
-def suspicion(verdict: Verdict | None) -> str | None:
-    """Return in one line why a training that exited with 0 is suspect; None if it is not."""
+def suspicion(verdict: Verdict | None, redactor: Redactor) -> str | None:
+    """Return in one masked line why a training that exited with 0 is suspect; None if it is not."""
     if verdict is None or verdict.cause == "none":
         return None
-    return f"{verdict.cause}: {' '.join(verdict.headline.split())}"
+    return f"{verdict.cause}: {' '.join(redactor.mask_text(verdict.headline).split())}"
 
 
-def remark(verdict: Verdict | None) -> str:
-    """Return the suspicion and the warnings of a training that exited with 0, in one line."""
+def remark(verdict: Verdict | None, redactor: Redactor) -> str:
+    """Return the suspicion and the warnings of a training that exited with 0, in a masked line."""
     warnings = () if verdict is None else verdict.warnings
-    parts = [suspicion(verdict), *(" ".join(warning.text.split()) for warning in warnings)]
-    return "; ".join(filter(None, parts))
+    texts = (" ".join(redactor.mask_text(warning.text).split()) for warning in warnings)
+    return "; ".join(filter(None, (suspicion(verdict, redactor), *texts)))
 
 
-def wrap_value(value: Any, verdict: Verdict | None) -> Any:
+def wrap_value(value: Any, verdict: Verdict | None, redactor: Redactor) -> Any:
     """Return the value of a task for its engine; a suspect one in a state named Suspect."""
-    why = suspicion(verdict)
+    why = suspicion(verdict, redactor)
     return value if why is None else Completed(name=SUSPECT, message=why, data=value)
 
 

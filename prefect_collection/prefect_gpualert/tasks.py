@@ -105,9 +105,12 @@ def gpualert_run(
         training.launch(interrupts)
         result = training.complete(interrupts)
     if not is_success(result):
-        raise make_error(result)
+        raise make_error(result, training.redactor)
     value = _output_of(result, training, return_all)
-    return suspicion.wrap_value(value, result.verdict) if _is_the_task() else value
+    if not _is_the_task():
+        return value
+    wrapped: str | list[str] = suspicion.wrap_value(value, result.verdict, training.redactor)
+    return wrapped
 
 
 def _is_the_task() -> bool:
@@ -117,14 +120,15 @@ def _is_the_task() -> bool:
 
 
 def _output_of(result: RunResult, training: Training, return_all: bool) -> str | list[str]:
-    path = result.record.log_path(result.record.logs[0])
+    record = result.record
     try:
         if not return_all:
-            return output.last_line(path)
-        lines, left_out = output.all_lines(path)
+            return output.last_line(record)
+        lines, left_out = output.all_lines(record)
     except OSError as error:  # a lost log does not undo the success
         training.log(f"The output cannot be returned: {error}", logging.WARNING)
         return [] if return_all else ""
     if left_out:
+        path = record.log_path(record.logs[0])
         training.log(f"The first {left_out:,} bytes of {path} are not returned", logging.WARNING)
     return lines

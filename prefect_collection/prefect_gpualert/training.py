@@ -23,6 +23,7 @@ from prefect_gpualert.training_result import is_success
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
     from gpualert_common.guardian.handle import StopKind
+    from gpualert_common.redact import Redactor
 
 ShowLine = Callable[[str, str], None]
 """Shows one line of the log view: given the name of its log, and the line."""
@@ -77,6 +78,14 @@ class Training:
         """The exit code, negative for a signal; None while it runs, or if it is unknown."""
         ending = self.handle.record.ending
         return None if ending is None else ending.exit_code
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Masks likely secrets, and those of the channels of the training's alerts."""
+        from gpualert_common.redact import Redactor  # not needed before the launch
+
+        secrets = self._spec.secrets or {}
+        return Redactor(secret for channel in secrets.values() for secret in channel.values())
 
     # -- launch and follow -----------------------------------------------------------------
 
@@ -233,7 +242,7 @@ class Training:
         self._has_outcome = True
         report = self._report
         if is_success(result):
-            remark = suspicion.remark(result.verdict)
+            remark = suspicion.remark(result.verdict, self.redactor)
             if remark:
                 message = f"Training {self.handle.run_id} ended with 0, but {remark}"
                 self.log(message, logging.WARNING)

@@ -97,7 +97,8 @@ class TrainingRun(JobRun[list[str]]):
         if self._result is None:
             self._result = self._complete(current_interrupts())
         if not is_success(self._result):
-            raise make_error(self._result, _FAILED.format(pid=self.pid))
+            status = _FAILED.format(pid=self.pid)
+            raise make_error(self._result, self._training.redactor, status)
         self._training.log(f"PID {self.pid} completed with return code {self.return_code}.")
 
     def _complete(self, interrupts: Interrupts) -> RunResult:
@@ -123,9 +124,8 @@ class TrainingRun(JobRun[list[str]]):
         log = self._training.log
         if self.return_code is None:
             log("Process is still running, result may be incomplete.")
-        record = self._training.handle.record
         try:
-            lines, left_out = output.all_lines(record.log_path(record.logs[0]))
+            lines, left_out = output.all_lines(self._training.handle.record)
         except OSError as error:
             log(f"The output cannot be returned: {error}", logging.WARNING)
             return []

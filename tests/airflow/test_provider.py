@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from gpualert_provider import __version__, get_provider_info
 from gpualert_provider.output import last_line
+
+from gpualert_common.external_run import record_run
+from gpualert_common.spec import Ending
+from tests.supervised import Lab
 
 PACKAGE = "airflow-provider-gpualert"
 
@@ -80,9 +85,9 @@ def test_airflow_shows_it(command: str, shown: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, 200_000])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_last_line_of_any_length(tmp_path: Path, size: int, end: str) -> None:
+def test_last_line_of_any_length(lab: Lab, size: int, end: str) -> None:
     """The last line is complete for any position of the block boundaries."""
-    path = tmp_path / "log"
-    path.write_text("before\n" + "x" * size + end)
+    log = ("before\n" + "x" * size + end).encode()
+    record = record_run(Ending(time.time()), state_dir=str(lab.state), log=log)
     expected = "x" * size if size or end else "before"
-    assert last_line(str(path), "utf-8") == expected
+    assert last_line(record, "utf-8") == expected

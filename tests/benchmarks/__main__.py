@@ -38,6 +38,7 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "guardian": guardian.measure_start,
     "follower": guardian.measure_follower,
     "scan": scan.measure,
+    "dense": scan.measure_dense,
     "redact": redact.measure,
     "alert": alert.measure,
     "observe": observing.measure,

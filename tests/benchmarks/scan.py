@@ -11,12 +11,27 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from gpualert_common.classify import load_rules
 from tests.benchmarks.bench import ROOT, Bench
 from tests.benchmarks.child import LINE, TRACEBACK
 from tests.benchmarks.measure import Row, interleave
 
 MB = 1_000_000
 SEED = 20261120
+LEAST_DENSE = 20.0
+DENSE = {
+    "CUDA out of memory": b"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
+    "tracebacks": TRACEBACK,
+    "NCCL warnings": b"node1:7:8 [0] NCCL WARN Call to connect returned Connection refused\n",
+    "Killed": b"Killed\n",
+    "samples of all rules": "".join(
+        line + "\n"
+        for rule in load_rules(samples=True)
+        for samples in rule.samples.values()
+        for line in samples.hits
+    ).encode(),
+}
+"""Lines of which a log consists."""
 
 
 def measure(bench: Bench) -> Row:
@@ -41,6 +56,22 @@ def measure(bench: Bench) -> Row:
         row.promise("0.5 x ripgrep", ours, theirs / 2, "MB/s", at_least=True)
     else:
         row.notes.append("there is no rg on this machine to compare with")
+    return row
+
+
+def measure_dense(bench: Bench) -> Row:
+    """Measure MB/s of `gpualert classify` on logs in which every line is evidence."""
+    row = Row("7. old logs of 64 MB that are full of evidence")
+    size = bench.amount(64, 1) * MB
+    ways = {}
+    for name, block in DENSE.items():
+        log = bench.scratch / f"{name}.log"
+        log.write_bytes(block * (size // len(block)))
+        command = [bench.ours.program, "classify", "--json", "--exit-code", "1", str(log)]
+        ways[name] = _speed(bench, command, size)
+    for name, speeds in interleave(ways, bench.amount(3, 1)).items():
+        spread = row.add(name, speeds, "MB/s")
+        row.promise(name, spread.median, LEAST_DENSE, "MB/s", at_least=True)
     return row
 
 

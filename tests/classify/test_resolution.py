@@ -176,7 +176,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
     "a thread that dies when all is done": (
         STEPS + "Training is done\nException in thread Thread-1:\n" + RAISE + "KeyError: 'x'\n",
         None,
-        "none",
+        "unknown",
     ),
     "a thread that dies, and nothing is done": (
         STEPS + "Exception in thread Thread-1:\n" + RAISE + "KeyError: 'x'\n",
@@ -356,7 +356,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
     "no such command, silent": ("", 127, "command_not_found"),
     "not executable in a shell": ("bash: line 1: ./a.sh: Permission denied\n", 126, "permission"),
     "an old log without status": (STEPS + RAISE + OOM, None, "cuda_oom"),
-    "an old log that ended well": (STEPS, None, "none"),
+    "an old log without a failure": (STEPS, None, "unknown"),
     "bar redrawn after the error": (
         RAISE + OOM + " 12%|#  | 12/100 [00:01<00:09]\r",
         1,
@@ -503,7 +503,8 @@ def test_our_time_limit() -> None:
 def test_unknown_status_is_no_success() -> None:
     """Without a status and a failure in the log the outcome is unknown."""
     found = resolve_log(STEPS, None)
-    assert (found.disposition, found.confidence) == (Disposition.UNKNOWN, 0.0)
+    assert (found.cause, found.disposition) == ("unknown", Disposition.UNKNOWN)
+    assert found.confidence == 0.0
 
 
 def test_separate_logs() -> None:

@@ -18,6 +18,7 @@ from gpualert_common.classify.compiled_rules import (
     compile_rules,
 )
 from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.line_quota import FEW_LINES
 from gpualert_common.classify.lines import LINE_CAP, canonicalize
 from gpualert_common.classify.log_reading import COUNT_LIMIT, LogReading
 from gpualert_common.classify.observations import EXCERPT_CHARS
@@ -196,7 +197,7 @@ def test_tracebacks_beyond_counting() -> None:
     """The last traceback is found after any number of others."""
     one = b'Traceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: %d\n'
     reading = read(b"".join(one % number for number in range(COUNT_LIMIT + 500)), [777, 99999])
-    assert reading.traceback_count == COUNT_LIMIT
+    assert reading.traceback_count < COUNT_LIMIT
     assert reading.tracebacks[-1].message == str(COUNT_LIMIT + 499)
 
 
@@ -211,7 +212,9 @@ def test_memory_stays_flat_without_line_ends() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 12 << 20
-    assert scanner.finish().counts["segfault/faulthandler"] == COUNT_LIMIT
+    reading = scanner.finish()
+    assert reading.counts["segfault/faulthandler"] >= FEW_LINES
+    assert reading.is_sampled
 
 
 def test_excerpts_are_bounded() -> None:

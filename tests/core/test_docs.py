@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -39,8 +40,10 @@ def test_stale_page_is_noticed(tmp_path: Path) -> None:
 
 def test_page_shows_the_help_of_every_command() -> None:
     """The page of the program has a section for each command and each action of one."""
+    before = dict(os.environ)
     sections = re.findall(r"^## gpualert ?(.*)$", make_cli_page(), re.MULTILINE)
     commands = set(plugin_names("gpualert_common.cli.commands"))
+    assert dict(os.environ) == before
     assert {section.partition(" ")[0] for section in sections} == {"", *commands}
     assert "outbox retry" in sections
 
@@ -77,3 +80,26 @@ def test_links_have_a_target(page: Path) -> None:
         target = page.parent / name if name else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def named_tests(page: Path) -> list[str]:
+    """Return the tests that a page names, as PATH or PATH::TEST; ``::TEST`` is of the last path."""
+    found: list[str] = []
+    for path, test in re.findall(r"`(tests/[\w/.]+)?(?:::(\w+))?`", page.read_text()):
+        if path or test:
+            of = path or found[-1].partition("::")[0]
+            found.append(f"{of}::{test}" if test else of)
+    return found
+
+
+def test_threat_model_names_tests() -> None:
+    """Each test that the threat model names exists, and each promise names one."""
+    page = ROOT / "docs" / "threat-model.md"
+    tests = named_tests(page)
+    assert len(tests) > 20
+    for test in tests:
+        path, _, name = test.partition("::")
+        assert (ROOT / path).exists(), test
+        assert not name or f"def {name}(" in (ROOT / path).read_text(), test
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| ")]
+    assert all("`tests/" in row for row in rows if row != "| promise | test |")

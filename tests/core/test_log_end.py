@@ -28,13 +28,15 @@ def test_last_line(tmp_path: Path, content: bytes, last: bytes, not_blank: bytes
     """The last line is read whole up to the limit, with or without blank lines at the end."""
     log = tmp_path / "output.log"
     log.write_bytes(content)
-    assert read_last_line(str(log), MOST) == last
-    assert read_last_line(str(log), MOST, skip_blank=True) == not_blank
+    with log.open("rb") as file:
+        assert read_last_line(file, MOST) == last
+        assert read_last_line(file, MOST, skip_blank=True) == not_blank
 
 
 def test_end_of_file(tmp_path: Path) -> None:
     """The end comes with the offset at which it begins."""
     log = tmp_path / "output.log"
     log.write_bytes(b"0123456789")
-    assert read_end(str(log), 4) == (b"6789", 6)
-    assert read_end(str(log), 40) == (b"0123456789", 0)
+    with log.open("rb") as file:
+        assert read_end(file, 4) == (b"6789", 6)
+        assert read_end(file, 40) == (b"0123456789", 0)

@@ -110,10 +110,11 @@ def test_more_records_than_descriptors(lab: Lab) -> None:
     for number in range(1200):
         (runs / f"20260101-000000-{number:06d}-0000").mkdir(mode=0o700)
     before = len(os.listdir("/proc/self/fd"))
-    assert sum(1 for _record in record_locations.open_records(str(lab.state))) == 1200
+    assert sum(1 for _record in record_locations.open_records([str(lab.state)])) == 1200
     assert len(os.listdir("/proc/self/fd")) == before
     assert (
-        record_locations.find_record("last", str(lab.state)).run_id == "20260101-000000-001199-0000"
+        record_locations.find_record("last", [str(lab.state)]).run_id
+        == "20260101-000000-001199-0000"
     )
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.record import VERDICT
+from tests.supervise.test_late_verdict import Gate, Way, at_shell, in_thread, late_record
 from tests.supervised import PROGRAM, Lab, exit_of, python, shell, until
 
 pytestmark = pytest.mark.e2e
@@ -263,3 +265,18 @@ def test_program_itself_needs_no_disk(on_small_disk: Lab, small_disk: Path) -> N
     env = {**os.environ, "GPUALERT_STATE_DIR": str(lab.home / "elsewhere")}
     command = (*PROGRAM, "run", "--", *shell("echo > here || exit 4"))
     assert lab.call(command, cwd=small_disk, env=env).returncode == 4
+
+
+@pytest.mark.parametrize("way", [at_shell, in_thread])
+def test_late_verdict_on_a_full_disk(on_small_disk: Lab, small_disk: Path, way: Way) -> None:
+    """On a disk that is full by then a late verdict takes the space that is reserved for it."""
+    lab = on_small_disk
+    gate = Gate(lab)
+    task = lab.start(way(gate.patch, 0.0), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    record = late_record(lab)
+    fill(small_disk)
+    assert task.wait(120) == 3
+    gate.open()
+    until(lambda: record.has(VERDICT), "the verdict")
+    assert record.verdict is not None
+    assert record.verdict.exit_code == 3

@@ -142,10 +142,9 @@ def test_no_durable_log(lab: Lab) -> None:
     """Without a place for the log the status is 125, and all places that were tried are named."""
     blocker = lab.home / "file"
     blocker.touch()
-    env = {**os.environ, "XDG_STATE_HOME": str(blocker / "b"), "TMPDIR": str(blocker / "c")}
-    done = lab.gpualert(
-        "run", "--detach", "--state-dir", str(blocker / "a"), "--", "touch", "launched", env=env
-    )
+    places = {"GPUALERT_STATE_DIR": "a", "XDG_STATE_HOME": "b", "TMPDIR": "c"}
+    env = {**os.environ, **{name: str(blocker / place) for name, place in places.items()}}
+    done = lab.gpualert("run", "--detach", "--", "touch", "launched", env=env)
     assert done.returncode == 125
     assert done.stdout == b""
     for place in ("a", "b/gpualert", "c/gpualert-"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -98,6 +99,20 @@ def test_quick_and_long_silence(lab: Lab) -> None:
         (lab.home / "go").touch()
         followed = [line for lines in [*first_lines, *following] for line in lines]
         assert followed == ["started", "done"]
+        assert handle.wait().exit_code == 3
+
+
+def test_pipe_in_place_of_the_log(lab: Lab) -> None:
+    """A run whose log was replaced by a named pipe is followed to its end."""
+    with RunHandle.launch(spec(lab), attempt()) as handle:
+        log = Path(handle.record.path, "output.log")
+        until(log.read_bytes, "the first line")
+        log.unlink()
+        os.mkfifo(log)
+        following = handle.follow()
+        assert next(following) == []
+        (lab.home / "go").touch()
+        assert [line for lines in following for line in lines] == []
         assert handle.wait().exit_code == 3
 
 
@@ -355,6 +370,20 @@ def test_pointer_that_leads_nowhere(lab: Lab) -> None:
     with RunHandle.launch(spec(lab), attempt(2)) as handle:
         assert handle.origin == "launched"
         assert handle.wait().exit_code == 3
+
+
+def test_pointer_to_another_directory(lab: Lab) -> None:
+    """Nothing is written into a directory without a record that a damaged pointer names."""
+    unclaimed(lab)
+    other = lab.home / "other"
+    other.mkdir(0o700)
+    (pointer,) = lab.state.glob("keys/*/run.json")
+    pointer.write_text(json.dumps({"schema": 1, "run": str(other)}))
+    (lab.home / "go").touch()
+    with RunHandle.launch(spec(lab), attempt(2)) as handle:
+        assert handle.origin == "launched"
+        handle.wait()
+    assert not list(other.iterdir())
 
 
 def test_outcome(lab: Lab) -> None:

@@ -67,7 +67,7 @@ def states(record: Record) -> dict[str, str]:
 def mails(lab: Lab) -> list[EmailMessage]:
     """Return the mails of the default mailbox, oldest first."""
     place = lab.state / "mailbox"
-    if not place.exists():
+    if not (place / "cur").exists():  # the last folder that is made
         return []
     found = sorted(place.glob("new/*"), key=lambda path: path.stat().st_mtime_ns)
     assert len(mailbox.Maildir(str(place), create=False)) == len(found)

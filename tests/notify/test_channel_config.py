@@ -9,7 +9,7 @@ import pytest
 
 from gpualert_common.errors import ConfigError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.channel_config import channel_kinds, resolve_alerts
+from gpualert_common.notify.channel_config import channel_kinds, resolve_alerts, resolve_channel
 from gpualert_common.settings import load_settings
 from tests.notify.alerting import write_config
 from tests.supervised import Lab, shell
@@ -215,3 +215,27 @@ def test_config_show_masks_secrets(configured: Lab) -> None:
         assert done.returncode == 0, done.stderr
         assert b"hunter2" not in done.stdout
         assert b"ops" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("", ".", "..", "../../x", "/tmp/x", "x/y.z", "mailbox/../smtp", "smtp\0", "a b.c"),
+        *("_interface", "__init__", "_settings", "smtp.x", "mailbox.py", ".smtp", "smtp.", "a..b"),
+        *("a.__init__", "gpualert_common.notify.channels._interface", "nowhere"),
+    ],
+)
+def test_kind_that_is_no_module(kind: str) -> None:
+    """A kind that is neither shipped nor the name of a user's module is an error."""
+    with pytest.raises(ConfigError, match=r"channel .*: kind: .* is none of apprise, command, "):
+        resolve_channel({"kind": kind}, {})
+
+
+def test_kind_that_is_no_module_launches_nothing(configured: Lab) -> None:
+    """It is an error before the launch."""
+    text = 'notify = ["x"]\n[channels.x]\nkind = "../../x"\n'
+    (configured.home / "gpualert.toml").write_text(text)
+    done = configured.gpualert("run", "--", "touch", "launched")
+    assert done.returncode == 125
+    assert b"[channels.x]: kind: '../../x' is none of " in done.stderr
+    assert not (configured.home / "launched").exists()

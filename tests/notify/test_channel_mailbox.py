@@ -142,6 +142,38 @@ def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
     assert caught.value.transient
 
 
+def test_linked_path(tmp_path: Path) -> None:
+    """A link of the user's own is followed: a mailbox is often on another disk."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "home").symlink_to("data")
+    (tmp_path / "data" / "Maildir").symlink_to(tmp_path / "data" / "box")
+    channel = MailboxChannel({"path": str(tmp_path / "home" / "Maildir")})
+    channel.send(composer(), Arrived(), TIMEOUT_S)
+    assert len(read(tmp_path / "data" / "box")) == 1
+
+
+@pytest.mark.parametrize("folder", ["", "box", "box/new"])
+def test_place_that_others_can_change(tmp_path: Path, folder: str) -> None:
+    """A mailbox that another user could change or replace is an error that no attempt heals."""
+    (tmp_path / "box" / "new").mkdir(parents=True)
+    (tmp_path / folder).chmod(0o777)
+    with pytest.raises(DeliveryError, match="is writable by") as caught:
+        MailboxChannel({"path": str(tmp_path / "box")}).send(composer(), Arrived(), TIMEOUT_S)
+    assert str(tmp_path / folder) in str(caught.value)
+    assert not caught.value.transient
+
+
+@pytest.mark.e2e
+def test_link_of_another_user(tmp_path: Path) -> None:
+    """A link of another user is not followed."""
+    (tmp_path / "link").symlink_to("box")
+    os.lchown(tmp_path / "link", 4242, 4242)
+    with pytest.raises(DeliveryError, match="belongs to user 4242") as caught:
+        MailboxChannel({"path": str(tmp_path / "link")}).send(composer(), Arrived(), TIMEOUT_S)
+    assert not caught.value.transient
+    assert not (tmp_path / "box").exists()
+
+
 def test_files_beyond_its_budget_are_left_out(tmp_path: Path) -> None:
     """A mail in the mailbox has at most 1 MB of files, or the size of the setting."""
     files = attachment("small", bytes(1000)), attachment("large", bytes(900_000))

@@ -214,7 +214,7 @@ def test_callback_without_the_secret(lab: Lab) -> None:
     )
     with RunHandle.launch(spec, attempt()) as handle:
         handle.wait()
-        handle.record_outcome("up_for_retry", final=False, next_within_s=4.0)
+        handle.record_outcome("up_for_retry", final=False, next_within_s=12.0)
         handle.await_alerts()
     send(handle.record, extra_channels=[alerts()["channels"][0]], send_now=True)
     assert states(handle.record) == {"given": "held", "mailbox": "sent"}

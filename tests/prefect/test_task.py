@@ -149,6 +149,21 @@ def test_failure_is_raised(way: str, home: Path) -> None:
     assert (str(again), again.__dict__) == (str(error), error.__dict__)
 
 
+def test_message_of_a_failure_is_masked(home: Path) -> None:
+    """Prefect stores the message: headline and log have no secret, nor the end of one."""
+    program = home / "train.py"
+    program.write_text(
+        "print('password=' + 'Tr0ub4dor3' * 400)\n"
+        "print('x ' * 3000)\n"
+        "raise ValueError('login failed with password=' + 'Tr0ub4dor3' * 2)\n"
+    )
+    with pytest.raises(TrainingFailed) as caught:
+        run("called", f"{sys.executable} {program}")
+    message = str(caught.value)
+    assert "[redacted credential]" in message.splitlines()[0]
+    assert "Tr0ub4dor3Tr" not in message
+
+
 @pytest.mark.parametrize(
     ("command", "code"),
     [("exit 41", 41), ("kill -SEGV $$", -11), ("no-such-command", 127)],

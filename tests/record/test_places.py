@@ -143,11 +143,12 @@ def test_configured_place_is_made(lab: Lab) -> None:
     assert list((place / "runs").iterdir())
 
 
-def test_relative_place_from_a_deleted_directory(lab: Lab) -> None:
+def test_relative_place_from_a_deleted_directory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A relative state directory below a deleted working directory is skipped."""
+    monkeypatch.setenv("GPUALERT_STATE_DIR", "here")
     code = 'mkdir gone; cd gone; rmdir ../gone; exec "$@"'
-    options = ("run", "--state-dir", "here", "--", *shell("exit 3"))
-    assert lab.call(("sh", "-c", code, "sh", *PROGRAM, *options)).returncode == 3
+    command = ("sh", "-c", code, "sh", *PROGRAM, "run", "--", *shell("exit 3"))
+    assert lab.call(command).returncode == 3
 
 
 def test_deleted_working_directory_before_launch(lab: Lab) -> None:

@@ -39,14 +39,14 @@ def runs(lab: Lab) -> Path:
 )
 def test_run_is_found(lab: Lab, runs: Path, typed: str, found: str) -> None:
     """An id, the start of one, or ``last`` names a run."""
-    assert record_locations.find_record(typed, str(lab.state)).run_id == found
-    assert record_locations.find_record(str(runs / found)).run_id == found
+    assert record_locations.find_record(typed, [str(lab.state)]).run_id == found
+    assert record_locations.find_record(str(runs / found), []).run_id == found
 
 
 def test_id_that_starts_another(lab: Lab, runs: Path) -> None:
     """A whole id selects its run, even if a longer one begins with it."""
     Record.create(str(runs / (IDS[0] + "0"))).close()
-    assert record_locations.find_record(IDS[0], str(lab.state)).run_id == IDS[0]
+    assert record_locations.find_record(IDS[0], [str(lab.state)]).run_id == IDS[0]
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_run_is_not_found(lab: Lab, runs: Path, typed: str, words: str) -> None:
     """A name of no run, or of several, is an error with the places searched, or the candidates."""
     assert runs.exists()
     with pytest.raises(UsageError, match=words):
-        record_locations.find_record(typed, str(lab.state))
+        record_locations.find_record(typed, [str(lab.state)])
 
 
 def test_no_run_yet(lab: Lab) -> None:
     """Without a run, ``last`` is an error."""
     with pytest.raises(UsageError, match="no run yet"):
-        record_locations.find_record("last", str(lab.state))
+        record_locations.find_record("last", [str(lab.state)])
 
 
 def test_path_that_is_no_record(lab: Lab) -> None:
     """A missing path is named."""
     with pytest.raises(RecordError, match="nowhere"):
-        record_locations.find_record(str(lab.home / "nowhere"))
+        record_locations.find_record(str(lab.home / "nowhere"), [])
 
 
 def test_runs_of_every_place_are_listed(lab: Lab, runs: Path) -> None:
@@ -82,7 +82,10 @@ def test_runs_of_every_place_are_listed(lab: Lab, runs: Path) -> None:
     elsewhere.mkdir(0o700, parents=True)
     Record.create(str(elsewhere / "20261120-200000-000000-dddd")).close()
     assert runs.exists()
-    names = [record.run_id for record in record_locations.open_records(str(lab.state))]
+    names = [
+        record.run_id
+        for record in record_locations.open_records(record_locations.list_places(str(lab.state)))
+    ]
     assert names == [*IDS[:2], "20261120-200000-000000-dddd", IDS[2]]
 
 

@@ -55,6 +55,9 @@ FRAGMENTS = [
         "\x1b]8;;",
         "\x07",
         "\0",
+        "\b",
+        "\u200b",
+        "\ufeff",
     ),
     *("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "A" * 64, "é", "\ud800", "AKIA"),
 ]
@@ -155,6 +158,36 @@ def test_colours_hide_nothing(colour: str) -> None:
     assert (name[-3:], token[-3:]) == (" ok", " ok")
 
 
+HIDDEN = {
+    "zero-width space": "\u200b",
+    "zero-width joiner": "\u200d",
+    "zero-width non-joiner": "\u200c",
+    "word joiner": "\u2060",
+    "byte order mark": "\ufeff",
+    "soft hyphen": "\u00ad",
+    "direction mark": "\u200f",
+    "NUL": "\0",
+    "NULs": "\0" * 9,
+    "backspace": "\b",
+    "erased character": "x\b",
+    "colour": "\x1b[31m",
+    "colour and NUL": "\x1b[31m\0",
+}
+
+
+@pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN)
+def test_invisible_characters_hide_nothing(hidden: str) -> None:
+    """A secret is masked with characters in it, or in its name, that a reader does not see."""
+    for at in range(1, len(TOKEN)):
+        masked = Redactor().mask_text(f"é {TOKEN[:at]}{hidden}{TOKEN[at:]} ok {hidden} é")
+        assert masked == f"é [redacted github] ok {hidden} é"
+    split = hidden.join(TOKEN)
+    assert Redactor().mask_text(f"a{hidden} {split} b") == f"a{hidden} [redacted github] b"
+    name = f"pass{hidden}word"
+    assert Redactor().mask_text(f"{name}=hunter2 b") == f"{name}=[redacted credential] b"
+    assert Redactor(["open sesame"]).mask_text(f"open{hidden} sesame") == "[redacted known]"
+
+
 def test_colours_stay_where_no_secret_is() -> None:
     """Escape sequences around a mask are kept."""
     masked = Redactor().mask_text(f"\x1b[31mtoken {TOKEN}\x1b[0m end")
@@ -169,6 +202,26 @@ def test_secret_in_a_terminal_link() -> None:
     assert masked == (
         "\x1b]8;;https://user:[redacted url_password]@example.org\x1b\\here\x1b]8;;\x1b\\"
     )
+
+
+NAMED = [
+    *("COHERE_API_KEY", "MISTRAL_API_KEY", "CLOUDFLARE_API_TOKEN", "VAST_API_KEY", "COMET_API_KEY"),
+    *("CLEARML_API_SECRET_KEY", "MLFLOW_TRACKING_PASSWORD", "DD_API_KEY", "DD_APP_KEY"),
+    *("JENKINS_API_TOKEN", "TRAVIS_TOKEN", "DRONE_TOKEN", "CODECOV_TOKEN", "SNYK_TOKEN"),
+    *("SONAR_TOKEN", "AIRFLOW__CORE__FERNET_KEY", "TWILIO_AUTH_TOKEN", "MAILGUN_API_KEY"),
+    *("PAGERDUTY_INTEGRATION_KEY", "OPSGENIE_API_KEY", "ROBOFLOW_API_KEY", "FIREWORKS_API_KEY"),
+    *("CLICKHOUSE_PASSWORD", "SNOWFLAKE_PASSWORD", "IBMCLOUD_API_KEY", "TENCENTCLOUD_SECRET_KEY"),
+    *("LAMBDA_API_KEY", "KAGGLE_KEY", "CIVITAI_API_TOKEN", "BITBUCKET_CLIENT_SECRET"),
+    *("SUMOLOGIC_ACCESS_KEY", "NUGET_API_KEY", "RUBYGEMS_API_KEY", "OCI_CLI_PASSPHRASE"),
+]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_tokens_without_a_form(name: str) -> None:
+    """A token that has no form of its own is masked where its usual name marks it."""
+    value = expand_sample("{{hex:31}}7").text
+    for line in (f"{name}={value}", f'export {name}="{value}"', f"  {name.lower()}: {value}"):
+        assert Redactor().mask_text(line) == line.replace(value, "[redacted credential]")
 
 
 KEY_LINES = ["-----BEGIN RSA PRIVATE KEY-----", *["M1Ie" * 16] * 25, "Zz09" * 5 + "==",

@@ -168,7 +168,7 @@ def test_file_that_is_no_template(folder: Path, content: bytes) -> None:
     """A file that is not UTF-8, or too large, fails as a template does."""
     (folder / BODY).write_bytes(content)
     (note,) = rendered(folder).notes
-    assert "it is not UTF-8: byte 0" in note or "it is larger than 1.0 MiB" in note
+    assert "it is not UTF-8: byte 0" in note or "it is larger than 1024 KiB" in note
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "link_out", "dead_link", "loop_of_links"])

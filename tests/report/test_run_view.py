@@ -166,11 +166,19 @@ def test_texts_are_safe_and_short(record: Record) -> None:
 )
 def test_no_verdict(record: Record, fields: dict[str, Any] | None, headline: str) -> None:
     """If the classifier failed, the alert has the end of the run and an unknown cause."""
+    record.release_own_lock()
     if fields is not None:
         write(record, EXIT, started_at=5.0, ended_at=7.0, **fields)
     alert = alert_from(record)
     assert (alert.cause, alert.headline) == ("unknown", headline)
     assert headline in render_alert(alert, text_bytes=9999).text
+
+
+def test_late_verdict(record: Record) -> None:
+    """While a process makes the verdict, the alert says so."""
+    write(record, EXIT, started_at=5.0, ended_at=7.0, code=1)
+    headline = alert_from(record).headline
+    assert headline == "Ended with exit status 1; the verdict is still being made"
 
 
 @pytest.mark.parametrize("name", [VERDICT, EXIT])

@@ -102,7 +102,7 @@ def test_file_that_is_no_text(here: Lab, content: bytes) -> None:
 def test_file_that_is_a_directory(here: Lab) -> None:
     """A directory in the place of the file is named."""
     (here.home / "gpualert.toml").mkdir()
-    with pytest.raises(ConfigError, match=r"gpualert\.toml: Is a directory"):
+    with pytest.raises(ConfigError, match=r"gpualert\.toml: it is not a regular file"):
         load_settings()
 
 
@@ -162,11 +162,11 @@ def test_duration(value: object, seconds: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["s", "1x", "1h30m", "-1s", "nan", "inf", "1e400", [], None, True]
+    "value", ["s", "1x", "1h30m", "-1s", "nan", "inf", "1e400", 1e9, "3651d", [], None, True]
 )
 def test_no_duration(value: object) -> None:
     """Anything else is refused."""
-    with pytest.raises(ValueError, match=r"is not a|negative"):
+    with pytest.raises(ValueError, match=r"is not a|negative|longer than ten years"):
         parse_duration(value)
 
 

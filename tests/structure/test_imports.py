@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,15 +103,33 @@ def test_nothing_heavy_before_the_child(module: str) -> None:
     assert set(done.stdout.split()) & HEAVY == set()
 
 
-@pytest.mark.parametrize(("seconds", "made"), [("0", 0), ("2", 1)])
-def test_rules_are_ready_once_a_run_lasts(seconds: str, made: int, tmp_path: Path) -> None:
+RUN_AND_COUNT_RULES = """
+import sys, threading, time
+from gpualert_common import run
+from gpualert_common.classify.compiled_rules import compile_rules
+
+def end_run_once_compiled():
+    while not compile_rules.cache_info().currsize:
+        time.sleep(0.02)
+    open("compiled", "w").close()
+
+threading.Thread(target=end_run_once_compiled, daemon=True).start()
+run(["sh", "-c", sys.argv[1]], state_dir="state", notify="none", timeout="1m")
+print(compile_rules.cache_info().currsize)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "made"), [("true", 0), ("until [ -e compiled ]; do sleep 0.1; done", 1)]
+)
+def test_rules_are_ready_once_a_run_lasts(command: str, made: int, tmp_path: Path) -> None:
     """Rules are compiled while a quiet run lasts, and never for one that ends at once."""
-    probe = (
-        "from gpualert_common import run\n"
-        "from gpualert_common.classify.compiled_rules import compile_rules\n"
-        f"run(['sleep', '{seconds}'], state_dir={str(tmp_path)!r}, notify='none')\n"
-        "print(compile_rules.cache_info().currsize)"
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_AND_COUNT_RULES, command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    command = [sys.executable, "-c", probe]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert int(done.stdout) == made

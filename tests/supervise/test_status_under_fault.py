@@ -73,11 +73,14 @@ BREAKS = {
     "recorder_process.connect_recorder = broken\n",
 }
 
+SOON = "from gpualert_common.supervise import detachment\ndetachment.LIMIT_S = 1.0\n"
+"""Limits the time of a recorder that nobody waits for any more."""
+
 BREAKS_SLOWLY = {
-    "classifier loops on a line": CLASSIFIER + LOOPS + "RunClassifier.feed = broken\n",
-    "classifier loops at the end": CLASSIFIER + LOOPS + "RunClassifier.conclude = broken\n",
-    "classifier hangs on a line": CLASSIFIER + SLEEPS + "RunClassifier.feed = broken\n",
-    "classifier hangs at the end": CLASSIFIER + SLEEPS + "RunClassifier.conclude = broken\n",
+    "classifier loops on a line": SOON + CLASSIFIER + LOOPS + "RunClassifier.feed = broken\n",
+    "classifier loops at the end": SOON + CLASSIFIER + LOOPS + "RunClassifier.conclude = broken\n",
+    "classifier hangs on a line": SOON + CLASSIFIER + SLEEPS + "RunClassifier.feed = broken\n",
+    "classifier hangs at the end": SOON + CLASSIFIER + SLEEPS + "RunClassifier.conclude = broken\n",
 }
 
 BREAKS_OF_THE_PROGRAM = {

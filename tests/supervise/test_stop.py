@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from gpualert_common import recover
+from gpualert_common.record import SPEC
 from tests.supervised import (
     ALL_SIGNALS,
     LISTENER,
@@ -202,6 +205,18 @@ def test_stop_command_with_a_grace(lab: Lab) -> None:
     run.wait_for_output(b"ready")
     assert lab.gpualert("stop", "--grace", "0.2").returncode == 0
     assert run.wait() == 137
+
+
+def test_stop_command_without_a_grace(lab: Lab) -> None:
+    """``gpualert stop`` of a run with a damaged record leaves it the grace that it was given."""
+    run = lab.launch(
+        *shell("trap 'sleep 0.5; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
+    )
+    run.wait_for_output(b"ready")
+    path = Path(run.record.path, SPEC)
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "grace_s": 1e9}))
+    assert lab.gpualert("stop").returncode == 0
+    assert run.wait() == 0
 
 
 def test_a_later_request_shortens_the_grace(lab: Lab) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import BinaryIO
 
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify import require_sound
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_options, add_output_forms
 from gpualert_common.cli.explanation import explanation_lines
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.log_files.log_paths import LogPaths, find_logs
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
@@ -29,7 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Explain why a run failed, from its log or logs (all log files of one run)."
     )
-    parser.add_argument("logs", nargs="+", metavar="LOG", help="a log file, or - for stdin")
+    parser.add_argument(
+        "logs",
+        nargs="+",
+        metavar="LOG",
+        help="a log file, plain or compressed; a folder or a quoted pattern ('logs/*.out') of such "
+        "files; or - for stdin",
+    )
     parser.add_argument(
         "--exit-code",
         type=int,
@@ -64,19 +73,20 @@ def execute(options: argparse.Namespace) -> int:
         fields = encode(verdict)
         if explanation is not None:
             fields["explanation"] = asdict(explanation)
-        print(json.dumps(fields, ensure_ascii=False))
+        printing.print_json(fields)
         return 0
     text = TextSanitizer(Redactor() if options.markdown else NoMasks())
     view = view_verdict(verdict, text)
     facts = [("Log", text.line(log)) for log in options.logs]
     if options.markdown:
-        print(markdown.render_page(view, facts=facts), end="")
+        printing.print_lines(*markdown.render_page(view, facts=facts).rstrip("\n").split("\n"))
     else:
         layout = terminal.TerminalLayout.of_stdout(is_full=options.full)
-        print("\n".join(terminal.render_page(view, layout, facts=facts)))
+        page = terminal.render_page(view, layout, facts=facts)
+        printing.print_lines(*page, colours=layout.colours)
     if explanation is not None:
         lines = list(explanation_lines(explanation, text.line))
-        print("", *(["```text", *lines, "```"] if options.markdown else lines), sep="\n")
+        printing.print_lines("", *(["```text", *lines, "```"] if options.markdown else lines))
     return 0
 
 
@@ -87,11 +97,28 @@ def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
-def _read(classifier: RunClassifier, log: str) -> None:
-    if log == "-":
-        classifier.feed_stream(sys.stdin.buffer, "stdin")
-        return
-    try:
-        classifier.feed_file(log, log)
-    except OSError as error:
-        raise UsageError(f"{log}: {error.strerror}") from None
+def _read(classifier: RunClassifier, argument: str) -> None:
+    """Read what an argument names; older parts of a rotated log go in front of it."""
+    found = LogPaths([(argument,)]) if argument == "-" else find_logs(argument)
+    if not found.logs:
+        raise UsageError("; ".join((f"{argument}: no log file", *found.left_out)))
+    for text in found.left_out:
+        classifier.warn("left_out", argument, text)
+    for parts in found.logs:
+        name = "stdin" if argument == "-" else parts[-1]
+        try:
+            classifier.feed_texts(_open_parts(parts), name)
+        except OSError as error:
+            raise UsageError(f"{error.filename or name}: {error.strerror}") from None
+        if len(parts) > 1:
+            what = "was read behind its older parts: lines and offsets are those of all together"
+            classifier.warn("joined", name, what)
+
+
+def _open_parts(parts: tuple[str, ...]) -> Iterator[tuple[str, BinaryIO]]:
+    for path in parts:
+        if path == "-":
+            yield "stdin", sys.stdin.buffer
+            continue
+        with open(path, "rb", buffering=0) as file:
+            yield path, file

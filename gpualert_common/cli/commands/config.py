@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common import record_locations
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.channel_config import channel_class
 from gpualert_common.notify.targets import format_target, is_reference
@@ -36,10 +36,14 @@ def execute(options: argparse.Namespace) -> int:
             name: {"value": setting.value, "origin": setting.origin}
             for name, setting in settings.items()
         }
-        print(json.dumps({"schema": SCHEMA, "settings": fields}))
+        printing.print_json({"schema": SCHEMA, "settings": fields})
         return 0
-    for name, setting in settings.items():
-        print(f"{name:15} {_text(setting.value):12} {setting.origin:24} {OPTIONS[name].help}")
+    printing.print_lines(
+        *(
+            f"{name:15} {_text(setting.value):12} {setting.origin:24} {OPTIONS[name].help}"
+            for name, setting in settings.items()
+        )
+    )
     return 0
 
 

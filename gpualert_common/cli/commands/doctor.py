@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from dataclasses import asdict, dataclass
 
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.spec import SCHEMA
@@ -37,14 +37,16 @@ def execute(options: argparse.Namespace) -> int:
     """Try each source and print the result; the exit status is always 0."""
     findings = [_examine(name) for name in source.list_sources()]
     if options.json:
-        print(json.dumps({"schema": SCHEMA, "sources": [asdict(one) for one in findings]}))
+        printing.print_json({"schema": SCHEMA, "sources": [asdict(one) for one in findings]})
         return 0
     width = max(len(one.name) for one in findings)
     for one in findings:
-        print(f"{one.name:{width}}  {'works' if one.works else 'no':5}  {one.decides}")
+        printing.print_lines(
+            f"{one.name:{width}}  {'works' if one.works else 'no':5}  {one.decides}"
+        )
         for lead, text in (("why", one.why), ("remedy", one.remedy)):
             if text:
-                print(f"{'':{width}}  {'':5}  {lead}: {text}")
+                printing.print_lines(f"{'':{width}}  {'':5}  {lead}: {text}")
     return 0
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 
-from gpualert_common import record_locations
 from gpualert_common import recover as recovery
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_run
-from gpualert_common.cli.records import state_dir
+from gpualert_common.cli.records import find_record
 
 _POLL_S = 0.1
 _FOLLOW_CHUNK_BYTES = 1 << 16
@@ -23,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the log from its start until the run has ended; Ctrl-C stops only the printing."""
-    record = record_locations.find_record(options.run, state_dir(options))
+    record = find_record(options.run, options)
     fds = [record.open_log(name) for name in record.logs]
     offsets = [0] * len(fds)
     try:
@@ -34,10 +33,9 @@ def execute(options: argparse.Namespace) -> int:
                 if os.fstat(fd).st_size < offsets[index]:
                     offsets[index] = 0  # truncated: continue at its start
                 while data := os.pread(fd, _FOLLOW_CHUNK_BYTES, offsets[index]):
-                    sys.stdout.buffer.write(data)
+                    printing.print_bytes(data)
                     offsets[index] += len(data)
                     printed += len(data)
-            sys.stdout.buffer.flush()
             if ended and not printed:
                 return 0
             if not printed:

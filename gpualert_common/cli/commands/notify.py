@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import tempfile
 import time
 
-from gpualert_common import record_locations
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
-from gpualert_common.cli.records import state_dir
+from gpualert_common.cli.records import find_record, list_places
 from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.external_run import record_run
 from gpualert_common.launch_record import AlertSettings, ChannelConfig
@@ -80,15 +78,16 @@ def _test(options: argparse.Namespace) -> int:
                 row |= {"accepted": False, "status": str(error)}
             results.append(row)
     if options.json:
-        print(json.dumps({"schema": SCHEMA, "channels": results}))
+        printing.print_json({"schema": SCHEMA, "channels": results})
     for row in () if options.json else results:
-        print(f"{row['channel']:16} {'accepted' if row['accepted'] else 'FAILED'}: {row['status']}")
+        state = "accepted" if row["accepted"] else "FAILED"
+        printing.print_lines(f"{row['channel']:16} {state}: {row['status']}")
     return 0 if all(row["accepted"] for row in results) else 1
 
 
 def _preview(options: argparse.Namespace) -> int:
     """Print the message about a run as one channel would get it; nothing is sent."""
-    record = record_locations.find_record(options.run, state_dir(options))
+    record = find_record(options.run, options)
     if record.ending is None:
         raise UsageError(f"{record.run_id} has not ended: there is no message yet")
     alerts, secrets = _alerts(options)
@@ -99,14 +98,18 @@ def _preview(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     message, bundle = compose(record, sender.budget, known)
     if options.html:
-        print(message.html if message.html is not None else "(this channel takes no HTML)")
+        html = message.html if message.html is not None else "(this channel takes no HTML)"
+        printing.print_lines(*html.rstrip("\n").split("\n"))
         return 0
-    print(f"To:      {sender.address}\nSubject: {message.subject}\n\n{message.text}")
+    head = (f"To:      {sender.address}", f"Subject: {message.subject}", "")
+    printing.print_lines(*head, *message.text.split("\n"))
     for attachment in message.attachments:
         size = len(attachment.content)
-        print(f"[attached: {attachment.name}, {attachment.media_type}, {size} bytes]")
+        printing.print_lines(
+            f"[attached: {attachment.name}, {attachment.media_type}, {size} bytes]"
+        )
     for note in bundle.notes:
-        print(f"gpualert: {note}", file=sys.stderr)
+        printing.print_notes(f"gpualert: {note}")
     return 0
 
 
@@ -127,7 +130,7 @@ def _with_mailbox(channel: ChannelConfig, options: argparse.Namespace) -> Channe
     """
     if channel["kind"] != "mailbox" or "path" in channel["settings"]:
         return channel
-    place = record_locations.list_state_dirs(state_dir(options))[0]
+    place = list_places(options)[0]
     return {**channel, "settings": {**channel["settings"], "path": f"{place}/mailbox"}}
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from gpualert_common import record_locations
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
-from gpualert_common.cli.records import state_dir
+from gpualert_common.cli.records import find_record, open_records
+from gpualert_common.codec import encode_part
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import resolve_alerts
@@ -67,12 +66,12 @@ def _list(options: argparse.Namespace) -> int:
             found = [*preview(record)[1], *Outbox(record).warnings()]
             rows += [_row(record, entry.fields) for entry in found]
         except GPUAlertError as error:
-            print(f"gpualert: {error}", file=sys.stderr)
+            printing.print_notes(f"gpualert: {error}")
     shown = [row for row in rows if options.all or row["state"] in UNSENT]
     _print(options, shown)
     if not shown:
         what = "no alerts yet" if not rows else "nothing left to deliver; to list all alerts: --all"
-        print(what, file=sys.stderr)
+        printing.print_notes(what)
     return 0
 
 
@@ -87,7 +86,7 @@ def _retry(options: argparse.Namespace) -> int:
         try:
             decision, entries = preview(record, extra, send_now=one)
         except GPUAlertError as error:
-            print(f"gpualert: {error}", file=sys.stderr)
+            printing.print_notes(f"gpualert: {error}")
             continue
         is_unsent = bool(extra) or any(entry.state in UNSENT for entry in entries)
         if decision.action is not AlertAction.SEND or not is_unsent:
@@ -106,13 +105,13 @@ def _retry(options: argparse.Namespace) -> int:
         ]
     _print(options, rows)
     if not rows:
-        print("nothing to deliver", file=sys.stderr)
+        printing.print_notes("nothing to deliver")
     return int(any(row["state"] in (EntryState.PENDING, EntryState.FAILED) for row in rows))
 
 
 def _drop(options: argparse.Namespace) -> int:
     """Drop the alerts of a run: they are never sent."""
-    record = record_locations.find_record(options.run, state_dir(options))
+    record = find_record(options.run, options)
     dropped = []
     entries = reconcile(record)[1]
     for entry in entries:
@@ -125,7 +124,7 @@ def _drop(options: argparse.Namespace) -> int:
     Outbox(record).mark(entries)
     _print(options, dropped)
     if not dropped:
-        print("nothing to drop", file=sys.stderr)
+        printing.print_notes("nothing to drop")
     return 0 if dropped else 1
 
 
@@ -141,9 +140,9 @@ def _channels(notify: list[str] | None) -> tuple[list[ChannelConfig], dict[str, 
 
 def _records(options: argparse.Namespace) -> Iterator[Record]:
     if getattr(options, "run", None) is not None:
-        yield record_locations.find_record(options.run, state_dir(options))
+        yield find_record(options.run, options)
     else:
-        yield from record_locations.open_records(state_dir(options))
+        yield from open_records(options)
 
 
 def _row(record: Record, fields: EntryFields) -> dict[str, Any]:
@@ -154,6 +153,6 @@ def _row(record: Record, fields: EntryFields) -> dict[str, Any]:
 
 def _print(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     if options.json:
-        print(json.dumps({"schema": SCHEMA, "alerts": rows}))
+        printing.print_json(encode_part({"schema": SCHEMA, "alerts": rows}))
     for row in () if options.json else rows:
-        print(f"{row['run_id']}  {row['status']}")
+        printing.print_lines(f"{row['run_id']}  {row['status']}")

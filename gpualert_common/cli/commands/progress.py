@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shutil
 import sys
 from typing import BinaryIO
 
-from gpualert_common import record_locations
 from gpualert_common.classify import CHUNK_BYTES
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.records import read_content, state_dir
+from gpualert_common.cli.records import find_record, read_content
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
@@ -44,10 +42,10 @@ def execute(options: argparse.Namespace) -> int:
     if options.json:
         start, because = determine_start(found)
         value = {**encode(found), "beginning": {"start": str(start), "because": list(because)}}
-        print(json.dumps(value, ensure_ascii=False))
+        printing.print_json(value)
     else:
-        columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-        print("\n".join(describe_progress(found, columns)))
+        columns = printing.terminal_columns(80) if sys.stdout.isatty() else 0
+        printing.print_lines(*describe_progress(found, columns))
     return 0
 
 
@@ -67,7 +65,7 @@ def _read(options: argparse.Namespace) -> Progress:
     if os.sep in log:
         raise UsageError(f"{log}: No such file or directory")
     try:
-        record = record_locations.find_record(log, state_dir(options))
+        record = find_record(log, options)
     except UsageError as error:
         raise UsageError(f"{log} is not a file, and {error}") from None
     return _of_record(record)

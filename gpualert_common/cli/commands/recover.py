@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from typing import Any
 
-from gpualert_common import record_locations
 from gpualert_common import recover as recovery
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import format_place, state_dir
+from gpualert_common.cli.records import find_record, format_place, open_records
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import RecoveryOutcome
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
-from gpualert_common.notify.undelivered import is_undelivered
+from gpualert_common.notify.undelivered import list_undelivered
 from gpualert_common.record import Record
+from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 
@@ -38,11 +37,7 @@ def execute(options: argparse.Namespace) -> int:
     outcome: RecoveryOutcome | None
     failed = False
     deadline_s = load_settings()["notify_deadline"].value
-    records = (
-        record_locations.open_records(state_dir(options))
-        if options.run is None
-        else [record_locations.find_record(options.run, state_dir(options))]
-    )
+    records = open_records(options) if options.run is None else [find_record(options.run, options)]
     for record in records:
         try:
             outcome = recovery.recover(record, force=options.force)
@@ -52,25 +47,29 @@ def execute(options: argparse.Namespace) -> int:
             text = f"failed: {error}"
         alerts = []
         is_complete = outcome is RecoveryOutcome.COMPLETE
-        if outcome is RecoveryOutcome.RECOVERED or (is_complete and is_undelivered(record.path)):
+        if outcome is RecoveryOutcome.RECOVERED or (
+            is_complete and record.path in list_undelivered(record.path)
+        ):
             alerts = [
                 format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
             ]
         if not is_complete or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": text, "alerts": alerts})
     if options.json:
-        print(json.dumps({"schema": SCHEMA, "records": rows}))
+        printing.print_json({"schema": SCHEMA, "records": rows})
         return int(failed)
     for row in rows:
-        print("\n".join([f"{row['run_id']}  {row['outcome']}", *_indent(row["alerts"])]))
+        printing.print_lines(f"{row['run_id']}  {row['outcome']}", *_indent(row["alerts"]))
     if not rows:
-        print("nothing to recover", file=sys.stderr)
+        printing.print_notes("nothing to recover")
     return int(failed)
 
 
 def _format_outcome(outcome: RecoveryOutcome, record: Record) -> str:
     if outcome is RecoveryOutcome.ELSEWHERE:
         return f"{outcome}: on {format_place(record)}"
+    if outcome is RecoveryOutcome.SUPERVISED and record.is_verdict_pending:
+        return f"{outcome}: {describe_missing_verdict(is_pending=True)}"
     return str(outcome)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_options
 from gpualert_common.errors import RuleError, UsageError
 from gpualert_common.redact.secret_checks import check_secrets
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
     if not found:
         raise UsageError(f"no rule {options.rule!r}; known are {', '.join(known.by_cause)}")
     if options.json:
-        print(json.dumps({"schema": 1, "rules": [_in_full(rule) for rule in found]}))
+        printing.print_json({"schema": 1, "rules": [_in_full(rule) for rule in found]})
         return 0
     for rule in found:
         _show(rule)
@@ -53,10 +53,10 @@ def execute(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace, known: RuleSet) -> int:
     if options.json:
-        print(json.dumps({"schema": 1, "rules": [_facts(rule) for rule in known]}))
+        printing.print_json({"schema": 1, "rules": [_facts(rule) for rule in known]})
     for rule in () if options.json else known:
         mine = f"  {rule.file} (yours)" if rule.is_own else ""
-        print(f"{rule.order:5} {rule.id:20} {len(rule.patterns):3} patterns{mine}")
+        printing.print_lines(f"{rule.order:5} {rule.id:20} {len(rule.patterns):3} patterns{mine}")
     return 0
 
 
@@ -84,12 +84,12 @@ def _show(rule: Rule) -> None:
     patterns, raised_in = fields.pop("patterns_in_full"), fields.pop("raised_in")
     for name, value in fields.items():
         for text in value if isinstance(value, list | tuple) else [value]:
-            print(f"{name:14} {text}")
+            printing.print_lines(f"{name:14} {text}")
     for one in raised_in:
-        print(f"{'raised in':14} {', '.join(one['exceptions'])}: {one['file']}")
+        printing.print_lines(f"{'raised in':14} {', '.join(one['exceptions'])}: {one['file']}")
     for pattern in patterns:
         where = " (in exceptions)" if pattern["where"] == "exception" else ""
-        print(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
+        printing.print_lines(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
 
 
 def _facts(rule: Rule) -> dict[str, Any]:
@@ -114,9 +114,8 @@ def _check(options: argparse.Namespace) -> int:
     if not options.files:
         problems = [*check_rules(), *check_secrets()]
     if options.json:
-        print(json.dumps({"schema": 1, "problems": [str(problem) for problem in problems]}))
+        printing.print_json({"schema": 1, "problems": [str(problem) for problem in problems]})
     else:
-        for problem in problems:
-            print(problem)
-        print(f"{len(problems)} problems" if problems else "rules are in order")
+        summary = f"{len(problems)} problems" if problems else "rules are in order"
+        printing.print_lines(*map(str, problems), summary)
     return 1 if problems else 0

@@ -7,13 +7,16 @@ import mmap
 import os
 
 from gpualert_common.api import make_spec
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_options
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.printable_text import format_messages
 from gpualert_common.run_hooks import RunHooks, send_alerts
 from gpualert_common.settings import Interface, given_options, load_settings, option_names
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.supervise import supervise
 from gpualert_common.supervise.forwarder import is_discard
-from gpualert_common.supervise.terminal_output import TerminalOutput
+from gpualert_common.supervise.terminal_output import TerminalOutput, print_if_ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,27 +74,26 @@ def execute(options: argparse.Namespace) -> int:
         return RunHooks(spec, prepared, terminal)
 
     supervised = supervise(spec, hooks, own_process=True)
-    if supervised.sender:
-        _alert(spec, supervised, quiet=quiet)
+    if supervised.is_late and not quiet:
+        print_if_ready(_late_text(supervised.record.run_id))
+    _alert(spec, supervised, quiet=quiet)
     os._exit(supervised.ending.shell_code)
 
 
 def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
     """Send the alerts, and print their state; no error changes the exit status."""
     try:
-        alerts = send_alerts(spec, supervised.record.path, supervised.sender)
+        alerts = send_alerts(spec, supervised)
         if not quiet and alerts:
             from gpualert_common.notify.status_text import format_status
 
-            words = "".join(f"gpualert: alert {format_status(fields)}\n" for fields in alerts)
-            os.write(_STDERR, words.encode("utf-8", "replace"))
+            printing.print_notes(*(f"gpualert: alert {format_status(fields)}" for fields in alerts))
     except Exception:  # noqa: BLE001 - the boundary: no fault of an alert changes the status
         pass
 
 
 def _detach(spec: RunSpec, *, quiet: bool) -> int:
     """Start the run under a guardian, print its id, and the command that follows it."""
-    import sys
     import time
 
     from gpualert_common.guardian import RunHandle
@@ -103,16 +105,19 @@ def _detach(spec: RunSpec, *, quiet: bool) -> int:
         if time.monotonic() > deadline:
             break
         time.sleep(_START_POLL_S)
-    sys.stdout.write(f"{handle.run_id}\n")
+    try:
+        printing.print_lines(handle.run_id)
+    except (GPUAlertError, printing.NoReaderError):
+        pass  # the run goes on, and an error would make its caller launch another one
     ending = record.ending
     if ending is not None and not ending.started:
         assert ending.start_error is not None
-        sys.stderr.write(f"gpualert: {ending.start_error[1]}\n")
+        printing.print_notes(f"gpualert: {ending.start_error[1]}")
         return ending.shell_code
     if not quiet:
-        words = "".join(f"no log at {place}: {problem}\n" for place, problem in handle.tried)
-        words += f"log {handle.log_path}; follow it with: gpualert follow {handle.run_id}\n"
-        sys.stderr.write("".join(f"gpualert: {line}\n" for line in words.splitlines()))
+        tried = [f"gpualert: no log at {place}: {problem}" for place, problem in handle.tried]
+        follow = f"follow it with: gpualert follow {handle.run_id}"
+        printing.print_notes(*tried, f"gpualert: log {handle.log_path}; {follow}")
     return 0
 
 
@@ -129,12 +134,16 @@ def _forwards(spec: RunSpec) -> dict[str, int]:
 
 
 def _greeting(prepared: PreparedRun) -> str:
-    tried = "".join(f"gpualert: no log at {place}: {what}\n" for place, what in prepared.tried)
-    return tried + (f"gpualert: the record is {prepared.record.path}\n" if tried else "")
+    tried = [f"no log at {place}: {what}" for place, what in prepared.tried]
+    return format_messages(*tried, f"the record is {prepared.record.path}") if tried else ""
+
+
+def _late_text(run_id: str) -> str:
+    return f"gpualert: the verdict is not ready yet; see it later with: gpualert show {run_id}\n"
 
 
 def _closing_text(prepared: PreparedRun) -> ClosingText:
-    def format_end(verdict: Verdict | None, ending: Ending) -> str:
+    def format_end(verdict: Verdict | None, ending: Ending, is_late: bool) -> str:
         from gpualert_common.report import closing_lines
 
         record = prepared.record
@@ -142,6 +151,8 @@ def _closing_text(prepared: PreparedRun) -> ClosingText:
         if verdict is not None and verdict.log_path is not None and len(prepared.logs) == 1:
             path = verdict.log_path
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
-        return closing_lines.write_closing_lines(verdict, record.run_id, path, seconds)
+        return closing_lines.write_closing_lines(
+            verdict, record.run_id, path, seconds, is_late=is_late
+        )
 
     return format_end

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpualert_common import record_locations
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.records import format_time, printable, state_dir, summarize
+from gpualert_common.cli.records import format_time, open_records, summarize
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.history import History, PastRun, rebuild
+from gpualert_common.report.formatting import one_line
+from gpualert_common.report.text_sanitizer import LINE
 from gpualert_common.spec import SCHEMA
 
 _HEADER = ("RUN", "STARTED", "STATE", "EXIT", "CAUSE", "GPU-H", "WASTED", "NAME")
@@ -37,22 +36,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """List the runs, oldest first."""
     rows = []
-    for record in record_locations.open_records(state_dir(options)):
+    for record in open_records(options):
         try:
+            record.check_values()
             rows.append(summarize(record))
-        except GPUAlertError as error:
-            row = {"run_id": record.run_id, "state": "damaged", "problem": str(error)}
+        except (GPUAlertError, OSError) as error:
+            row = {"run_id": record.run_id, "state": "damaged", "error": str(error)}
             rows.append({**row, "path": record.path})
     for problem in _add_costs(rows):
-        print(f"gpualert: GPU-hours: {printable(problem)}", file=sys.stderr)
+        printing.print_notes(f"gpualert: GPU-hours: {_one_line(problem)}")
     if options.json:
-        print(json.dumps({"schema": SCHEMA, "runs": rows, "total": _total(rows)}))
+        printing.print_json({"schema": SCHEMA, "runs": rows, "total": _total(rows)})
         return 0
     if not rows:
-        print("no runs yet", file=sys.stderr)
+        printing.print_notes("no runs yet")
         return 0
-    for line in _table(rows, shutil.get_terminal_size((_PIPED, 0)).columns):
-        print(line)
+    printing.print_lines(*_table(rows, printing.terminal_columns(_PIPED)))
     return 0
 
 
@@ -104,24 +103,25 @@ def _table(rows: Sequence[Mapping[str, Any]], width: int) -> list[str]:
 
 
 def _cells(row: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
-    problem = row.get("problem")
-    if problem is None and not (row["name"] or row["command"]):
-        problem = "its launch record has neither a name nor a command"
-    try:
-        if problem is None:
-            return (
-                run_id,
-                format_time(row["started_at"]),
-                row["state"],
-                "-" if row["exit_code"] is None else str(row["exit_code"]),
-                printable(row["cause"] or ""),
-                _format_hours(row["gpu_hours"]),
-                _format_hours(row["wasted_gpu_hours"]),
-                printable(row["name"] or shlex.join(row["command"])),
-            )
-    except (AttributeError, OverflowError, TypeError, ValueError) as error:
-        problem = f"its record has an invalid value: {error}"
-    return (run_id, "-", "damaged", "-", "", "-", "-", printable(problem))
+    error = row.get("error")
+    if error is None and not (row["name"] or row["command"]):
+        error = "its launch record has neither a name nor a command"
+    if error is not None:
+        return (run_id, "-", "damaged", "-", "", "-", "-", _one_line(error))
+    return (
+        run_id,
+        format_time(row["started_at"]),
+        row["state"],
+        "-" if row["exit_code"] is None else str(row["exit_code"]),
+        "(pending)" if row["verdict_pending"] else _one_line(row["cause"] or ""),
+        _format_hours(row["gpu_hours"]),
+        _format_hours(row["wasted_gpu_hours"]),
+        _one_line(row["name"] or shlex.join(row["command"])),
+    )
+
+
+def _one_line(text: str) -> str:
+    return one_line(text, LINE)
 
 
 def _shorten_ids(ids: Sequence[str]) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 
-from gpualert_common import record_locations, recover
-from gpualert_common.cli import live
+from gpualert_common import recover
+from gpualert_common.cli import live, printing
 from gpualert_common.cli.arguments import add_output_forms, add_run
-from gpualert_common.cli.records import format_place, state_dir, summarize
+from gpualert_common.cli.records import find_record, format_place, summarize
+from gpualert_common.codec import encode_part
 from gpualert_common.errors import DamagedFileError
 from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record, RunState
 from gpualert_common.redact import Redactor
@@ -31,13 +31,14 @@ def execute(options: argparse.Namespace) -> int:
 
     ``--json`` gives the verdict as stored in the record, null while there is none.
     """
-    record = record_locations.find_record(options.run, state_dir(options))
+    record = find_record(options.run, options)
     if options.json:
-        print(json.dumps(_collect_facts(record)))
+        printing.print_json(encode_part(_collect_facts(record)))
     elif options.markdown:
-        print(_page(record, Redactor(), None), end="")
+        printing.print_lines(*_page(record, Redactor(), None))
     else:
-        print(_page(record, NoMasks(), terminal.TerminalLayout.of_stdout(is_full=options.full)))
+        layout = terminal.TerminalLayout.of_stdout(is_full=options.full)
+        printing.print_lines(*_page(record, NoMasks(), layout), colours=layout.colours)
     return 0
 
 
@@ -52,14 +53,16 @@ def _collect_facts(record: Record) -> dict[str, object]:
     }
 
 
-def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) -> str:
-    """Return the page of a run: as Markdown without a layout."""
+def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) -> list[str]:
+    """Return the lines of the page of a run: as Markdown without a layout."""
     text = TextSanitizer(masks)
     ending, now = record.ending, list[Fact]()
     try:
         verdict = record.verdict
     except DamagedFileError as error:
         verdict, now = None, [("Verdict", f"damaged, and made again from the log: {error}")]
+    if record.is_verdict_pending:
+        now.append(("Verdict", "still being made; this page shows that of the log as it is now"))
     if verdict is None:
         alive = ending is None and recover.is_in_progress(record)
         now += _state(record, alive=alive)
@@ -78,9 +81,9 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
     now = [(label, text.line(value)) for label, value in now]
     if layout is None:
         more = view.next_command
-        return markdown.render_page(view, lasted_s=lasted_s, now=now, facts=facts, more=more)
-    lines = terminal.render_page(view, layout, lasted_s=lasted_s, now=now, facts=facts)
-    return "\n".join(lines)
+        page = markdown.render_page(view, lasted_s=lasted_s, now=now, facts=facts, more=more)
+        return page.rstrip("\n").split("\n")
+    return terminal.render_page(view, layout, lasted_s=lasted_s, now=now, facts=facts)
 
 
 def _state(record: Record, *, alive: bool) -> list[Fact]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import json
 import os
 import time
 
 from gpualert_common import record_locations
 from gpualert_common import recover as recovery
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import format_place, state_dir
+from gpualert_common.cli.records import format_place, list_places
 from gpualert_common.errors import UsageError
 from gpualert_common.record import Record, RunState
 from gpualert_common.settings import load_settings
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Stop a run gracefully and wait for its end; 1 if there was nothing to stop."""
     record = _live_run(options)
-    grace_s = record.spec.grace_s
+    grace_s = None
     if options.grace is not None:
         grace_s = load_settings({"grace": options.grace})["grace"].value
     if record.state is RunState.ENDED:
@@ -44,7 +44,8 @@ def execute(options: argparse.Namespace) -> int:
     if record.state is not RunState.LOST:
         _ask_to_stop(record, grace_s)
     if record.state is RunState.LOST:
-        return _stop_unsupervised(options, record, grace_s)
+        own_s = record.spec.grace_s
+        return _stop_unsupervised(options, record, own_s if grace_s is None else grace_s)
     ending = record.ending
     if ending is None:
         return _answer(options, record, "stop requested, but still running", 1)
@@ -54,23 +55,28 @@ def execute(options: argparse.Namespace) -> int:
 
 def _live_run(options: argparse.Namespace) -> Record:
     """Return the run by its name; without a name the only live run, or else the last one."""
+    places = list_places(options)
     if options.run is not None:
-        return record_locations.find_record(options.run, state_dir(options))
+        return record_locations.find_record(options.run, places)
     live = [
         record.run_id
-        for record in record_locations.open_records(state_dir(options))
+        for record in record_locations.open_records(places)
         if recovery.is_in_progress(record)
     ]
     if len(live) > 1:
         raise UsageError(f"{len(live)} runs are live: {', '.join(live)}; name the run to stop")
-    return record_locations.find_record(live[0] if live else "last", state_dir(options))
+    return record_locations.find_record(live[0] if live else "last", places)
 
 
-def _ask_to_stop(record: Record, grace_s: float) -> None:
-    """Send a request to the supervisor, and wait until it has stopped the run or died."""
+def _ask_to_stop(record: Record, grace_s: float | None) -> None:
+    """Send a request to the supervisor, and wait until it has stopped the run or died.
+
+    Without a grace the supervisor uses that of the run.
+    """
     sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
     record.request("stop", grace_s=grace_s, sender=sender)
-    deadline = time.monotonic() + grace_s + TERMINATE_S + KILLING_S + _STOP_MARGIN_S
+    own_s = record.spec.grace_s if grace_s is None else grace_s
+    deadline = time.monotonic() + own_s + TERMINATE_S + KILLING_S + _STOP_MARGIN_S
     while record.state not in (RunState.ENDED, RunState.LOST) and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
@@ -87,9 +93,9 @@ def _stop_unsupervised(options: argparse.Namespace, record: Record, grace_s: flo
 
 def _answer(options: argparse.Namespace, record: Record, text: str, status: int) -> int:
     if options.json:
-        print(json.dumps({"schema": SCHEMA, "run_id": record.run_id, "outcome": text}))
+        printing.print_json({"schema": SCHEMA, "run_id": record.run_id, "outcome": text})
     else:
-        print(f"{record.run_id}  {text}")
+        printing.print_lines(f"{record.run_id}  {text}")
     return status
 
 

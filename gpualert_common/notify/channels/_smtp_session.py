@@ -14,6 +14,7 @@ from typing import Any
 
 from gpualert_common.errors import DeliveryError
 from gpualert_common.processes.host import host_name
+from gpualert_common.whole_words import cut_words
 
 _CHUNK_BYTES = 1 << 16
 _ANSWER_CHARS = 300
@@ -226,7 +227,7 @@ class Session:
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
         for secret in self._secrets:
             text = text.replace(secret, "...")
-        return _CONTROL.sub(" ", text).strip()[:_ANSWER_CHARS]
+        return cut_words(_CONTROL.sub(" ", text).strip(), _ANSWER_CHARS)
 
     def _context(self) -> ssl.SSLContext:
         context = ssl.create_default_context()

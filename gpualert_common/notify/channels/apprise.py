@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channels import _settings
+from gpualert_common.whole_words import cut_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class AppriseChannel:
         """One call of apprise.  Raises DeliveryError with the reason that apprise logged."""
         import apprise
 
+        from gpualert_common.report.mentions import make_inert_in_chat
+
         # A service of its own for each call: one that was used waits before it is used again.
         service = self._service(overheard)
         service.socket_connect_timeout = service.socket_read_timeout = timeout_s
@@ -139,7 +142,8 @@ class AppriseChannel:
         sender.add(service)
         body = message.text
         if files is not None:
-            body = ", ".join(attachment.name for attachment in message.attachments)
+            names = ", ".join(attachment.name for attachment in message.attachments)
+            body = make_inert_in_chat(names)
         done = sender.notify(
             body=body, title=message.subject, body_format=apprise.NotifyFormat.TEXT, attach=files
         )
@@ -213,7 +217,7 @@ class _LogCapture:
         codes = [int(code) for code in re.findall(r"\berror=(\d{3})\b", text)]
         for secret in _secrets(url, address):
             text = text.replace(secret, "...")
-        text = re.sub(r"[\x00-\x1f\x7f]+", " ", text)[:500]
+        text = cut_words(re.sub(r"[\x00-\x1f\x7f]+", " ", text), 500)
         kind = _TooLargeError if _TOO_LARGE in codes else DeliveryError
         lasting = any(400 <= code < 500 and code not in _LATER for code in codes)
         return kind(f"{address}: {text}", transient=not lasting)

@@ -7,13 +7,16 @@ nothing is ever removed from it.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, contextmanager
 
 from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channels import _settings
+from gpualert_common.record.files import write_all
+from gpualert_common.record.private_directory import open_folder, resolve_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, ClassVar
 
     from gpualert_common.notify.channels._interface import Channel as _Channel
@@ -67,11 +70,13 @@ class MailboxChannel:
         name = _name(message.id)
         mail = as_mail(message, local_address(), [local_address()], eol="\n")
         try:
-            _make(self._path)
-            written = not _is_in_cur(self._path, name) and _put(self._path, name, mail)
+            with _open(self._path) as maildir:
+                written = not maildir.is_in_cur(name) and maildir.put(name, mail)
         except OSError as error:
-            where = error.filename or self._path
-            raise DeliveryError(f"{where}: {error.strerror or error}", transient=True) from None
+            where = os.path.join(self._path, error.filename or "")
+            is_transient = not isinstance(error, PermissionError)
+            reason = error.strerror or error
+            raise DeliveryError(f"{where}: {reason}", transient=is_transient) from None
         progress.mark("mail")
         return f"in {self._path} as new/{name}" if written else f"in {self._path} already"
 
@@ -82,74 +87,69 @@ def _name(message_id: str) -> str:
     return f"{hashlib.sha256(message_id.encode('utf-8', 'replace')).hexdigest()[:32]}.gpualert"
 
 
-def _make(path: str) -> None:
-    """Create the Maildir if it does not exist, for its owner alone."""
-    folders = [os.path.join(path, folder) for folder in _FOLDERS]
-    if all(map(os.path.isdir, folders)):
-        return
-    os.makedirs(path, mode=0o700, exist_ok=True)
-    for folder in folders:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    _sync(path)
-    _sync(os.path.dirname(path))
+@contextmanager
+def _open(path: str) -> Iterator[_Maildir]:
+    """Open the Maildir, created if it does not exist; only this user can change its folders.
 
-
-def _put(path: str, name: str, mail: bytes) -> bool:
-    """Write the mail into new/; False when it is there, or was read meanwhile.
-
-    A file in new/ is whole: it is written in tmp/, which readers leave alone, and linked.
+    Raises OSError, PermissionError if another user could change or replace it.
     """
-    draft = os.path.join(path, "tmp", f"{name}.{os.getpid()}.{os.urandom(4).hex()}")
-    arrived = os.path.join(path, "new", name)
-    try:
-        _write(draft, mail)
+    real = resolve_directory(path)
+    with ExitStack() as stack:
+        fds = []
+        for folder in _FOLDERS:
+            fds.append(open_folder(real, folder, create=True))
+            stack.callback(os.close, fds[-1])
+        yield _Maildir(*fds)
+
+
+class _Maildir:
+    """Descriptors of the three folders."""
+
+    def __init__(self, tmp: int, new: int, cur: int) -> None:
+        self._tmp, self._new, self._cur = tmp, new, cur
+
+    def put(self, name: str, mail: bytes) -> bool:
+        """Write the mail into new/; False when it is there, or was read meanwhile.
+
+        A file in new/ is whole: it is written in tmp/, which readers leave alone, and linked.
+        """
+        draft = f"{name}.{os.getpid()}.{os.urandom(4).hex()}"
         try:
-            os.link(draft, arrived)
-        except FileExistsError:
-            return False
-        except OSError:  # a filesystem without hard links
-            os.rename(draft, arrived)
-        if _is_in_cur(path, name):  # another sender's was read between the check and the link
-            os.unlink(arrived)
-            return False
-        _sync(os.path.join(path, "new"))
-        return True
-    finally:
-        _remove(draft)
+            self._write(draft, mail)
+            try:
+                os.link(draft, name, src_dir_fd=self._tmp, dst_dir_fd=self._new)
+            except FileExistsError:
+                return False
+            except OSError:  # a filesystem without hard links
+                os.rename(draft, name, src_dir_fd=self._tmp, dst_dir_fd=self._new)
+            if self.is_in_cur(name):  # another sender's was read between the check and the link
+                os.unlink(name, dir_fd=self._new)
+                return False
+            os.fsync(self._new)
+            return True
+        finally:
+            self._remove(draft)
 
+    def is_in_cur(self, name: str) -> bool:
+        """True if a mail program moved the message to cur/, where flags follow its name."""
+        return any(entry.partition(":")[0] == name for entry in os.listdir(self._cur))
 
-def _write(path: str, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        left = memoryview(content)
-        while left:
-            left = left[os.write(descriptor, left) :]
-        os.fsync(descriptor)
-    except OSError as error:  # os.write and os.fsync name no file
-        raise OSError(error.errno, error.strerror, path) from None
-    finally:
-        os.close(descriptor)
+    def _write(self, name: str, content: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(name, flags, 0o600, dir_fd=self._tmp)
+        try:
+            write_all(descriptor, content)
+            os.fsync(descriptor)
+        except OSError as error:  # os.write and os.fsync name no file
+            raise OSError(error.errno, error.strerror, os.path.join("tmp", name)) from None
+        finally:
+            os.close(descriptor)
 
-
-def _is_in_cur(path: str, name: str) -> bool:
-    """True if a mail program moved the message to cur/, where flags follow its name."""
-    with os.scandir(os.path.join(path, "cur")) as entries:
-        return any(entry.name.partition(":")[0] == name for entry in entries)
-
-
-def _sync(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:  # renamed, or never made; the important error is being raised
-        pass
+    def _remove(self, draft: str) -> None:
+        try:
+            os.unlink(draft, dir_fd=self._tmp)
+        except OSError:  # renamed, or never made; the important error is being raised
+            pass
 
 
 Channel: type[_Channel] = MailboxChannel

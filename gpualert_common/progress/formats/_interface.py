@@ -27,6 +27,7 @@ from gpualert_common.progress.model import (
     TrainingEndKind,
 )
 from gpualert_common.progress.timestamps import parse_timestamp
+from gpualert_common.whole_words import cut_words
 
 _TEXT_CHARS = 200
 
@@ -48,7 +49,7 @@ class ProgressLine:
     @property
     def excerpt(self) -> str:
         """The start of the text, for display."""
-        return self.text.decode("utf-8", "replace").strip()[:_TEXT_CHARS]
+        return cut_words(self.text.decode("utf-8", "replace").strip(), _TEXT_CHARS)
 
     def make_point(self, **fields: Any) -> Point:
         """Return a point for this line, with the time of its timestamp."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -137,9 +136,8 @@ class Case:
         """Yield the records of the runs of this task."""
         key = ("airflow", self.dag, self.run, self.task_id, str(self.index))
         for place in self.lab.states():
-            for record in record_locations.open_records(str(place)):
-                own = os.path.dirname(record.path) == str(place / record_locations.RUNS)
-                if own and record.spec.owner.get("key") == key:
+            for record in record_locations.open_records([str(place)]):
+                if record.spec.owner.get("key") == key:
                     yield record
 
     def _logged(self) -> Iterator[str]:

@@ -8,9 +8,11 @@ prefect-shell's own classes.
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 import pytest
+from prefect.testing import utilities
 
 INTERNAL = (
     "test_shell_run_command_override_shell",
@@ -26,6 +28,14 @@ NAMES = ("ShellOperation", "ShellProcess", "shell_run_command")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Module of the names."""
     parser.addoption("--operator", choices=sorted(_THEIRS), required=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    """Give the server of their conftest.py two minutes to start: a busy machine needs more than 30
+    seconds."""
+    harness = partial(utilities.prefect_test_harness, server_startup_timeout=120)
+    utilities.prefect_test_harness = harness
 
 
 @pytest.fixture(scope="session")

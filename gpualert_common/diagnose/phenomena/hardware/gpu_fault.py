@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event, parse_index
@@ -74,7 +75,11 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             f"Xid {one.fields['xid']} is reported by the driver for an error of the program",
             claims=(claim_of_event(one),),
         )
-    elif evidence.resolution.cause != "none" and evidence.is_available("nvml") and evidence.gpus:
+    elif (
+        evidence.resolution.cause not in NO_CAUSES
+        and evidence.is_available("nvml")
+        and evidence.gpus
+    ):
         yield Finding(
             FAMILY, Weight.RULED_OUT, "no Xid was reported, and no fault counter of its GPUs rose"
         )

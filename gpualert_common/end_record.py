@@ -1,0 +1,50 @@
+"""The end record: how a run ended, as ``exit.json`` has it.
+
+Written by :meth:`gpualert_common.spec.Ending.to_json`, which imports none of this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from gpualert_common.quantities import Number, Time
+
+
+class Sender(TypedDict, total=False):
+    """Sender of a signal or of a request to stop; empty if it is unknown.
+
+    An engine gives the reason of a stop: ``meant_as`` in a word, ``because`` for people.
+    """
+
+    pid: Number
+    uid: Number
+    command: str
+    user: str
+    meant_as: str
+    because: str
+
+
+class Survivor(TypedDict):
+    """A process that outlived its run."""
+
+    pid: Number
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndRecord:
+    """The end of one run; :class:`gpualert_common.spec.Ending` explains the keys."""
+
+    started_at: Time | None = None
+    ended_at: Time | None = None
+    code: Number | None = None
+    core_dumped: bool = False
+    started: bool = True
+    pid: Number | None = None
+    start_error: tuple[Number, str] | None = None
+    limit: str | None = None
+    signal: Number | None = None
+    sender: Sender | None = None
+    rusage: dict[str, float] | None = None
+    survivors: tuple[Survivor, ...] = ()

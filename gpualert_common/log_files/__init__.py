@@ -1,0 +1,1 @@
+"""Log files of a run that nobody supervised: found in folders, decompressed, decoded to text"""
