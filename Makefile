@@ -130,8 +130,10 @@ test-runs:
 	$(call lane,$(PY),$(RUNS))
 test-rest:
 	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS),$(IN_CORE)))
-e2e-core nightly-core:
+e2e-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
+nightly-core:  # the examples of Hypothesis are drawn at random here, and the same ones elsewhere
+	$(call lane,$(PY),-m "nightly or hypothesis" --hypothesis-profile=random $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:
 	$(call lane,$(AIRFLOW)/bin/python,$(marker) tests/airflow tests/faults/airflow)
 test-prefect e2e-prefect nightly-prefect:

@@ -2,10 +2,13 @@
 
 A skipped test counts as a failure, because it has shown nothing.  What a machine may lack (root,
 Debian packages, PyTorch) or what takes minutes is left out by a marker, which is visible.
+Hypothesis takes the same examples in each run, so that none fails by chance; `make nightly` draws
+others.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 import sys
 from collections.abc import Generator
@@ -26,6 +29,14 @@ collect_ignore = [  # each is run in the environment that has the engine
 ]
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+# The engines' environments have no Hypothesis.
+if importlib.util.find_spec("hypothesis") is not None:
+    from hypothesis import settings
+
+    settings.register_profile("random", derandomize=False)
+    settings.register_profile("same", derandomize=True)
+    settings.load_profile("same")
 
 TARGET_MARKERS = ("e2e", "nightly")
 """Each names the one `make` target that runs the test; a test without one is run by `make test`."""

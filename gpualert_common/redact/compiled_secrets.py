@@ -17,6 +17,8 @@ from gpualert_common.regex import RegexError, RegexSet, compile_bytes, escape, g
 
 _GROUP = "secret"
 _MASK_START = b"[redacted "
+_SHORT_BYTES = 256
+"""The value of an exempt match up to this length is searched again: it may be the next name."""
 
 
 class SecretSpan(NamedTuple):
@@ -47,13 +49,16 @@ class Finder:
 
     def find_spans(self, text: bytes) -> Iterator[SecretSpan]:
         """Yield every secret of this form in *text*, from left to right."""
-        for match in self._regex.finditer(text):
-            if self._unless is not None and self._unless.search(match.group()):
-                continue
-            for group in self._groups:
-                start, end = match.span(group)
-                if start < end:
-                    yield SecretSpan(start, end, self.order, self.kind)
+        at = 0
+        while (match := self._regex.search(text, at)) is not None:
+            spans = [match.span(group) for group in self._groups]
+            at = max(match.end(), at + 1)
+            if self._unless is None or not self._unless.search(match.group()):
+                for start, end in spans:
+                    if start < end:
+                        yield SecretSpan(start, end, self.order, self.kind)
+            elif match.end() - match.start() <= _SHORT_BYTES:
+                at = max(match.start() + 1, max(start for start, _ in spans) - 1)
 
 
 class CompiledSecrets:

@@ -86,15 +86,25 @@ def damages(draw: st.DrawFn, files: tuple[str, ...]) -> tuple[str, Callable[[Pat
     )
 
 
+def _can_write(path: Path) -> bool:
+    """Return whether a file can be there: an earlier damage may have put another thing there."""
+    parent = path.parent
+    return (path.is_file() or not os.path.lexists(path)) and (
+        parent.is_dir() or not os.path.lexists(parent)
+    )
+
+
 def _write(path: Path, content: bytes) -> None:
-    if path.is_dir():
+    if not _can_write(path):
         return
     path.parent.mkdir(0o700, exist_ok=True)
     path.write_bytes(content)
 
 
 def _replace(path: Path, make: Callable[[Path], None]) -> None:
-    if path.is_dir():
+    if os.path.lexists(path.parent) and not path.parent.is_dir():
+        return
+    if path.is_dir() and not path.is_symlink():
         path.rename(path.with_name(f".{path.name}.before"))
     path.unlink(missing_ok=True)
     path.parent.mkdir(0o700, exist_ok=True)
@@ -110,7 +120,7 @@ def _damage_bytes(path: Path, at: float, by: bytes, *, cut: bool) -> None:
 
 def _change_value(path: Path, steps: list[float], value: Any, *, removes: bool) -> None:
     """Change one value of a JSON file; of one with an object on each line, a value of a line."""
-    if path.is_dir():
+    if not _can_write(path):
         return
     lines = _read_lines(path)
     index = int(steps[0] * len(lines))
