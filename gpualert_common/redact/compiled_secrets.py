@@ -50,7 +50,7 @@ class Finder:
     def find_spans(self, text: bytes) -> Iterator[SecretSpan]:
         """Yield every secret of this form in *text*, from left to right."""
         at = 0
-        while (match := self._regex.search(text, at)) is not None:
+        while at <= len(text) and (match := self._regex.search(text, at)) is not None:
             spans = [match.span(group) for group in self._groups]
             at = max(match.end(), at + 1)
             if self._unless is None or not self._unless.search(match.group()):

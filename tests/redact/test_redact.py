@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpualert_common.redact import Redactor, load_secrets, secrets_directory
+from gpualert_common.redact.compiled_secrets import Finder
 from gpualert_common.redact.samples import expand_sample
+from gpualert_common.redact.secret_kinds import SecretPattern
 
 TOKEN = "ghp_" + "a1B2" * 9
 INNOCENT = (Path(__file__).parent / "redact" / "innocent.log").read_text().splitlines()
@@ -144,6 +146,25 @@ def test_planted_secret_does_not_survive(
         assert masked != text
         for secret in sample.secrets:
             assert len(secret) < 6 or secret not in masked
+
+
+@pytest.mark.parametrize(
+    ("expression", "unless", "text", "secrets"),
+    [
+        (r"key (?P<secret>\w+)", "key key", b"key key hunter2", [b"hunter2"]),
+        (r" key (?P<secret>\w+)", "key key", b" key key hunter2", [b"hunter2"]),
+        (r"key (?P<secret>\w+)", "x$", b"key x", []),
+        (r"(?P<secret>y*)", None, b"abc", []),
+        (r"(?P<secret>y*)", ".*", b"abyc", []),
+        (r"key(?: (?P<secret>y))?", "key", b"key key", []),
+    ],
+)
+def test_search_goes_on(
+    expression: str, unless: str | None, text: bytes, secrets: list[bytes]
+) -> None:
+    """The search goes on in the value of an exempt match, and ends for any expression."""
+    spans = Finder(SecretPattern("any", expression, unless), "any", 1).find_spans(text)
+    assert [text[span.start : span.end] for span in spans] == secrets
 
 
 @pytest.mark.parametrize("colour", ["\x1b[1;32m", "\x1b[38;5;10m", "\x1b(B\x1b[m"])
