@@ -130,10 +130,8 @@ test-runs:
 	$(call lane,$(PY),$(RUNS))
 test-rest:
 	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS),$(IN_CORE)))
-e2e-core:
+e2e-core nightly-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
-nightly-core:  # the examples of Hypothesis are drawn at random here, and the same ones elsewhere
-	$(call lane,$(PY),-m "nightly or hypothesis" --hypothesis-profile=random $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:
 	$(call lane,$(AIRFLOW)/bin/python,$(marker) tests/airflow tests/faults/airflow)
 test-prefect e2e-prefect nightly-prefect:
@@ -147,6 +145,7 @@ e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs ro
 
 nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
+	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
 	+$(MAKE) --no-print-directory corpus
 

@@ -18,6 +18,9 @@ ROOT = Path(__file__).parents[2]
 ENGINES = {".venv-airflow": "airflow", ".venv-prefect": "prefect"}
 """The engine of an environment; .venv has none, and ignores the directories of both."""
 
+REPEATED = "hypothesis"
+"""The marker of tests that `make nightly` runs once more, with examples drawn at random."""
+
 PYTEST = re.compile(r"(?P<environment>\.venv\S*)/bin/python -m pytest (?P<options>[^|}]*)")
 
 
@@ -58,7 +61,7 @@ def lanes_of(target: str) -> list[Lane]:
 @pytest.mark.parametrize("target", ["test", *TARGET_MARKERS])
 def test_each_file_has_one_lane(target: str) -> None:
     """A target's lanes select its own marker, and each test file is in exactly one of them."""
-    lanes = lanes_of(target)
+    lanes = [lane for lane in lanes_of(target) if lane.marker != REPEATED]
     assert {lane.marker for lane in lanes} == {"" if target == "test" else target}
     files = [path.relative_to(ROOT) for path in ROOT.glob("tests/**/test_*.py")]
     assert len(files) > 100
@@ -76,3 +79,12 @@ def test_default_without_a_marker() -> None:
     assert expression == " and ".join(f"not {marker}" for marker in TARGET_MARKERS)
     declared = {line.partition(":")[0] for line in settings["markers"]}
     assert declared == set(TARGET_MARKERS)
+
+
+def test_random_examples() -> None:
+    """Hypothesis draws other examples in `make nightly` only."""
+    repeated = {
+        target: [lane.marker for lane in lanes_of(target)].count(REPEATED)
+        for target in ("test", *TARGET_MARKERS)
+    }
+    assert repeated == {"test": 0, "e2e": 0, "nightly": 1}
