@@ -35,7 +35,7 @@ class NoDurableLogError(GPUAlertError):
         lines = "".join(f"\n  {place}: {problem}" for place, problem in tried)
         super().__init__(
             f"no place for a durable log, nothing was launched; tried:{lines}\n"
-            "free space there, or name another place with --state-dir or GPUALERT_STATE_DIR"
+            "make one of them usable, or name another place with --state-dir or GPUALERT_STATE_DIR"
         )
         self.tried = tried
 
