@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 
 from gpualert_common.causes import CAUSES
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Verdict
 from gpualert_common.settings import parse_duration
+from gpualert_common.suggestions import suggest
 
 DETERMINISTIC = frozenset(
     {
@@ -93,9 +93,7 @@ class RetryRules:
 def _parse(cause: str, choice: RetryChoice) -> Advice:
     """Return the advice that a choice stands for.  Raises UsageError."""
     if cause not in CAUSES:
-        close = get_close_matches(cause, CAUSES, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"{cause!r} is not a cause of failure{hint}")
+        raise UsageError(f"{cause!r} is not a cause of failure{suggest(cause, CAUSES)}")
     if choice in tuple(Action):
         return Advice(Action(choice), f"{choice!r} was asked for")
     try:

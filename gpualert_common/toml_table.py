@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gpualert_common.errors import RuleError
+from gpualert_common.suggestions import suggest
 
 REQUIRED: Final[Any] = object()
 """As a default: the key is required."""
@@ -22,6 +23,7 @@ class Table:
         if not isinstance(data, dict):
             raise RuleError(file, path.rstrip("."), "must be a table")
         self._left: dict[str, Any] = dict(data)
+        self._asked: set[str] = set()
         self.file = file
         self.path = path
 
@@ -32,7 +34,7 @@ class Table:
     def done(self) -> None:
         """Raise for the first key that is not taken."""
         for key in self._left:
-            raise self._error(key, "unknown key")
+            raise self._error(key, f"unknown key{suggest(key, self._asked)}")
 
     def text(self, key: str, default: Any = REQUIRED) -> Any:
         """Return a string that is not empty."""
@@ -45,7 +47,8 @@ class Table:
         """Return a string that is one of *choices*."""
         value = self.text(key, default)
         if value is not default and value not in choices:
-            raise self._error(key, f"{value!r} is none of {', '.join(choices)}")
+            hint = suggest(value, choices)
+            raise self._error(key, f"{value!r} is none of {', '.join(choices)}{hint}")
         return value
 
     def integer(self, key: str, default: Any = REQUIRED) -> Any:
@@ -84,6 +87,7 @@ class Table:
         ]
 
     def _take(self, key: str, kind: type | tuple[type, ...], described: str, default: Any) -> Any:
+        self._asked.add(key)
         if key not in self._left:
             if default is REQUIRED:
                 raise self._error(key, "is missing")

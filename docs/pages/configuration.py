@@ -18,8 +18,9 @@ The first of these that sets an option wins:
 4. `$XDG_CONFIG_HOME/gpualert/config.toml`, else `~/.config/gpualert/config.toml`
 5. the default
 
-An unknown key in a file is an error that names the file and the key. `gpualert config show` prints
-the value and the origin of every option. A duration is a number of seconds or text such as `30s`,
+An unknown key in a file is an error that names the file and the key. So is a variable whose name is
+almost that of an option, such as `GPUALERT_TIMEOUT_S`. `gpualert config show` prints the value and
+the origin of every option. A duration is a number of seconds or text such as `30s`,
 `90m` or `12h`; a size is a number of bytes or text such as `500KB` or `1MiB`. In the environment a
 list is text with spaces between its entries.
 

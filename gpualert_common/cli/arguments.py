@@ -11,6 +11,7 @@ from gpualert_common.cli import printing
 from gpualert_common.plugins import load_plugin, plugin_names
 from gpualert_common.printable_text import make_printable
 from gpualert_common.settings import OPTIONS
+from gpualert_common.suggestions import suggest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,22 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_abbrev=False, **kwargs)
         self.usage_status = EXIT_USAGE
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the options; an unknown argument is an error of the command that got it."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            hint = suggest(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unknown arguments: {' '.join(unknown)}{hint}")
+        return options, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise ArgumentError for a value that is not a choice, with a suggestion."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += suggest(str(value), [str(one) for one in action.choices or ()])
+            raise
 
     def error(self, message: str) -> NoReturn:
         """Exit with the usage and *message* on stderr."""
@@ -60,7 +77,7 @@ def build_parser(called: str) -> CommandParser:
         module = load_plugin(_COMMANDS, called)
         command = commands.add_parser(called, description=f"{_summary(called)}.")
         module.add_arguments(command)
-        command.set_defaults(parser=command, execute=module.execute)
+        command.set_defaults(execute=module.execute)
         parser.usage_status = command.usage_status
     else:
         for name in names:

@@ -17,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpualert_common.cli.arguments import CommandParser
-
 EXIT_NEGATIVE = 1
 
 
@@ -29,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if arguments is None else arguments)
     parser = build_parser(argv[0] if argv else "")
     try:
-        return _execute(parser, argv)
+        options = parser.parse_args(argv)
+        return int(options.execute(options))
     except printing.NoReaderError:
         return EXIT_NEGATIVE
     except NoDurableLogError as error:
@@ -43,13 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         printing.print_notes(*traceback.format_exc().splitlines())
     return parser.usage_status
-
-
-def _execute(parser: CommandParser, argv: Sequence[str]) -> int:
-    options, unknown = parser.parse_known_args(argv)
-    if unknown:
-        options.parser.error(f"unknown arguments: {' '.join(unknown)}")
-    return int(options.execute(options))
 
 
 def _open_standard_descriptors() -> None:

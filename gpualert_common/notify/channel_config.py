@@ -15,6 +15,7 @@ from gpualert_common.notify.targets import (
     parse_target,
 )
 from gpualert_common.plugins import load_plugin, plugin_names
+from gpualert_common.suggestions import suggest, suggest_or_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,10 +113,11 @@ def resolve_channel(
         return {"name": MAILBOX, "kind": MAILBOX, "settings": {}}
     table_of_line = parse_target(target)
     if table_of_line is None:
-        known = ", ".join([*tables, MAILBOX, NONE])
+        known = [*tables, MAILBOX, NONE]
         raise ConfigError(
-            f"notify: {format_target(target)} is neither a known channel ({known}) nor an address "
-            "such as smtp://HOST/?to=ME, command:PROGRAM, env:NAME or a URL of apprise"
+            f"notify: {format_target(target)} is neither a known channel ({', '.join(known)}) nor "
+            "an address such as smtp://HOST/?to=ME, command:PROGRAM, env:NAME or a URL of apprise"
+            f"{suggest(target, known)}"
         )
     return _make_channel(None, table_of_line, f"notify: {format_target(target)}")
 
@@ -142,7 +144,7 @@ def check_settings(channel: Any, settings: Mapping[str, Any], where: str) -> dic
     found = {}
     for key, value in settings.items():
         if key not in channel.KEYS:
-            raise ConfigError(f"{where}: {key}: unknown key; known are {', '.join(channel.KEYS)}")
+            raise ConfigError(f"{where}: {key}: unknown key{suggest_or_list(key, channel.KEYS)}")
         if is_reference(value):
             found[key] = value
             continue
@@ -188,8 +190,10 @@ def _make_channel(name: str | None, table: dict[str, Any], where: str) -> Channe
     kind = table.pop("kind", None)
     kinds = channel_kinds()
     if not isinstance(kind, str) or (kind not in kinds and not _is_module_of_user(kind, kinds)):
-        known = ", ".join(kinds)
-        raise ConfigError(f"{where}: kind: {kind!r} is none of {known}, nor a module of yours")
+        known, hint = ", ".join(kinds), suggest(str(kind), kinds)
+        raise ConfigError(
+            f"{where}: kind: {kind!r} is none of {known}, nor a module of yours{hint}"
+        )
     if _is_foreign(kind):  # imported by the sender only, where it cannot harm the run
         settings, secret = table, tuple(table)
     else:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.settings.options import OPTIONS
+from gpualert_common.settings.options import OPTIONS, VARIABLE_PREFIX
+from gpualert_common.suggestions import ALMOST_EQUAL, find_similar, suggest_or_list
 from gpualert_common.toml_text import MOST_BYTES, parse_toml
 from gpualert_common.trusted_files import read_trusted_file
 
@@ -47,6 +48,7 @@ def load_settings(
             if name == "channels":  # a project adds to the channels of its user
                 setting.value = {**settings[name].value, **setting.value}
             settings[name] = setting
+    _check_variables()
     for name, option in OPTIONS.items():
         if option.variable in os.environ:
             settings[name] = _setting(name, os.environ[option.variable], option.variable)
@@ -70,6 +72,20 @@ def _setting(name: str, value: object, origin: str) -> Setting:
         raise ConfigError(f"{where}: {error}") from None
 
 
+def _check_variables() -> None:
+    """Raise ConfigError for a variable whose name is almost that of a setting.
+
+    Other variables are left alone: Kubernetes makes some for a service named gpualert.
+    """
+    known = {option.variable for option in OPTIONS.values()}
+    for variable in os.environ:
+        if variable.startswith(VARIABLE_PREFIX) and variable not in known:
+            name = find_similar(variable.removeprefix(VARIABLE_PREFIX), OPTIONS, ALMOST_EQUAL)
+            if name is not None:
+                hint = OPTIONS[name].variable
+                raise ConfigError(f"{variable}: unknown variable; did you mean {hint}?")
+
+
 def _read_file(path: str) -> dict[str, object]:
     """Return the content of a file that this user or root wrote; empty if there is none."""
     try:
@@ -82,6 +98,6 @@ def _read_file(path: str) -> dict[str, object]:
         raise ConfigError(f"{os.path.abspath(path)}: {error}") from None
     for name in content:
         if name not in OPTIONS:
-            known = ", ".join(OPTIONS)
-            raise ConfigError(f"{os.path.abspath(path)}: {name}: unknown key; known are {known}")
+            hint = suggest_or_list(name, OPTIONS)
+            raise ConfigError(f"{os.path.abspath(path)}: {name}: unknown key{hint}")
     return content

@@ -30,6 +30,8 @@ class Interface:
     PREFECT = "Prefect"
 
 
+VARIABLE_PREFIX = "GPUALERT_"
+
 _PYTHON = (Interface.CLI, Interface.API)
 _EVERYWHERE = (*_PYTHON, Interface.AIRFLOW, Interface.PREFECT)
 
@@ -87,7 +89,7 @@ class Option:
     @property
     def variable(self) -> str:
         """Name of the environment variable."""
-        return f"GPUALERT_{self.name.upper()}"
+        return f"{VARIABLE_PREFIX}{self.name.upper()}"
 
     @property
     def flag(self) -> str:

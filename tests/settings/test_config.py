@@ -61,7 +61,8 @@ def test_precedence(here: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "words"),
     [
-        ('grcae = "1s"', "grcae", "unknown key; known are state_dir, timeout, grace"),
+        ('grcae = "1s"', "grcae", "unknown key; did you mean grace"),
+        ('zebra = "1s"', "zebra", "unknown key; known are state_dir, timeout, grace"),
         ('grace = "soon"', "grace", "'soon' is not a duration"),
         ("grace = true", "grace", "True is not a duration"),
         ("grace = -1", "grace", "negative"),

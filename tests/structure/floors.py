@@ -7,7 +7,18 @@ import ast
 from tests.structure.source import ROOT
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "causes", "errors", "log_files", "quantities", "shells", "whole_words"}),
+    frozenset(
+        {
+            "_version",
+            "causes",
+            "errors",
+            "log_files",
+            "quantities",
+            "shells",
+            "suggestions",
+            "whole_words",
+        }
+    ),
     frozenset({"end_record", "launch_record"}),
     frozenset({"printable_text", "spec", "toml_text", "trusted_files"}),
     frozenset({"codec", "command_options", "model", "plugins", "regex", "toml_table"}),

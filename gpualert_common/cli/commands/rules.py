@@ -11,6 +11,7 @@ from gpualert_common.cli.arguments import add_json, add_options
 from gpualert_common.errors import RuleError, UsageError
 from gpualert_common.redact.secret_checks import check_secrets
 from gpualert_common.settings import load_settings
+from gpualert_common.suggestions import suggest_or_list
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def execute(options: argparse.Namespace) -> int:
         return _list(options, known)
     found = [rule for rule in known if rule.id == options.rule]
     if not found:
-        raise UsageError(f"no rule {options.rule!r}; known are {', '.join(known.by_cause)}")
+        raise UsageError(f"no rule {options.rule!r}{suggest_or_list(options.rule, known.by_cause)}")
     if options.json:
         printing.print_json({"schema": 1, "rules": [_in_full(rule) for rule in found]})
         return 0
