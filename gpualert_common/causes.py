@@ -90,6 +90,14 @@ LASTING_STATES = frozenset({"nan_loss"})
 MISMATCH_CAUSES = frozenset({"shape_mismatch", "dtype_mismatch", "device_mismatch"})
 """Causes that become ``checkpoint`` while a checkpoint is loaded."""
 
+SLOW_CAUSES = frozenset(
+    {
+        *("throttling", "under_utilization", "save_storm", "slow_interconnect"),
+        *("launch_blocking", "straggler"),
+    }
+)
+"""Causes of a slow training, whose result is nevertheless good."""
+
 RESOURCE_CAUSES = frozenset(
     {
         *("cuda_oom", "oom_killer", "host_oom", "shared_memory", "too_many_files", "disk_full"),

@@ -14,7 +14,7 @@ import re
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
@@ -22,7 +22,7 @@ from gpualert_common import record_locations
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
-from gpualert_common.launch_record import AlertSettings, LaunchRecord
+from gpualert_common.launch_record import AlertSettings, EngineTask, LaunchRecord
 from gpualert_common.model import Claim, SourceStatus, Verdict
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
@@ -41,7 +41,8 @@ _MOST_ERROR_CHARACTERS = 64 << 10
 class ExternalRun:
     """A finished run that another program supervised, as an engine's objects describe it.
 
-    ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt.
+    ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt;
+    ``task`` names the task for people.
     ``state`` is the engine's state, "success" where all went well.  ``log`` is the known output.
     ``summary`` is the failure in one line.  ``statement`` is the engine's sentence about a run that
     has no exit status of its own, as evidence for the verdict.
@@ -57,6 +58,7 @@ class ExternalRun:
     log: bytes = b""
     summary: str = ""
     statement: str = ""
+    task: EngineTask = field(default_factory=EngineTask)
 
     @property
     def run_id(self) -> str:
@@ -78,7 +80,12 @@ class ExternalRun:
             name=self.name,
             command=list(self.command),
             cwd=None,
-            custody={"key": self.key, "number": self.number, "is_last": self.is_last},
+            custody={
+                "key": self.key,
+                "number": self.number,
+                "is_last": self.is_last,
+                "task": self.task,
+            },
             alerts=None if alerts is None else dict(alerts),
             **({"said": self.summary} if self.summary else {}),
         )

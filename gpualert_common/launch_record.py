@@ -21,10 +21,29 @@ _LOGS_OF: dict[Streams, tuple[LogName, ...]] = {
 }
 
 
+class EngineTask(TypedDict, total=False):
+    """The task of an engine that a run belongs to, in the engine's own names, for people.
+
+    ``engine`` is "airflow" or "prefect"; ``workflow`` is the DAG or the flow, and ``workflow_run``
+    its run; ``map_index`` is absent for a task that is not mapped; ``owner`` is the person or team
+    that answers for it; ``url`` is the page of the attempt.  An engine leaves out the names that it
+    does not have.
+    """
+
+    engine: str
+    workflow: str
+    workflow_run: str
+    task: str
+    map_index: Number
+    owner: str
+    url: str
+
+
 class Owner(TypedDict, total=False):
     """The attempt of an engine that owns the run from its launch on, and its terms.
 
-    ``told_as`` is the number that the engine shows, if it is not ``number``.
+    ``told_as`` is the number that the engine shows, if it is not ``number``.  ``task`` names the
+    task for people.
     :class:`~gpualert_common.guardian.attempt.Attempt` explains the other keys.
     """
 
@@ -38,6 +57,7 @@ class Owner(TypedDict, total=False):
     is_last: bool
     told_as: Number | None
     training: str | None
+    task: EngineTask
 
 
 class ChannelConfig(TypedDict):

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpualert_common.errors import UsageError
+from gpualert_common.launch_record import EngineTask
 from gpualert_common.quantities import is_number, is_seconds
 from gpualert_common.record import RunState
 
@@ -43,8 +44,9 @@ class Attempt:
     one task that must not adopt each other; None derives it from command, working directory, and
     the names of the variables in the spec's ``env``.  ``training`` is a name that is the same in
     every run of the engine, where the engine names its runs at random: by it the history finds
-    earlier runs.  ``before`` is the location of the earlier run as the engine stored it, where that
-    one may be on a host that shares no state directory with this one.
+    earlier runs.  ``task`` names the task for people.  ``before`` is the location of the earlier
+    run as the engine stored it, where that one may be on a host that shares no state directory with
+    this one.
     """
 
     key: tuple[str, ...]
@@ -56,6 +58,7 @@ class Attempt:
     shown_number: int | None = None
     fingerprint: str | None = None
     training: str | None = None
+    task: EngineTask = field(default_factory=EngineTask)
     before: RunLocation | None = None
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
     """A name that no other attempt ever has."""

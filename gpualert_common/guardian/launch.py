@@ -110,6 +110,7 @@ def resolve_spec(spec: RunSpec, attempt: Attempt | None) -> dict[str, Any]:
             "is_last": attempt.is_last,
             "told_as": attempt.shown_number,
             "training": attempt.training,
+            "task": attempt.task,
         }
     fields["inherit"] = False
     return fields

@@ -37,6 +37,7 @@ def write_outcome(
         "owner": attempt.owner,
         "number": attempt.number,
         "told_as": attempt.shown_number,
+        "task": attempt.task,
         "at": time.time(),
     }
     return _in_time(lambda: record.write_json(OUTCOME, fields))

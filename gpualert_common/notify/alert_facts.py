@@ -9,6 +9,7 @@ from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
+from gpualert_common.suspicion import is_suspect
 
 WARNING = "warning_raised"
 """Event of the record: a warning about the live run was raised."""
@@ -41,6 +42,7 @@ def read_facts(record: Record) -> AlertFacts:
         wanted=wanted,
         ended_at=None if ending is None else ending.ended_at or ending.started_at,
         is_well=is_well,
+        is_suspect=is_suspect(verdict),
         ownership=spec.custody,
         outcome=read_lenient(record, OUTCOME),
         has_successor=read_lenient(record, SUCCESSOR) is not None,

@@ -50,16 +50,18 @@ class AlertFacts:
     """Facts of a record that decide about its alert.
 
     ``wanted`` is when to send alerts (None: no channel is named); ``ended_at`` is None while the
-    run is in progress; ``is_well`` is True when the verdict found no failure.  ``ownership`` holds
-    the terms agreed with an engine's attempt (None: no engine), ``outcome`` the result of its task
-    (None: not known); ``has_successor`` is True when a later attempt has begun.  ``channels`` are
-    the channels that the run names.
+    run is in progress; ``is_well`` is True when the verdict found no failure, ``is_suspect`` when
+    it found one although the run exited with 0 by itself.  ``ownership`` holds the terms agreed
+    with an engine's attempt (None: no engine), ``outcome`` the result of its task (None: not
+    known); ``has_successor`` is True when a later attempt has begun.  ``channels`` are the channels
+    that the run names.
     """
 
     __slots__ = (
         "channels",
         "ended_at",
         "has_successor",
+        "is_suspect",
         "is_well",
         "outcome",
         "ownership",
@@ -72,6 +74,7 @@ class AlertFacts:
         wanted: str | None,
         ended_at: float | None,
         is_well: bool = False,
+        is_suspect: bool = False,
         ownership: Owner | None = None,
         outcome: JsonObject | None = None,
         has_successor: bool = False,
@@ -80,6 +83,7 @@ class AlertFacts:
         self.wanted = wanted
         self.ended_at = ended_at
         self.is_well = is_well
+        self.is_suspect = is_suspect
         self.ownership = ownership
         self.outcome = outcome
         self.has_successor = has_successor
@@ -148,7 +152,9 @@ def decide_action(facts: AlertFacts, at: float) -> AlertDecision:
             because = "its task may still report an outcome"
             return AlertDecision(AlertAction.WAIT, because, ended_at + OUTCOME_S)
     state = None if facts.outcome is None else facts.outcome.get("state")
-    is_well = facts.is_well if state is None else state in _WELL_STATES
+    is_well = facts.is_well
+    if state is not None:  # a task that succeeds or is skipped accepts a bad status, no false one
+        is_well = state in _WELL_STATES and not facts.is_suspect
     if is_well and facts.wanted != "always":
         return AlertDecision(AlertAction.SKIP, "it ended well")
     return _decide_time(facts, ended_at, at)

@@ -20,7 +20,8 @@ def _facts(view: RunView, logs: Sequence[str], zone: str) -> Iterator[Fact]:
     named = view.job != view.run_id and not view.command.startswith(view.job.rstrip("…"))
     yield "Run", f"{view.run_id} ({view.job})" if named else view.run_id
     if view.task:
-        yield "Task", f"{view.task}, now {view.state}" if view.state else view.task
+        yield "Task", f"{view.task}, now {view.state}" if view.state else view.task.name
+        yield from view.task.facts
     yield "Command", view.command
     yield "Directory", view.cwd
     yield "Host", view.host

@@ -12,6 +12,7 @@ from gpualert_common.launch_record import LaunchRecord, Owner
 from gpualert_common.model import Artifact, Bundle, Verdict
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import one_line
+from gpualert_common.report.task_view import TaskView, view_task
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.report.verdict_view import (
     UNKNOWN,
@@ -46,7 +47,7 @@ class RunView(VerdictView):
     cwd: str
     attempt: int
     final: bool
-    task: str | None
+    task: TaskView | None
     exit_status: str
     started_at: float
     ended_at: float | None
@@ -95,10 +96,10 @@ def view_run(
         host=text.line((verdict and verdict.host) or spec.host) or "an unknown host",
         command=command,
         cwd=text.line(spec.cwd),
-        attempt=_attempt_number(outcome, spec.owner, verdict),
+        attempt=read_attempt_number(outcome, spec.owner, verdict),
         final=_is_final(spec.custody, outcome),
         state=text.line((outcome or {}).get("state")) or None,
-        task=text.line(_task_name(spec.owner)) or None,
+        task=view_task(spec.owner, outcome, text),
         exit_status=text.line(status),
         started_at=at,
         ended_at=until,
@@ -155,7 +156,9 @@ def _times(spec: LaunchRecord, ending: Ending | None) -> tuple[float, float | No
     return to_finite_number(ending.started_at) or began, to_finite_number(ending.ended_at)
 
 
-def _attempt_number(outcome: dict[str, Any] | None, owner: Owner, verdict: Verdict | None) -> int:
+def read_attempt_number(
+    outcome: dict[str, Any] | None, owner: Owner, verdict: Verdict | None = None
+) -> int:
     """Return the number of the attempt that followed the end, in the engine's numbering; else 1."""
     known = [fields.get(name) for fields in (outcome or {}, owner) for name in _NUMBERS]
     for value in (*known, verdict and verdict.attempt):
@@ -169,19 +172,6 @@ def _is_final(owner: Owner | None, outcome: dict[str, Any] | None) -> bool:
     if outcome is not None:
         return bool(outcome.get("final"))
     return owner is None or bool(owner.get("is_last"))
-
-
-def _task_name(owner: Owner) -> str | None:
-    """Return the task in the engine's terms, from the key of the run."""
-    match owner.get("key"):
-        case ["airflow", str(dag), str(), str(task), str(index)]:
-            return f"{dag}.{task}" + (f"[{index}]" if index != "-1" else "")
-        case ["prefect", str(), str(task), *_]:
-            return task
-        case [*parts]:
-            return ".".join(parts)
-        case _:
-            return None
 
 
 def _disposition(ending: Ending | None) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpualert_common.model import Artifact, Fate
 from gpualert_common.report.run_view import RunView
+from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.verdict_view import EvidenceItem
 
 _RUN = "20261121-023010-412733-9c1e"
@@ -21,7 +22,15 @@ FAILED = RunView(
     attempt=2,
     final=False,
     state="up_for_retry",
-    task="nightly.train_llm",
+    task=TaskView(
+        name="nightly.train_llm[3]",
+        engine="Airflow",
+        workflow="nightly",
+        workflow_run="scheduled__2026-11-21",
+        map_index=3,
+        owner="language-models",
+        url="https://airflow.example.org/dags/nightly/grid",
+    ),
     disposition="failed",
     cause="cuda_oom",
     headline="CUDA out of memory: 2.0 GiB requested on a 79.2 GiB card",

@@ -108,6 +108,13 @@ def test_task_that_passed(state: str) -> None:
     assert decision(ownership=LAST, outcome={"state": state, "final": True}).action == SKIP
 
 
+@pytest.mark.parametrize("state", ["success", "skipped"])
+def test_task_that_passed_with_a_suspect_run(state: str) -> None:
+    """A failure behind exit status 0 is sent, although its task passed."""
+    passed = {"state": state, "final": True}
+    assert decision(ownership=LAST, outcome=passed, is_suspect=True).action == SEND
+
+
 def test_task_that_failed_after_a_good_training() -> None:
     """A task that failed although its training ended well is sent."""
     assert decision(ownership=LAST, outcome=FAILED_FOR_GOOD, is_well=True).action == SEND

@@ -16,6 +16,7 @@ from gpualert_common.report.formatting import columns
 from gpualert_common.report.message import MOST_HTML_BYTES, render_alert
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.samples import COMPLETED, FAILED, SAMPLES, UNEXPLAINED
+from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.verdict_view import EvidenceItem
 
 ROOMY = 1 << 20
@@ -45,7 +46,12 @@ alerts = st.builds(
     attempt=st.integers(-3, 1 << 70),
     final=st.booleans(),
     state=st.none() | words | st.just("failed"),
-    task=st.none() | words,
+    task=st.none()
+    | st.builds(
+        TaskView,
+        **dict.fromkeys(("name", "engine", "workflow", "workflow_run", "owner", "url"), words),
+        map_index=st.none() | st.integers(0, 1 << 40),
+    ),
     disposition=words | st.sampled_from(("completed", "failed", "timeout")),
     cause=words | st.just("none"),
     confidence=st.floats(0, 1),
@@ -217,15 +223,18 @@ def test_no_page_fits() -> None:
 
 
 def test_page_needs_nothing_from_elsewhere() -> None:
-    """A page has a language, a title and a heading, and no script, image, link or address."""
+    """A page has a language, a title and a heading; its only address is that of the task's page."""
     made = render_alert(long_alert(), text_bytes=ROOMY, html_bytes=ROOMY)
     assert made.html is not None
     page = Page(made.html)
     assert {"html", "title", "h1", "h2", "main"} <= set(page.tags)
-    assert not {"script", "img", "link", "iframe", "a", "object"} & set(page.tags)
+    assert not {"script", "img", "link", "iframe", "object"} & set(page.tags)
     assert ("lang", "en") in page.attributes
-    assert {name for name, _value in page.attributes} & {"href", "src", "onclick"} == set()
-    assert "http" not in made.html
+    assert {name for name, _value in page.attributes} & {"src", "onclick"} == set()
+    assert FAILED.task is not None
+    links = [value for name, value in page.attributes if name == "href"]
+    assert links == [FAILED.task.url]
+    assert "http" not in made.html.replace(FAILED.task.url, "")
     assert "url(" not in made.html
 
 

@@ -211,7 +211,54 @@ def test_task(record: Record, task: str | None) -> None:
     custody = {"key": TASKS[task], "number": 3, "is_last": True}
     write(record, SPEC, command=["x"], logs=[], custody=custody)
     alert = alert_from(record)
-    assert (alert.task, alert.attempt, alert.final) == (task, 3, True)
+    name = None if alert.task is None else alert.task.name
+    assert (name, alert.attempt, alert.final) == (task, 3, True)
+
+
+ENGINE_TASK = {
+    "engine": "airflow",
+    "workflow": "nightly",
+    "workflow_run": "scheduled__2026-11-21",
+    "task": "train",
+    "map_index": 3,
+    "owner": "language-models",
+    "url": "https://airflow.example.org/dags/nightly",
+}
+TASK_ROWS = (
+    ("DAG run", "scheduled__2026-11-21"),
+    ("Owner", "language-models"),
+    ("Page", "https://airflow.example.org/dags/nightly"),
+)
+
+
+def test_task_of_an_engine(record: Record) -> None:
+    """A task that its engine names has its workflow, run, map index, owner and page."""
+    write(record, SPEC, command=["x"], logs=[], custody={"key": ["k"], "task": ENGINE_TASK})
+    task = alert_from(record).task
+    assert task is not None
+    assert (str(task), task.map_index, task.facts) == ("nightly.train[3]", 3, TASK_ROWS)
+
+
+def test_task_of_the_last_attempt(record: Record) -> None:
+    """The attempt that reports the outcome names the page, not the one that launched the run."""
+    write(record, SPEC, command=["x"], logs=[], custody={"key": ["k"], "task": ENGINE_TASK})
+    later = {**ENGINE_TASK, "url": "https://airflow.example.org/second"}
+    task = alert_from(record, {"state": "failed", "final": True, "task": later}).task
+    assert task is not None
+    assert task.url == "https://airflow.example.org/second"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("url", "javascript:alert(1)"), ("owner", 7), ("workflow_run", ["x"]), ("map_index", "x")],
+)
+def test_damaged_task_of_an_engine(record: Record, name: str, value: object) -> None:
+    """A value that is not valid is left out; the others are shown."""
+    damaged = {**ENGINE_TASK, name: value}
+    write(record, SPEC, command=["x"], logs=[], custody={"key": ["k"]})
+    task = alert_from(record, {"state": "failed", "final": True, "task": damaged}).task
+    assert task is not None
+    assert str(value) not in (str(task), *dict(task.facts).values())
 
 
 def test_outcome(record: Record) -> None:

@@ -15,6 +15,7 @@ from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.samples import FAILED
 from gpualert_common.report.shortening import count_no_omissions
+from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.template_environment import NAMES, built_in
 from gpualert_common.report.template_limits import OWN_TEMPLATES_BYTES, OWN_TEMPLATES_S
 from gpualert_common.report.verdict_view import EvidenceItem
@@ -41,10 +42,11 @@ def test_every_field_has_a_row(name: str, kind: Any) -> None:
         ("alert.shows", EvidenceItem),
         ("alert.artifacts", Artifact),
         ("alert.secondary", SecondaryCause),
+        ("alert.task", TaskView),
     ],
 )
 def test_fields_of_entries_are_named(row: str, kind: Any) -> None:
-    """The fields of a list's entries are named in the row of the list."""
+    """The fields of an entry are named in the row of the list, those of a task in its row."""
     assert set(re.findall(r"`(\w+)`", ROWS[row])) == set(fields(kind))
 
 

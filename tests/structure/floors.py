@@ -27,7 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"classify", "record", "settings"}),
     frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch"}),
-    frozenset({"artifacts", "diagnose", "report", "retries", "supervise"}),
+    frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
     frozenset({"run_evidence"}),
     frozenset({"classifier", "notify"}),
     frozenset({"run_hooks"}),

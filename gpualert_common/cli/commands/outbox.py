@@ -12,6 +12,7 @@ from gpualert_common.cli.records import find_record, open_records
 from gpualert_common.codec import encode_part
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch_record import ChannelConfig
+from gpualert_common.notify.alert_facts import read_lenient
 from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.notify.entry import UNSENT, EntryFields, EntryState
 from gpualert_common.notify.outbox import Outbox
@@ -19,7 +20,10 @@ from gpualert_common.notify.reconciliation import preview, reconcile
 from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
-from gpualert_common.record import Record
+from gpualert_common.record import OUTCOME, Record
+from gpualert_common.report.run_view import read_attempt_number
+from gpualert_common.report.task_view import view_task
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 
@@ -148,11 +152,25 @@ def _records(options: argparse.Namespace) -> Iterator[Record]:
 def _row(record: Record, fields: EntryFields) -> dict[str, Any]:
     kept = {key: value for key, value in fields.items() if key != "schema"}
     status = {"channel": fields["channel"]["name"], "status": format_status(fields)}
-    return {"run_id": record.run_id, **kept, **status}
+    spec, outcome = record.spec, read_lenient(record, OUTCOME)
+    task = view_task(spec.owner, outcome, TextSanitizer(NoMasks()))
+    attempt = read_attempt_number(outcome, spec.owner)
+    facts = {"run_id": record.run_id, "name": spec.name, "task": task, "attempt": attempt}
+    return {**facts, **kept, **status}
+
+
+def _list_task_lines(row: dict[str, Any]) -> list[str]:
+    """Return the lines that name the task of an engine; none for another run."""
+    task = row["task"]
+    if task is None:
+        return []
+    named = [f"{label} {value}" for label, value in task.facts if value != task.url]
+    lines = [", ".join([task.name, *named, f"attempt {row['attempt']}"]), task.url]
+    return [f"    {line}" for line in lines if line]
 
 
 def _print(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     if options.json:
         printing.print_json(encode_part({"schema": SCHEMA, "alerts": rows}))
     for row in () if options.json else rows:
-        printing.print_lines(f"{row['run_id']}  {row['status']}")
+        printing.print_lines(f"{row['run_id']}  {row['status']}", *_list_task_lines(row))
