@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpualert_common.causes import NO_CAUSES, SLOW_CAUSES
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Disposition, Verdict
+from gpualert_common.suggestions import suggest
 
 if TYPE_CHECKING:
     from gpualert_common.redact import Redactor
@@ -54,7 +54,6 @@ def parse_on_suspect(value: str) -> OnSuspect:
     try:
         return OnSuspect(value)
     except ValueError:
-        close = get_close_matches(str(value), [str(one) for one in OnSuspect], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        valid = ", ".join(repr(str(one)) for one in OnSuspect)
-        raise UsageError(f"on_suspect: {value!r} is not one of {valid}{hint}") from None
+        valid = [str(one) for one in OnSuspect]
+        problem = f"on_suspect: {value!r} is not one of {', '.join(valid)}"
+        raise UsageError(problem + suggest(str(value), valid)) from None
