@@ -25,7 +25,7 @@ from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RuleError
-from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.launch_record import LaunchRecord, read_shown_number
 from gpualert_common.log_files.compression import find_format
 from gpualert_common.log_files.content import HEAD_BYTES, describe_binary, find_encoding
 from gpualert_common.log_files.text_log import TextLog
@@ -172,7 +172,7 @@ class RunClassifier:
         self._scanners.clear()
         conclusion = conclude(
             run_id=self._launch_record.run_id,
-            attempt=self._launch_record.owner.get("number", 1),
+            attempt=read_shown_number(self._launch_record.owner),
             host=self._launch_record.host,
             log_path=facts.log_path,
             readings=self._readings,

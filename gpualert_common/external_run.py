@@ -41,8 +41,8 @@ _MOST_ERROR_CHARACTERS = 64 << 10
 class ExternalRun:
     """A finished run that another program supervised, as an engine's objects describe it.
 
-    ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt;
-    ``task`` names the task for people.
+    ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt, and
+    ``shown_number`` its number for people, if it is another one; ``task`` names it for people.
     ``state`` is the engine's state, "success" where all went well.  ``log`` is the known output.
     ``summary`` is the failure in one line.  ``statement`` is the engine's sentence about a run that
     has no exit status of its own, as evidence for the verdict.
@@ -59,6 +59,7 @@ class ExternalRun:
     summary: str = ""
     statement: str = ""
     task: EngineTask = field(default_factory=EngineTask)
+    shown_number: int | None = None
 
     @property
     def run_id(self) -> str:
@@ -83,6 +84,7 @@ class ExternalRun:
             custody={
                 "key": self.key,
                 "number": self.number,
+                "told_as": self.shown_number,
                 "is_last": self.is_last,
                 "task": self.task,
             },
@@ -95,6 +97,7 @@ class ExternalRun:
                 "state": self.state,
                 "final": self.is_last,
                 "number": self.number,
+                "told_as": self.shown_number,
                 "at": self.ending.ended_at,
                 "next_within_s": None,
             }
@@ -225,7 +228,7 @@ def _conclude_without_status(run: ExternalRun) -> Verdict:
         LaunchRecord(
             run_id=run.run_id,
             host=host_name(),
-            custody={"number": run.number},
+            custody={"number": run.number, "told_as": run.shown_number},
             rules=own_rules(),
         )
     )

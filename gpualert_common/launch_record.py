@@ -60,6 +60,11 @@ class Owner(TypedDict, total=False):
     task: EngineTask
 
 
+def read_shown_number(owner: Owner) -> int:
+    """Return the number of the attempt for people."""
+    return owner.get("told_as") or owner.get("number", 1)
+
+
 class ChannelConfig(TypedDict):
     """A channel for alerts, without the secrets that the user passed directly."""
 

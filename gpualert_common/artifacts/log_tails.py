@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ WINDOW_BYTES = 256 << 10
 """Bytes of a log that are read for its last lines."""
 MOST_LINE = 500
 _MARK = "[...]"
+_CURSOR_UP = re.compile(rb"\x1b\[(\d{0,3})A")
 _JOINERS = "\u200c\u200d"
 """Join letters and emoji; invisible, and kept."""
 
@@ -82,12 +84,27 @@ def _read_log_lines(record: Record, name: str, redactor: Redactor, most: int) ->
         raw, size = _read_end(record, name, WINDOW_BYTES)
     except OSError as error:
         return (f"[{name} cannot be read: {error.strerror}]",)
-    text = "\n".join(_render_line(line) for line in raw.split(b"\n"))
+    text = "\n".join(_render(raw))
     lines = [_clean(line) for line in redactor.mask_text(text).split("\n")]
     if len(raw) < size and b"\r" not in raw.partition(b"\n")[0].rstrip(b"\r"):
         end = truncation.cut_tail(lines[0].encode(), MOST_LINE - len(_MARK) - 1)
         lines[0] = f"{_MARK} {end.decode()}" if end else ""
     return tuple(_cut(line) for line in _squeeze(lines)[-most:])
+
+
+def _render(raw: bytes) -> list[str]:
+    """Return the lines that stay on the screen; nested bars move the cursor up to redraw lines."""
+    rows: list[str] = []
+    row = 0
+    for line in raw.split(b"\n"):
+        first, *others = _CURSOR_UP.split(line)
+        rows += [""] * (row + 1 - len(rows))
+        rows[row] = _render_line(first) or rows[row]
+        for count, redrawn in zip(others[::2], others[1::2], strict=True):
+            row = max(0, row - int(count or 1))
+            rows[row] = _render_line(redrawn) or rows[row]
+        row += 1
+    return rows
 
 
 def _render_line(line: bytes) -> str:

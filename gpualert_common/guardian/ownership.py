@@ -237,7 +237,7 @@ class Ownership:
         if adoption.fingerprint != self._fingerprint:
             raise ValueError("its command, environment or directory differs")
         if self.owner not in (None, adoption.owner) and adoption.number <= self.number:
-            raise ValueError(f"attempt {self.number} follows it")
+            raise ValueError("another attempt, no earlier than this one, follows it")
         self._apply(OwnershipEvent.ADOPT)
         self._last_owner, self.number = adoption.owner, adoption.number
         self._renewal = 0

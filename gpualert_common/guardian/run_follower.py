@@ -45,7 +45,7 @@ class RunFollower:
         self._is_remote = not is_new and recovery.is_remote(record)
         self._began = time.monotonic()
         self._events_read = 0
-        self._superseded_by: int | None = None
+        self._is_superseded = False
         self._verdict_deadline: LoadScaledDeadline | None = None
 
     def wait_for_pid(self) -> int | None:
@@ -129,10 +129,10 @@ class RunFollower:
             if event.fields.get("owner") == self._attempt.owner:
                 self._is_owner = True
             elif self._is_owner:
-                self._superseded_by = event.fields.get("number")
-        if self._superseded_by is not None:
+                self._is_superseded = True
+        if self._is_superseded:
             raise SupersededError(
-                f"attempt {self._superseded_by} took run {self.record.run_id} over from this one"
+                f"a later attempt took run {self.record.run_id} over from this one"
             )
 
     def _pause(self, most_s: float = POLL_S) -> None:

@@ -168,8 +168,9 @@ class Takeover:
         is_too_late = self._attempt.number < before.number
         if is_live and (is_too_late or waited_s > self._attempt.lease_s + _ANSWER_S):
             raise GuardianError(
-                f"run {name} belongs to attempt {before.number} of the same task; only a later "
-                f"attempt can take it over, and this is attempt {self._attempt.number}"
+                f"run {name} belongs to a later attempt of the same task"
+                if is_too_late
+                else f"run {name} still belongs to another attempt of the same task"
             )
 
     def _request_stop(self, record: Record) -> None:

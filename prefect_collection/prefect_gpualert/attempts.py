@@ -54,11 +54,12 @@ def current_attempt(
     if context is not None:
         run = context.task_run
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest))
-        number = find_attempt_number(run)
+        number, shown = find_attempt_number(run), find_shown_number(run)
     elif flow is not None and flow.flow_run is not None:
         nth = _count_call(flow, f"gpualert//{digest}")
         key = ("prefect", str(flow.flow_run.id), "", digest, str(nth))
-        number = flow.flow_run.run_count * _FLOW_ATTEMPT
+        shown = max(flow.flow_run.run_count, 1)
+        number = shown * _FLOW_ATTEMPT
     else:
         return Attempt(("prefect", "", "", uuid4().hex), 1, adopt_within_s)
     return Attempt(
@@ -66,6 +67,7 @@ def current_attempt(
         number,
         adopt_within_s,
         is_last=within_s is None,
+        shown_number=shown,
         fingerprint=digest,
         training=training_name(),
     )
@@ -74,6 +76,11 @@ def current_attempt(
 def find_attempt_number(run: TaskRun) -> int:
     """Return the number of a task run's attempt, counted over the attempts of its flow run."""
     return (max(run.flow_run_run_count or 1, 1) - 1) * _FLOW_ATTEMPT + max(run.run_count, 1)
+
+
+def find_shown_number(run: TaskRun) -> int:
+    """Return the number of a task run's attempt for people: earlier runs of its flow count, too."""
+    return max(run.flow_run_run_count or 1, 1) - 1 + max(run.run_count, 1)
 
 
 def next_within_s(verdict: Verdict | None = None) -> float | None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpualert_common.report.wording import describe_missing_verdict
+from gpualert_common.guardian.failure_text import describe_failure
 from prefect_gpualert.errors import TrainingFailed
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
     from gpualert_common.redact import Redactor
-
-_TAIL_LINES = 20
 
 
 def is_success(result: RunResult) -> bool:
@@ -26,22 +24,13 @@ def make_error(
 ) -> TrainingFailed:
     """Return the error of a training that did not end well.
 
-    The first line of its message has the cause and ``status``, the words of upstream's error.  The
-    last lines of the log follow, masked, since Prefect sends the message to its API.
+    ``status`` are the words of upstream's error.
     """
-    from gpualert_common.artifacts import read_last_lines  # not needed by a training that succeeds
-
     verdict, code = result.verdict, result.exit_code
-    cause = "unknown" if verdict is None else verdict.cause
-    if verdict is None:
-        headline = describe_missing_verdict(is_pending=result.record.is_verdict_pending)
-    else:
-        headline = " ".join(redactor.mask_text(verdict.headline).split())
     status = status.format(code="unknown" if code is None else code)
-    lines = read_last_lines(result.record, redactor, _TAIL_LINES)
     return TrainingFailed(
-        "\n".join((f"{cause}: {headline} ({status})", *lines, f"log: {result.log_path}")),
-        cause=cause,
+        describe_failure(result, redactor, status),
+        cause="unknown" if verdict is None else verdict.cause,
         exit_code=code,
         log_path=result.log_path,
         run_id=result.record.run_id,

@@ -118,6 +118,11 @@ RENDERED: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "dos": (b"a\r\nb\r\n", ("a", "b")),
     "progress": (b"start\n 10%\r 50%\r100%\ndone\n", ("start", "100%", "done")),
     "progress that goes on": (b" 10%\r 50%\r", (" 50%",)),
+    "nested bars": (
+        b"start\n\repochs  0%" + b"\n\rsteps 50%\x1b[A\n\rsteps 90%\x1b[A\repochs 50%\n\n\ndone\n",
+        ("start", "epochs 50%", "steps 90%", "", "done"),
+    ),
+    "above the first line": (b"a\x1b[99Ab\n\x1b[Ac\n", ("c",)),
     "colours": (b"\x1b[31mred\x1b[0m\n\x1b]0;title\x07x\n", ("red", "x")),
     "control": (b"a\0b\x07c\n", ("a\ufffdb\ufffdc",)),
     "tab": (b"a\tb\n", ("a   b",)),
