@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from gpualert_common.errors import RecordError, UsageError
+from gpualert_common.errors import RecordError
 from gpualert_common.record import Record, private_directory
 from gpualert_common.record.private_directory import open_folder, resolve_state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 RUNS = private_directory.RUNS
 
@@ -107,38 +107,3 @@ def open_records(places: Iterable[str]) -> Iterator[Record]:
             continue
         yield record
         record.close()
-
-
-def find_record(run: str, places: Sequence[str]) -> Record:
-    """Return the record that ``run`` names: a path, a run id, the start of one, or ``last``.
-
-    Raises UsageError when none or several match, RecordError when it cannot be trusted.
-    """
-    if os.sep in run:
-        return Record.open(run)
-    known = list_record_paths(places)
-    if run == "last":
-        chosen = _newest(known)
-    else:
-        chosen = [path for path in known if os.path.basename(path) == run] or [
-            path for path in known if os.path.basename(path).startswith(run)
-        ]
-    if len(chosen) == 1:
-        return Record.open(chosen[0])
-    if not chosen:
-        where = ", ".join(os.path.join(place, RUNS) for place in places) or "any state directory"
-        what = "no run yet" if run == "last" else f"no run {run!r}"
-        raise UsageError(f"{what} in {where}; `gpualert runs` lists them")
-    names = ", ".join(os.path.basename(path) for path in chosen[:5])
-    raise UsageError(f"{run!r} names {len(chosen)} runs: {names}; give more of the id")
-
-
-def _newest(known: list[str]) -> list[str]:
-    """Return the newest path whose record may be trusted, as a list; empty without one."""
-    for path in reversed(known):
-        try:
-            Record.open(path).close()
-        except RecordError:
-            continue
-        return [path]
-    return []

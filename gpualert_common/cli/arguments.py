@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 EXIT_USAGE = 2
-RUN_HELP = "a run id, the start of one, the path of a record, or: last"
+RUN_HELP = "a run id, the start of one, a name (its newest run), the path of a record, or: last"
 
 _COMMANDS = "gpualert_common.cli.commands"
 

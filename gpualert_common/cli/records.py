@@ -10,6 +10,7 @@ from typing import Any
 from gpualert_common import record_locations
 from gpualert_common.cli import printing
 from gpualert_common.errors import UsageError
+from gpualert_common.listing import lookup
 from gpualert_common.record import Record
 from gpualert_common.recover import locate
 from gpualert_common.report.wording import describe_place
@@ -40,7 +41,7 @@ def list_places(options: argparse.Namespace) -> list[str]:
 
 def find_record(run: str, options: argparse.Namespace) -> Record:
     """Return the record that RUN names.  Raises UsageError, RecordError."""
-    return record_locations.find_record(run, list_places(options))
+    return lookup.find_record(run, list_places(options))
 
 
 def open_records(options: argparse.Namespace) -> Iterator[Record]:

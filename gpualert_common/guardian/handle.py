@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from signal import SIGTERM
 from typing import TYPE_CHECKING, Literal, Self
 
-from gpualert_common import record_locations
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError
 from gpualert_common.guardian import result
@@ -17,9 +16,11 @@ from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.launcher import ObtainedRun, obtain_run
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.run_follower import RunFollower
+from gpualert_common.listing.lookup import find_record
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import Record
+from gpualert_common.record_locations import list_places
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise.stop import Stop
 
@@ -97,12 +98,12 @@ class RunHandle:
 
     @classmethod
     def attach(cls, run: str, state_dir: str | None = None) -> Self:
-        """Watch any run: a path, a run id, the start of one, or "last".
+        """Watch any run: a run id, the start of one, a name, a path, or "last".
 
         Raises UsageError when there is no such run, RecordError when it cannot be trusted.
         """
         return cls(
-            record_locations.find_record(run, record_locations.list_places(state_dir)),
+            find_record(run, list_places(state_dir)),
             "attached",
             None,
             None,

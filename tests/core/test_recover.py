@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common import record_locations, recover
+from gpualert_common.listing.lookup import find_record
 from gpualert_common.model import RecoveryOutcome, RunPlace
 from gpualert_common.record import Record
 from gpualert_common.spec import Ending
@@ -112,10 +113,7 @@ def test_more_records_than_descriptors(lab: Lab) -> None:
     before = len(os.listdir("/proc/self/fd"))
     assert sum(1 for _record in record_locations.open_records([str(lab.state)])) == 1200
     assert len(os.listdir("/proc/self/fd")) == before
-    assert (
-        record_locations.find_record("last", [str(lab.state)]).run_id
-        == "20260101-000000-001199-0000"
-    )
+    assert find_record("last", [str(lab.state)]).run_id == "20260101-000000-001199-0000"
 
 
 def test_an_unreadable_request_blocks_no_other(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Selection of a run by an id or a path."""
+"""Lookup of a run by an id, a name or a path."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from gpualert_common import record_locations
 from gpualert_common.errors import RecordError, UsageError
+from gpualert_common.listing.lookup import find_record
 from gpualert_common.record import Record
 from tests.supervised import Lab
 
@@ -39,14 +40,14 @@ def runs(lab: Lab) -> Path:
 )
 def test_run_is_found(lab: Lab, runs: Path, typed: str, found: str) -> None:
     """An id, the start of one, or ``last`` names a run."""
-    assert record_locations.find_record(typed, [str(lab.state)]).run_id == found
-    assert record_locations.find_record(str(runs / found), []).run_id == found
+    assert find_record(typed, [str(lab.state)]).run_id == found
+    assert find_record(str(runs / found), []).run_id == found
 
 
 def test_id_that_starts_another(lab: Lab, runs: Path) -> None:
     """A whole id selects its run, even if a longer one begins with it."""
     Record.create(str(runs / (IDS[0] + "0"))).close()
-    assert record_locations.find_record(IDS[0], [str(lab.state)]).run_id == IDS[0]
+    assert find_record(IDS[0], [str(lab.state)]).run_id == IDS[0]
 
 
 @pytest.mark.parametrize(
@@ -61,19 +62,19 @@ def test_run_is_not_found(lab: Lab, runs: Path, typed: str, words: str) -> None:
     """A name of no run, or of several, is an error with the places searched, or the candidates."""
     assert runs.exists()
     with pytest.raises(UsageError, match=words):
-        record_locations.find_record(typed, [str(lab.state)])
+        find_record(typed, [str(lab.state)])
 
 
 def test_no_run_yet(lab: Lab) -> None:
     """Without a run, ``last`` is an error."""
     with pytest.raises(UsageError, match="no run yet"):
-        record_locations.find_record("last", [str(lab.state)])
+        find_record("last", [str(lab.state)])
 
 
 def test_path_that_is_no_record(lab: Lab) -> None:
     """A missing path is named."""
     with pytest.raises(RecordError, match="nowhere"):
-        record_locations.find_record(str(lab.home / "nowhere"), [])
+        find_record(str(lab.home / "nowhere"), [])
 
 
 def test_runs_of_every_place_are_listed(lab: Lab, runs: Path) -> None:

@@ -28,7 +28,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
-    frozenset({"run_evidence"}),
+    frozenset({"listing", "run_evidence"}),
     frozenset({"classifier", "notify"}),
     frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),

@@ -13,6 +13,7 @@ from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import format_place, list_places
 from gpualert_common.errors import UsageError
+from gpualert_common.listing.lookup import find_record, list_some, match_records
 from gpualert_common.record import Record, RunState
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Stop a run gracefully and wait for its end; 1 if there was nothing to stop."""
-    record = _live_run(options)
+    record = _find_run(options)
     grace_s = None
     if options.grace is not None:
         grace_s = load_settings({"grace": options.grace})["grace"].value
@@ -53,19 +54,22 @@ def execute(options: argparse.Namespace) -> int:
     return _answer(options, record, "ended by itself" if by_itself else "ended", 0)
 
 
-def _live_run(options: argparse.Namespace) -> Record:
-    """Return the run by its name; without a name the only live run, or else the last one."""
+def _find_run(options: argparse.Namespace) -> Record:
+    """Return the run that is meant: without RUN the only live one, or else the last.
+
+    Of several runs of one name it is the live one.  Raises UsageError if several are live.
+    """
     places = list_places(options)
-    if options.run is not None:
-        return record_locations.find_record(options.run, places)
-    live = [
-        record.run_id
-        for record in record_locations.open_records(places)
-        if recovery.is_in_progress(record)
-    ]
+    newest = find_record(options.run or "last", places)
+    if options.run is None:
+        records = record_locations.open_records(places)
+    else:
+        records = match_records(options.run, places)
+    live = [record.path for record in records if recovery.is_in_progress(record)]
     if len(live) > 1:
-        raise UsageError(f"{len(live)} runs are live: {', '.join(live)}; name the run to stop")
-    return record_locations.find_record(live[0] if live else "last", places)
+        ids = list_some([os.path.basename(path) for path in live])
+        raise UsageError(f"{len(live)} runs are live: {ids}; name one of them by its id")
+    return Record.open(live[0]) if live else newest
 
 
 def _ask_to_stop(record: Record, grace_s: float | None) -> None:
