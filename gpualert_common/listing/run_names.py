@@ -19,10 +19,11 @@ def list_names(launch_record: LaunchRecord) -> list[str]:
 def _find_map_index(launch_record: LaunchRecord) -> int | None:
     """Return the map index of the run's task; None for a task that is not mapped."""
     owner = launch_record.owner
-    index = owner.get("task", {}).get("map_index")
-    if is_number(index):
-        return int(index)
+    found = owner.get("task", {}).get("map_index")
+    if is_number(found):
+        return int(found)
     match owner.get("key"):
-        case ("airflow", _, _, _, str(index)) if index.isdecimal():
+        case ("airflow", _, _, _, index) if index.isdecimal():
             return int(index)
-    return None
+        case _:
+            return None
