@@ -23,14 +23,27 @@ def new_run_id() -> str:
     return f"{day}-{nanoseconds // 1000:06d}-{os.urandom(2).hex()}"
 
 
-def list_state_dirs(state_dir: str | None = None, *, only: bool = False) -> list[str]:
-    """Return the state directories to try, best first: configured, per user, temporary.
+def choose_state_dir(state_dir: str | None = None) -> str:
+    """Return the state directory in force: the configured one, else that of the user."""
+    return _absolute(os.path.expanduser(state_dir)) if state_dir else _list_defaults()[0]
 
-    With ``only`` the configured one is not replaced by another.
+
+def list_state_dirs(state_dir: str | None = None, *, only: bool = False) -> Iterator[str]:
+    """Yield the state directory in force, then those that can stand in for it, best first.
+
+    A stand-in has the name of the directory in force in its own, so that it holds nothing else.
+    With ``only`` there is none.
     """
-    found = [_absolute(os.path.expanduser(state_dir))] if state_dir else []
-    if found and only:
-        return found
+    chosen = choose_state_dir(state_dir)
+    yield chosen
+    for default in () if only else _list_defaults():
+        if default != chosen:
+            yield f"{default}-instead-of-{_shorten(chosen)}"
+
+
+def _list_defaults() -> list[str]:
+    """Return the directories without configuration: that of the user, and the temporary one."""
+    found = []
     base = os.environ.get("XDG_STATE_HOME")
     if base and os.path.isabs(base):
         found.append(os.path.join(base, "gpualert"))
@@ -52,27 +65,46 @@ def _absolute(path: str) -> str:
         return path  # the working directory was deleted: the next state directory is tried
 
 
-def list_places(
-    state_dir: str | None = None,
-    *,
-    only: bool = False,
-    on_refused: Callable[[str, str], None] = lambda _path, _why: None,
-) -> list[str]:
-    """Return the real path of each state directory whose files this user can trust, once.
+def _shorten(path: str) -> str:
+    """Return a short name of a path, for a part of a file name."""
+    import hashlib  # takes 2 ms, and most runs need no stand-in
 
-    It may not exist.  ``on_refused`` is called with each other one and the reason.  Arguments as
-    for :func:`list_state_dirs`.
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+
+
+def list_places(
+    state_dir: str | None = None, *, on_note: Callable[[str], None] = lambda _text: None
+) -> list[str]:
+    """Return the real path of the state directory in force, and of each stand-in that has records.
+
+    The first may not exist.  ``on_note`` gets a sentence about each stand-in, and about each
+    directory that is left out, because this user cannot trust its files.
     """
+    chosen = choose_state_dir(state_dir)
     found = []
-    for path in list_state_dirs(state_dir, only=only):
+    for path in list_state_dirs(state_dir):
         try:
             place = resolve_state_dir(path)
-            _list_names(place)
+            names = _list_names(place)
         except OSError as error:
-            on_refused(path, error.strerror or str(error))
+            on_note(f"{path} is not read: {error.strerror or error}")
             continue
+        if path != chosen and (not names or place in found):
+            continue
+        if path != chosen:
+            problem = _find_problem(place, names, chosen)
+            on_note(f"{place} is read too: it has runs that {chosen} could not take{problem}")
         found.append(place)
-    return list(dict.fromkeys(found))
+    return found
+
+
+def _find_problem(place: str, names: list[str], chosen: str) -> str:
+    """Return why the newest record of a stand-in is not in the directory in force; or nothing."""
+    try:
+        tried = Record.open(os.path.join(place, RUNS, max(names))).spec.tried
+    except RecordError:
+        return ""
+    return next((f": {problem}" for path, problem in tried if path == chosen), "")
 
 
 def list_record_paths(places: Iterable[str]) -> list[str]:

@@ -110,7 +110,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 def add_state_dir(parser: argparse.ArgumentParser) -> None:
     """Add ``--state-dir`` of a command that reads records."""
     parser.add_argument(
-        "--state-dir", metavar="DIR", help="directory of the records; no other is searched"
+        "--state-dir", metavar="DIR", help="directory of the records; default: the configured one"
     )
 
 

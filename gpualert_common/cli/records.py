@@ -21,21 +21,17 @@ _MOST_CONTENT_BYTES = 64 << 20
 
 
 def list_places(options: argparse.Namespace) -> list[str]:
-    """Return the state directories of this call; ``--state-dir`` stands for no other.
+    """Return the state directory of this call, and those that stand in for it and have records.
 
-    One whose files another user could change is named on stderr and left out.  Raises UsageError if
-    no other is left.
+    Each of these is named on stderr, and each directory whose files another user could change.
+    Raises UsageError if no directory can be read.
     """
     setting = load_settings({"state_dir": options.state_dir})["state_dir"]
-    refused: list[str] = []
-    places = record_locations.list_places(
-        setting.value,
-        only=setting.origin == "flag",
-        on_refused=lambda path, why: refused.append(f"{path} is not read: {why}"),
-    )
+    notes: list[str] = []
+    places = record_locations.list_places(setting.value, on_note=notes.append)
     if not places:
-        raise UsageError("; ".join(refused))
-    printing.print_notes(*(f"gpualert: {line}" for line in refused))
+        raise UsageError("; ".join(notes))
+    printing.print_notes(*(f"gpualert: {note}" for note in notes))
     return places
 
 

@@ -45,7 +45,7 @@ class Key:
     def __init__(self, key: Sequence[str], state_dir: str | None) -> None:
         text = json.dumps(tuple(key)).encode("utf-8", "surrogatepass")
         self._name = hashlib.sha256(text).hexdigest()[:32]
-        self._state_dirs = record_locations.list_state_dirs(state_dir)
+        self._state_dirs = list(record_locations.list_state_dirs(state_dir))
         self.fd = -1
         self.path = ""
 

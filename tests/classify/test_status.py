@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common import run
+from gpualert_common import record_locations, run
 from gpualert_common.errors import NoDurableLogError, UsageError
 from tests.supervised import Lab, exit_of, python, shell
 
@@ -235,7 +235,7 @@ def test_no_place_for_the_log(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None
     done = lab.run("touch", str(marker))
     assert done.returncode == 125
     assert not marker.exists()
-    for tried in (f"{file}/state", "/proc/nowhere/gpualert", f"{file}/tmp/gpualert-{os.geteuid()}"):
+    for tried in record_locations.list_state_dirs(f"{file}/state"):
         assert f"\n  {tried}: ".encode() in done.stderr
     with pytest.raises(NoDurableLogError) as caught:
         run(["touch", str(marker)])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common import record_locations
 from tests.supervised import Lab, shell
 
 pytestmark = pytest.mark.e2e
@@ -21,7 +22,7 @@ def temporary(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GPUALERT_STATE_DIR", file)
     monkeypatch.setenv("XDG_STATE_HOME", file)
     (lab.home / "tmp").chmod(0o1777)
-    return lab.home / "tmp" / f"gpualert-{os.geteuid()}"
+    return Path(list(record_locations.list_state_dirs(file))[-1])
 
 
 def refused(lab: Lab, place: Path) -> None:
@@ -71,7 +72,7 @@ def test_configured_place_that_is_open_to_all(
     done = lab.run(*shell("exit 3"))
     assert done.returncode == 3
     assert f"gpualert: no log at {place}: ".encode() in done.stderr
-    assert list(temporary.glob("runs/*/exit.json"))
+    assert list(temporary.parent.glob("gpualert-*/runs/*/exit.json"))
 
 
 @pytest.mark.parametrize("command", ["show", "follow", "stop", "recover"])

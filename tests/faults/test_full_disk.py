@@ -176,7 +176,7 @@ def test_full_before_launch(on_small_disk: Lab, small_disk: Path) -> None:
     assert str(lab.state).encode() in line
     assert line.endswith(b"No space left on device")
     assert lab.records() == []
-    (path,) = (lab.home / "xdg-state/gpualert/runs").iterdir()
+    (path,) = lab.home.glob("xdg-state/gpualert-instead-of-*/runs/*")
     assert (path / "stdout.log").read_bytes() == b"hi\n"
 
 

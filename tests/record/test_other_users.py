@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common import record_locations
 from tests.record import hostile_database
 from tests.supervised import Lab, shell
 
@@ -154,7 +155,7 @@ def test_squatted_fallback(
     """The attacker takes the name of the last fallback, in the directory for temporary files."""
     lab = scene.lab
     monkeypatch.setenv("TMPDIR", str(scene.shared))
-    squatted = scene.shared / "gpualert-0"
+    squatted = _stand_in(scene.shared / "gpualert-0", lab.state)
     attack(scene, squatted)
     _run_and_read(scene, lab.state, str(squatted))
 
@@ -166,7 +167,7 @@ def test_squatted_folder_of_a_shared_directory(
     """The attacker takes the name of the victim's folder in a state directory of several users."""
     monkeypatch.setenv("GPUALERT_STATE_DIR", str(scene.shared))
     attack(scene, scene.shared / "user-0")
-    _run_and_read(scene, scene.lab.home / "xdg-state" / "gpualert", str(scene.shared))
+    _run_and_read(scene, _stand_in(_user_place(scene), scene.shared), str(scene.shared))
 
 
 @pytest.mark.parametrize("name", ["", "runs"])
@@ -189,7 +190,7 @@ def test_state_directory_of_the_attacker(scene: Scene, monkeypatch: pytest.Monke
     (scene.stolen / "runs").mkdir(0o700)
     scene.plant_database(scene.stolen)
     (scene.stolen / "runs").rmdir()
-    _run_and_read(scene, scene.lab.home / "xdg-state" / "gpualert", str(scene.stolen))
+    _run_and_read(scene, _stand_in(_user_place(scene), scene.stolen), str(scene.stolen))
 
 
 def test_ids_stay_unique(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +199,8 @@ def test_ids_stay_unique(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(scene.shared))
     assert lab.run("true").returncode == 0
     name = lab.records()[0].name
-    scene.attack('mkdir -p "$1/runs/$2" "$1/runs/$2-x"', scene.shared / "gpualert-0", name)
+    squatted = _stand_in(scene.shared / "gpualert-0", lab.state)
+    scene.attack('mkdir -p "$1/runs/$2" "$1/runs/$2-x"', squatted, name)
     for command, status in (("show", 0), ("follow", 0), ("stop", 1)):  # it has ended already
         done = lab.gpualert(command, name[:20])
         assert done.returncode == status, done.stderr.decode()
@@ -221,6 +223,16 @@ def test_journal_of_the_attacker_in_an_own_directory(scene: Scene) -> None:
     os.unlink(lab.state / "history.sqlite3")
     assert lab.gpualert("runs").returncode == 0, "a journal alone"
     assert scene.state() == before
+
+
+def _user_place(scene: Scene) -> Path:
+    return scene.lab.home / "xdg-state" / "gpualert"
+
+
+def _stand_in(default: Path, chosen: Path) -> Path:
+    """Return the directory that stands in for ``chosen``, named after a default one."""
+    names = record_locations.list_state_dirs(str(chosen))
+    return next(Path(name) for name in names if name.startswith(f"{default}-"))
 
 
 def _run_and_read(scene: Scene, place: Path, refused: str | None) -> None:

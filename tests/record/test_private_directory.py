@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common import record_locations
 from gpualert_common.record.files import open_lock
 from gpualert_common.record.private_directory import (
     find_other_writers,
@@ -160,7 +161,7 @@ def test_link_named_runs(lab: Lab) -> None:
 
 @pytest.mark.parametrize("flag", [True, False])
 def test_explicit_directory_stands_for_no_other(lab: Lab, flag: bool) -> None:
-    """With ``--state-dir`` only that directory is read; a configured one comes first of several."""
+    """With ``--state-dir`` only that directory is read, not the configured one."""
     assert lab.gpualert("run", "--", "true").returncode == 0
     options = ("--state-dir", str(lab.home / "other")) if flag else ()
     assert len(lab.json("runs", *options)["runs"]) == (0 if flag else 1)
@@ -173,8 +174,9 @@ def test_explicit_directory_stands_for_no_other(lab: Lab, flag: bool) -> None:
 def test_directory_by_two_names_is_listed_once(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run in a directory that has two names is one run."""
     assert lab.run("true").returncode == 0
-    (lab.home / "xdg-state").mkdir()
-    (lab.home / "xdg-state" / "gpualert").symlink_to(lab.state)
+    _chosen, stand_in, *_ = record_locations.list_state_dirs(str(lab.state))
+    Path(stand_in).parent.mkdir()
+    Path(stand_in).symlink_to(lab.state)
     assert len(lab.json("runs")["runs"]) == 1
     assert lab.gpualert("show", lab.records()[0].name[:15]).returncode == 0
 

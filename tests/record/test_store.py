@@ -77,9 +77,10 @@ def test_path_that_is_no_record(lab: Lab) -> None:
         find_record(str(lab.home / "nowhere"), [])
 
 
-def test_runs_of_every_place_are_listed(lab: Lab, runs: Path) -> None:
-    """Records in a fallback place are listed with the others, in order of time."""
-    elsewhere = lab.home / "xdg-state" / "gpualert" / "runs"
+def test_runs_of_a_stand_in_are_listed(lab: Lab, runs: Path) -> None:
+    """Records that fell back are listed with the others, in order of time."""
+    _chosen, stand_in, *_ = record_locations.list_state_dirs(str(lab.state))
+    elsewhere = Path(stand_in) / "runs"
     elsewhere.mkdir(0o700, parents=True)
     Record.create(str(elsewhere / "20261120-200000-000000-dddd")).close()
     assert runs.exists()

@@ -27,7 +27,7 @@ def execute(options: argparse.Namespace) -> int:
     """Print every setting; secrets are masked."""
     settings = load_settings()
     if settings["state_dir"].value is None:
-        settings["state_dir"].value = record_locations.list_state_dirs()[0]
+        settings["state_dir"].value = record_locations.choose_state_dir()
     channels = settings["channels"].value
     settings["channels"].value = {name: _mask_channel(table) for name, table in channels.items()}
     settings["notify"].value = [_format_target(target) for target in settings["notify"].value]
