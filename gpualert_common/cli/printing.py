@@ -14,6 +14,7 @@ from gpualert_common.printable_text import make_printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import IO, Any, AnyStr
 
 
@@ -31,8 +32,7 @@ def print_lines(*lines: str, colours: bool = False) -> None:
 
     Raises GPUAlertError if stdout cannot be written, NoReaderError if nobody reads it.
     """
-    show = _make_printable_but_colours if colours else make_printable
-    _write_stdout(sys.stdout, "".join(f"{show(line)}\n" for line in lines))
+    _write_stdout(sys.stdout, _join(lines, colours=colours))
 
 
 def print_json(value: Any) -> None:
@@ -47,10 +47,10 @@ def print_bytes(data: bytes) -> None:
     _write_stdout(sys.stdout.buffer, data)
 
 
-def print_notes(*lines: str) -> None:
-    """Print each text on one line of stderr, if that can be written."""
+def print_notes(*lines: str, colours: bool = False) -> None:
+    """Print each text on one line of stderr, if that can be written; colours as above."""
     try:
-        _write(sys.stderr, "".join(f"{make_printable(line)}\n" for line in lines))
+        _write(sys.stderr, _join(lines, colours=colours))
     except OSError:
         pass  # nobody reads it
 
@@ -60,6 +60,11 @@ def terminal_columns(default: int) -> int:
     import shutil
 
     return min(shutil.get_terminal_size((default, 0)).columns, _MOST_COLUMNS)
+
+
+def _join(lines: Sequence[str], *, colours: bool) -> str:
+    show = _make_printable_but_colours if colours else make_printable
+    return "".join(f"{show(line)}\n" for line in lines)
 
 
 def _make_printable_but_colours(line: str) -> str:

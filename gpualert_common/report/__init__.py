@@ -6,6 +6,7 @@ run_view              the view of a run: its verdict, its facts, its files
 run_facts             place, time and outcome of a run
 terminal              a view as lines of a terminal
 markdown              a view as a page for engines and chats
+notes                 messages of the program, on one line each or wrapped for a terminal
 closing_lines         a verdict in a few lines, for the end of ``gpualert run``
 message               a view as subject, text and page, within limits
 alert_phrases         the phrases of an alert: the variable ``phrases`` of templates

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +10,7 @@ from gpualert_common.report.formatting import wrap
 from gpualert_common.report.run_facts import Fact
 from gpualert_common.report.verdict_view import EXIT_STATUS, EvidenceItem, VerdictView
 
+_STDOUT = 1
 _LEAST_COLUMNS = 24
 _MOST_COLUMNS = 100
 """Longer lines are hard to read."""
@@ -24,8 +23,8 @@ _FACT_LINES = 4
 _MOST = {"Do": 3, "Shows": 4, "Cannot decide": 2, "Also seen": 2, "Ruled out": 3, "Warnings": 3}
 _STARTS_BLOCK = ("Do", "Shows", "Implies", "Also seen", "Warnings")
 """Sections with an empty line before them."""
-_TONES = {"good": "1;32", "odd": "1;33", "bad": "1;31"}
-_TITLE, _QUIET, _PLAIN = "1", "2", "0"
+TONES = {"good": "1;32", "odd": "1;33", "bad": "1;31"}
+TITLE, _QUIET, _PLAIN = "1", "2", "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,15 @@ class TerminalLayout:
 
     @classmethod
     def of_stdout(cls, *, is_full: bool = False) -> TerminalLayout:
+        """Return the layout of a page on stdout."""
+        return cls.of_descriptor(_STDOUT, is_full=is_full)
+
+    @classmethod
+    def of_descriptor(cls, fd: int, *, is_full: bool = False) -> TerminalLayout:
         """Return the layout of the terminal: its width, and colours where they are wanted."""
-        columns = shutil.get_terminal_size((80, 0)).columns
-        terminal = sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        terminal = os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
         colours = terminal and not os.environ.get("NO_COLOR")
+        columns = _count_columns(fd)
         return cls(min(max(columns, _LEAST_COLUMNS), _MOST_COLUMNS), colours, is_full)
 
     @property
@@ -51,7 +55,7 @@ class TerminalLayout:
 
     def paint(self, text: str, colour: str) -> str:
         """Return a line in a colour, where there are colours."""
-        return f"\x1b[{colour}m{text}\x1b[{_PLAIN}m" if self.colours and text else text
+        return f"\x1b[{colour}m{text}\x1b[{_PLAIN}m" if self.colours and colour and text else text
 
 
 def render_page(
@@ -67,7 +71,7 @@ def render_page(
     No line is wider than the layout, except a single word that is: it may be a path.
     """
     headline = wrap(view.headline, layout.columns).splitlines()
-    lines = [layout.paint(line, _TONES[view.tone]) for line in headline]
+    lines = [layout.paint(line, TONES[view.tone]) for line in headline]
     lines += wrap(view.summarize(lasted_s), layout.columns).splitlines()
     if now:
         lines.append("")
@@ -85,6 +89,15 @@ def render_page(
     for fact in facts:
         lines += _entry(fact, layout)
     return lines
+
+
+def _count_columns(fd: int) -> int:
+    """Return the width of the terminal; 80 if there is none, or it does not know its width."""
+    given = os.environ.get("COLUMNS", "")
+    try:
+        return (int(given) if given.isdecimal() else 0) or os.get_terminal_size(fd).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _section(title: str, items: Sequence[str | EvidenceItem], layout: TerminalLayout) -> list[str]:
@@ -127,7 +140,7 @@ def _entry(fact: Fact, layout: TerminalLayout) -> list[str]:
         return _format_section(title, _cut(wrap(value, room), _FACT_LINES, room, layout), layout)
     text = wrap(f"{title}: {value}", layout.columns, indent=" " * _INDENT)
     first, *rest = _cut(text, _FACT_LINES, layout.columns, layout)
-    return [layout.paint(title, _TITLE) + first[len(title) :], *rest]
+    return [layout.paint(title, TITLE) + first[len(title) :], *rest]
 
 
 def _cut(text: str, most: int, room: int, layout: TerminalLayout) -> list[str]:
@@ -139,7 +152,7 @@ def _cut(text: str, most: int, room: int, layout: TerminalLayout) -> list[str]:
 
 
 def _format_section(title: str, lines: Sequence[str], layout: TerminalLayout) -> list[str]:
-    head = layout.paint(title, _TITLE)
+    head = layout.paint(title, TITLE)
     if not layout.title_columns:
         return [head, *(f"{'':{_INDENT}}{line}" for line in lines)]
     gap = " " * (layout.title_columns - len(title))

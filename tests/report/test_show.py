@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import signal
-import struct
 import subprocess
-import termios
 import time
 from pathlib import Path
 
 import pytest
 
 from gpualert_common.spec import RunSpec
+from tests.screens import drop_colours, on_screen
 from tests.supervised import PROGRAM, Lab, python, shell, until
 
 FAILS = python("import json\njson.load(open('/absent/*train*.json'))")
@@ -47,24 +44,6 @@ def show(lab: Lab, *arguments: str) -> str:
 def titles(page: str) -> list[str]:
     """Return the titles of a page, in order, each once."""
     return list(dict.fromkeys(re.findall(r"^([A-Z][A-Za-z-]*(?: [a-z]+)*)  ", page, re.MULTILINE)))
-
-
-def on_screen(lab: Lab, *arguments: str, columns: int) -> bytes:
-    """Return the output of ``show`` at a terminal of this width."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    process = lab.start((*PROGRAM, "show", *arguments), stdout=slave, env=environment)
-    os.close(slave)
-    output = b""
-    try:
-        while data := os.read(master, 1 << 16):
-            output += data
-    except OSError:  # EIO: the program has ended
-        pass
-    os.close(master)
-    assert process.wait(30) == 0
-    return output
 
 
 def test_failed(lab: Lab) -> None:
@@ -263,10 +242,9 @@ def test_full_shows_whole_excerpts(lab: Lab) -> None:
 def test_at_a_terminal(lab: Lab, columns: int) -> None:
     """At a terminal lines have its width, and titles and headline are marked."""
     lab.run(*FAILS)
-    output = on_screen(lab, columns=columns)
+    output = on_screen(lab, "show", columns=columns)
     assert output.startswith(b"\x1b[1;31mFile not found")
-    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", output).decode()
-    for line in plain.splitlines():
+    for line in drop_colours(output).splitlines():
         assert len(line) <= columns or len(line.split()) <= 2, line
 
 
@@ -275,9 +253,9 @@ def test_no_colours(lab: Lab, monkeypatch: pytest.MonkeyPatch, name: str) -> Non
     """With NO_COLOR or a dumb terminal there are no colours."""
     monkeypatch.setenv("TERM", "xterm")
     lab.run("false")
-    assert ESCAPE in on_screen(lab, columns=80)
+    assert ESCAPE in on_screen(lab, "show", columns=80)
     monkeypatch.setenv(name, {"NO_COLOR": "1", "TERM": "dumb"}[name])
-    assert ESCAPE not in on_screen(lab, columns=80)
+    assert ESCAPE not in on_screen(lab, "show", columns=80)
 
 
 def test_log_cannot_paint_the_terminal(lab: Lab) -> None:

@@ -55,8 +55,9 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal() -> Iterator[Terminal]:
-    """A terminal of this test."""
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A terminal of this test, without colours."""
+    monkeypatch.setenv("NO_COLOR", "1")
     opened = Terminal()
     yield opened
     opened.close()

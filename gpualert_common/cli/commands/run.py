@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpualert_common.cli.arguments import CommandParser
     from gpualert_common.launch.preparation import PreparedRun
     from gpualert_common.model import Verdict
+    from gpualert_common.report.terminal import TerminalLayout
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import SupervisedRun
     from gpualert_common.supervise.terminal_output import ClosingText
@@ -86,8 +87,11 @@ def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
         alerts = send_alerts(spec, supervised)
         if not quiet and alerts:
             from gpualert_common.notify.status_text import format_status
+            from gpualert_common.report.notes import Note, render_notes
 
-            printing.print_notes(*(f"gpualert: alert {format_status(fields)}" for fields in alerts))
+            notes = [Note(format_status(fields), "alert") for fields in alerts]
+            lines = render_notes(notes, _layout()).splitlines()
+            printing.print_notes(*lines, colours=True)
     except Exception:  # noqa: BLE001 - the boundary: no fault of an alert changes the status
         pass
 
@@ -152,7 +156,14 @@ def _closing_text(prepared: PreparedRun) -> ClosingText:
             path = verdict.log_path
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
         return closing_lines.write_closing_lines(
-            verdict, record.run_id, path, seconds, is_late=is_late
+            verdict, record.run_id, path, seconds, _layout(), is_late=is_late
         )
 
     return format_end
+
+
+def _layout() -> TerminalLayout | None:
+    """Return the layout of messages on stderr; None where it is no terminal."""
+    from gpualert_common.report.terminal import TerminalLayout
+
+    return TerminalLayout.of_descriptor(_STDERR) if os.isatty(_STDERR) else None
