@@ -52,13 +52,11 @@ $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 
-# fastapi from 0.151 on breaks the server of this Prefect; prefect-shell is compared with ours
-# in the fault matrix.
+# prefect-shell is compared with ours in the fault matrix.
 PREFECT := .venv-prefect
-$(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml prefect_collection/constraints.txt
+$(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml
 	$(UV) venv --quiet --clear --python $(PY) $(PREFECT)
-	$(UV) pip install --quiet --python $(PREFECT)/bin/python --constraint prefect_collection/constraints.txt \
-		--editable . --editable ./prefect_collection \
+	$(UV) pip install --quiet --python $(PREFECT)/bin/python --editable . --editable ./prefect_collection \
 		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 # What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.

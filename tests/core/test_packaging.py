@@ -23,7 +23,11 @@ DISTRIBUTIONS = {
     "prefect-gpualert": ROOT / "prefect_collection",
 }
 
-ENGINE_OF = {"airflow-provider-gpualert": "apache-airflow", "prefect-gpualert": "prefect"}
+ENGINE_OF = {
+    "airflow-provider-gpualert": ("apache-airflow",),
+    "prefect-gpualert": ("prefect", "fastapi<"),
+}
+"""What each engine package requires besides the core: its engine, and a bound that this lacks."""
 UV = Path(sys.executable).with_name("uv")
 RULES = {path.stem for path in (ROOT / "rules").glob("*.toml")}
 
@@ -98,6 +102,8 @@ def test_every_dependency_is_explained() -> None:
         project = tomllib.loads((source / "pyproject.toml").read_text())
         declared = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
         declared += project.get("dependency-groups", {}).get("dev", [])
+        for extra in project["project"].get("optional-dependencies", {}).values():
+            declared += extra
         names = {entry.split("=")[0].split(">")[0].split("<")[0] for entry in declared}
         assert {name for name in names if f"`{name}`" not in explained} == set()
 
