@@ -27,6 +27,7 @@ from gpualert_common.model import Claim, SourceStatus, Verdict
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
 from gpualert_common.record.private_directory import make_folder, resolve_state_dir
+from gpualert_common.run_hooks import start_freeze
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, EndFacts, Ending
 from gpualert_common.whole_words import cut_words
@@ -103,6 +104,9 @@ class ExternalRun:
             }
             with contextlib.suppress(OSError):  # alerts are sent without it, too
                 record.write_json(OUTCOME, outcome)
+            if alerts is not None and alerts["artifacts"]:
+                with contextlib.suppress(OSError):
+                    start_freeze(record.path)
         return record
 
 

@@ -113,10 +113,25 @@ def complete(
         ending = reconstruct_ending(record)
         _note(record, "recovered", by_pid=os.getpid())
         record.store(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
+        _freeze_artifacts(record)
     record.store(VERDICT, encode(classify_logs(record, ending, most_bytes)))
     record.release_spare()
     _remember(record)
     return RecoveryOutcome.RECOVERED
+
+
+def _freeze_artifacts(record: Record) -> None:
+    """Start to freeze the files that an alert may carry, as they are now."""
+    if record.spec.alerts is None:
+        return
+    from gpualert_common.run_hooks import start_freeze  # most runs need none
+
+    try:
+        start_freeze(record.path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is None:
+            raise  # an engine's time-out, which may land here
+        _note(record, "not_started", what="freeze", problem=str(error))
 
 
 def _remember(record: Record) -> None:

@@ -6,6 +6,8 @@ recorder calls a hook.
 
 from __future__ import annotations
 
+import os
+
 from gpualert_common.notify.undelivered import list_undelivered
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.spec import EARLY
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from gpualert_common.model import Verdict
     from gpualert_common.notify.entry import EntryFields
     from gpualert_common.record import Record
-    from gpualert_common.spec import RunSpec
+    from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import SupervisedRun
     from gpualert_common.supervise.live_classifier import LogClassifier
 
@@ -60,6 +62,15 @@ class RunHooks:
         if self._spec.observe:
             found["observer"] = lambda: _start_helper("telemetry.sampler", record, marker)
         return found
+
+    def freeze_artifacts(self, ending: Ending) -> None:
+        """Freeze the files that an alert about this end may carry; returns at once.
+
+        A success that people are not notified of costs nothing.  Raises OSError.
+        """
+        alerts = self._spec.alerts
+        if alerts is not None and (ending.exit_code != 0 or alerts["on"] == "always"):
+            start_freeze(self._record.path)
 
     def needed_sender(self, verdict: Verdict | None) -> str:
         """Return the alerts that a sender has to send: OWN_ALERTS, OLDER_ALERTS, or "" for none."""
@@ -111,6 +122,14 @@ class RunHooks:
             from gpualert_common.notify.sender_launch import send_warnings
 
             send_warnings(self._record.path, self._spec.secrets)
+
+
+def start_freeze(record_path: str) -> None:
+    """Start the process that freezes the files of a run that has ended; raises OSError."""
+    from gpualert_common.notify.sender_launch import start_detached
+
+    program = "gpualert_common.artifacts.freeze_program"
+    start_detached(program, {"record": record_path}, helper_of=os.path.basename(record_path))
 
 
 def send_alerts(spec: RunSpec, run: SupervisedRun) -> list[EntryFields]:

@@ -14,6 +14,7 @@ from gpualert_common.artifacts.search import (
     find_own_folders,
 )
 from gpualert_common.artifacts.snapshot import DirectorySnapshot, read_baseline
+from gpualert_common.model import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,9 @@ class FileCandidate:
 
     ``path`` is absolute and contains no link; ``name`` is the name for display.  ``is_requested``
     is True when a GLOB of the user names the file, ``is_changed`` when the run created or changed
-    it.  ``unavailable`` says why the file cannot be read.
+    it, ``is_late`` when it changed after the end of the run.  ``unavailable`` says why the file
+    cannot be read.  ``identity`` is that of :class:`~.search.FoundFile`; ``sha256`` and ``copy``
+    (the name of a file) are those of the :mod:`~.freeze`.
     """
 
     path: str
@@ -44,15 +47,30 @@ class FileCandidate:
     is_changed: bool = True
     size: int | None = None
     unavailable: UnavailableFile | None = None
+    is_late: bool = False
+    identity: tuple[int, ...] | None = None
+    sha256: str | None = None
+    copy: str | None = None
+
+    @property
+    def priority(self) -> tuple[int, int, str]:
+        """Place among the candidates of a run; a lower one comes first."""
+        if self.unavailable is not None:
+            return 0, 0, self.name  # requested files that are unavailable must be visible
+        if self.is_late:
+            return 3, self.size or 0, self.name
+        rank = 2 if not self.is_changed else 0 if self.is_requested else 1
+        return rank, self.size or 0, self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """The candidates of a run, the number of further ones, and notes on what the search skipped."""
 
-    candidates: tuple[FileCandidate, ...]
-    beyond_cap: int
-    notes: tuple[str, ...]
+    candidates: tuple[FileCandidate, ...] = ()
+    beyond_cap: int = 0
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
 
 
 def find_changes(
@@ -67,10 +85,11 @@ def find_changes(
     ``globs`` defaults to the globs in the launch record.  A file is changed when it differs from
     the baseline, or when its times are later than the launch record.  ``ctime`` cannot be set back,
     so the search also finds copies that keep their ``mtime``, and files that a short run wrote
-    before the baseline existed.  Raises RecordError.
+    before the baseline existed.  Files that changed after the end of the run come last, marked as
+    late.  Raises RecordError.
     """
     spec = record.spec
-    changes = _ChangeFilter(read_baseline(record), spec.created_at)
+    changes = _ChangeFilter(read_baseline(record), spec.created_at, find_end(record), most)
     found = find_files(
         spec.cwd,
         (spec.alerts or {}).get("artifacts", ()) if globs is None else globs,
@@ -85,31 +104,65 @@ def find_changes(
         for file in found.unavailable
     ]
     candidates += [
-        FileCandidate(
-            os.path.join(root, file.path),
-            file.path,
-            is_requested=file.is_requested,
-            is_changed=file.path in changes.changed_paths,
-            size=file.size,
-        )
+        _make_candidate(root, file, is_changed=file.path in changes.changed_paths)
         for file in found.files
     ]
-    beyond = found.beyond_cap + len(candidates[most:])
+    candidates += [_make_candidate(root, file, is_late=True) for file in changes.late]
+    beyond = found.beyond_cap + changes.late_beyond + len(candidates[most:])
     notes = list(found.notes)
     if changes.missing_count and found.is_complete:
         notes.append(f"{changes.missing_count} files that existed after the launch no longer exist")
+    if changes.late:
+        late = len(changes.late) + changes.late_beyond
+        notes.append(f"{late} files changed after the end of the run; they are left out")
     return Changes(tuple(candidates[:most]), beyond, tuple(notes))
 
 
-class _ChangeFilter:
-    """Separates the files that the run changed from those that it found."""
+def find_end(record: Record) -> float | None:
+    """Return the time of the end of a run; None for a run in progress.
 
-    def __init__(self, baseline: DirectorySnapshot | None, created_at: float) -> None:
+    Where nothing was there to see the end, it is the time of the last output.  Raises RecordError.
+    """
+    end = record.end_record
+    if end is None:
+        return None
+    written = [status.st_mtime for log in record.logs if (status := record.log_status(log))]
+    return max(written, default=record.spec.created_at) if end.ended_at is None else end.ended_at
+
+
+def _make_candidate(
+    root: str, file: FoundFile, *, is_changed: bool = True, is_late: bool = False
+) -> FileCandidate:
+    return FileCandidate(
+        os.path.join(root, file.path),
+        file.path,
+        is_requested=file.is_requested,
+        is_changed=is_changed,
+        size=file.size,
+        is_late=is_late,
+        identity=file.identity,
+    )
+
+
+class _ChangeFilter:
+    """Separates the files that the run changed from those that it found, and from later ones."""
+
+    def __init__(
+        self,
+        baseline: DirectorySnapshot | None,
+        created_at: float,
+        ended_at: float | None,
+        most: int,
+    ) -> None:
         self._before = {} if baseline is None else baseline.files
         self._knows_all = baseline is not None and baseline.is_complete
         self._began_ns = int(created_at * 1e9)
+        self._ended_ns = None if ended_at is None else int(ended_at * 1e9) + TICK_NS
+        self._most = most
         self._still_there = 0
         self.changed_paths: set[str] = set()
+        self.late: list[FoundFile] = []
+        self.late_beyond = 0
 
     def keep(self, found: FoundFile) -> bool:
         """Return True for a file that is a candidate."""
@@ -120,9 +173,18 @@ class _ChangeFilter:
         else:
             self._still_there += 1
             is_changed = before != found.identity or touched_ns >= self._began_ns - TICK_NS
+        if self._ended_ns is not None and found.ctime_ns > self._ended_ns:
+            self._keep_late(found)
+            return False
         if is_changed:
             self.changed_paths.add(found.path)
         return is_changed or found.is_requested
+
+    def _keep_late(self, found: FoundFile) -> None:
+        if len(self.late) < self._most:
+            self.late.append(found)
+        else:
+            self.late_beyond += 1
 
     @property
     def missing_count(self) -> int:

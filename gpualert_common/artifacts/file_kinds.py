@@ -141,6 +141,14 @@ def is_usual(name: str) -> bool:
     return kind is not None and kind.mode is not AttachMode.SEALED
 
 
+def choose_kind(by_name: FileKind | None, head: bytes) -> FileKind:
+    """Return the kind by the name, or by the first bytes where the name says nothing or errs."""
+    kind = detect_kind(head)
+    is_no_text = kind.mode is not AttachMode.TEXT
+    errs = by_name is not None and by_name.mode is AttachMode.TEXT and is_no_text
+    return kind if by_name is None or errs else by_name
+
+
 def detect_kind(head: bytes) -> FileKind:
     """Return the kind of a file by its first bytes."""
     if b"\0" not in head:

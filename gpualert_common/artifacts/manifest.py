@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpualert_common.artifacts.changes import find_changes
 from gpualert_common.artifacts.file_names import clean_path
+from gpualert_common.artifacts.freeze import await_freeze, read_freeze
 from gpualert_common.artifacts.packer import pack
 from gpualert_common.artifacts.search import DEADLINE_S
 from gpualert_common.codec import encode
@@ -32,14 +33,18 @@ def bundle(
 ) -> Bundle:
     """Return the files that an alert of this budget carries, and the manifest of all files.
 
-    Writes nothing.  Takes little longer than ``deadline_s``, unless a folder or file does not
-    answer at all (a dead network mount): call it from a process that can be stopped.  Raises
+    The files are those of the :mod:`~.freeze`, or what is known of them without one.  Writes
+    nothing.  Takes little longer than ``deadline_s`` after the freeze, unless a folder or file does
+    not answer at all (a dead network mount): call it from a process that can be stopped.  Raises
     RecordError when the launch record cannot be read.
     """
+    await_freeze(record)
     began = time.monotonic()
-    changes = find_changes(record, deadline_s=min(DEADLINE_S, deadline_s * SEARCH_SHARE))
+    search_s = min(DEADLINE_S, deadline_s * SEARCH_SHARE)
+    changes = read_freeze(record) or find_changes(record, deadline_s=search_s)
     packed = pack(
         changes.candidates,
+        record.path,
         files_bytes=files_bytes,
         file_bytes=file_bytes,
         files=files,

@@ -9,10 +9,11 @@ import time
 from typing import TYPE_CHECKING
 
 from gpualert_common.artifacts import truncation
-from gpualert_common.artifacts.file_kinds import AttachMode, FileKind, detect_kind, find_kind
+from gpualert_common.artifacts.file_kinds import AttachMode, FileKind, choose_kind, find_kind
 from gpualert_common.artifacts.file_names import clean_path, make_attachment_name
+from gpualert_common.artifacts.frozen_file import ChangedError, open_frozen
 from gpualert_common.artifacts.masking import mask_in_pieces
-from gpualert_common.artifacts.safe_open import RefusedError, open_path
+from gpualert_common.artifacts.safe_open import RefusedError
 from gpualert_common.model import Artifact, Attachment, Bundle, Fate
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class _NoTimeError(Exception):
 
 def pack(
     candidates: Iterable[FileCandidate],
+    record_path: str = "",
+    /,
     *,
     files_bytes: int,
     file_bytes: int,
@@ -54,31 +57,34 @@ def pack(
     that changed come first, then other files that changed, then requested files that did not;
     among equals the smaller file comes first, so that many fit.  Texts are masked, and compressed
     or cut if they are too long; images are attached whole or not at all.  Never raises OSError.
-    Files that are left when ``deadline_s`` is over stay in place.
+    Files that are left when ``deadline_s`` is over stay in place.  A file that changed since it was
+    frozen is taken from its copy in the record at ``record_path``, or stays in place.
     """
-    packer = _Packer(files_bytes, file_bytes, files, redactor, time.monotonic() + deadline_s)
-    artifacts = tuple(packer.add(candidate) for candidate in sorted(candidates, key=_sort_key))
+    until = time.monotonic() + deadline_s
+    packer = _Packer(files_bytes, file_bytes, files, redactor, until, record_path)
+    ordered = sorted(candidates, key=lambda candidate: candidate.priority)
+    artifacts = tuple(packer.add(candidate) for candidate in ordered)
     return Bundle(artifacts, tuple(packer.attachments))
-
-
-def _sort_key(candidate: FileCandidate) -> tuple[int, int, str]:
-    if candidate.unavailable is not None:
-        return 0, 0, candidate.name  # requested files that are unavailable must be visible
-    rank = 2 if not candidate.is_changed else 0 if candidate.is_requested else 1
-    return rank, candidate.size or 0, candidate.name
 
 
 class _Packer:
     """Attachments under construction, and the remaining budget."""
 
     def __init__(
-        self, files_bytes: int, file_bytes: int, files: int, redactor: Redactor, until: float
+        self,
+        files_bytes: int,
+        file_bytes: int,
+        files: int,
+        redactor: Redactor,
+        until: float,
+        record_path: str,
     ) -> None:
         self._left = files_bytes
         self._file_bytes = file_bytes
         self._files = files
         self._redactor = redactor
         self._until = until
+        self._record_path = record_path
         self._names: set[str] = set()
         self._first: dict[tuple[int, int, int], _Row] = {}
         self.attachments: list[Attachment] = []
@@ -89,18 +95,22 @@ class _Packer:
         if candidate.unavailable is not None:
             fate = Fate.VANISHED if candidate.unavailable.is_gone else Fate.UNREADABLE
             return row.finish(fate, candidate.unavailable.why)
+        if candidate.is_late:
+            return row.finish(Fate.LEFT_IN_PLACE, "it changed after the end of the run")
         kind = find_kind(os.path.basename(candidate.path))
-        why = self._find_obstacle(kind)
-        if why:
+        if why := self._find_obstacle(kind):
             return row.finish(Fate.LEFT_IN_PLACE, why)
         try:
-            fd = open_path(candidate.path)
+            fd, remark = open_frozen(candidate, self._record_path)
         except FileNotFoundError:
-            return row.finish(Fate.VANISHED, "it was removed after the search")
+            return row.finish(Fate.VANISHED, "it was removed after the end of the run")
+        except ChangedError as changed:
+            return row.finish(Fate.LEFT_IN_PLACE, str(changed))
         except RefusedError as refused:
             return row.finish(Fate.UNREADABLE, str(refused))
         except OSError as error:
             return row.finish(Fate.UNREADABLE, error.strerror or str(error))
+        row.remarks += [remark] if remark else []
         try:
             return self._add_open(row, fd, kind)
         except _NoTimeError:
@@ -129,9 +139,7 @@ class _Packer:
             return row.finish(Fate.LEFT_IN_PLACE, f"the same file as {first.name}")
         if not row.size:
             return row.finish(Fate.LEFT_IN_PLACE, "it is empty")
-        head = detect_kind(os.pread(fd, _HEAD_BYTES, 0))
-        if kind is None or (kind.mode is AttachMode.TEXT and head.mode is not AttachMode.TEXT):
-            kind = head
+        kind = choose_kind(kind, os.pread(fd, _HEAD_BYTES, 0))
         if kind.mode is AttachMode.NAMED:
             return row.finish(Fate.LEFT_IN_PLACE, kind.reason)
         if kind.mode is not AttachMode.TEXT:
@@ -268,7 +276,7 @@ class _Row:
             size_bytes=None if candidate.size is None else self.size,
             fate=fate,
             why="; ".join(remarks),
-            sha256=self.sha256,
+            sha256=self.sha256 or candidate.sha256,
             sent_bytes=self.sent,
             redactions=self.redactions if self.sent else 0,
         )

@@ -41,6 +41,11 @@ class FoundFile(NamedTuple):
         return self[2:]
 
 
+def identify(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Return the identity of a file of this status, as :attr:`FoundFile.identity` has it."""
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
 class UnavailableFile(NamedTuple):
     """A requested file that cannot be read; ``is_gone`` is True when nothing exists there."""
 
@@ -176,8 +181,7 @@ class _Search:
                 self._requested.add(
                     short
                 )  # the search for usual results comes last and skips these
-            times = (status.st_mtime_ns, status.st_ctime_ns)
-            found = FoundFile(short, is_requested, status.st_size, *times, status.st_ino)
+            found = FoundFile(short, is_requested, *identify(status))
             if not self._keep(found):
                 continue
             if len(self._found) < self._most:

@@ -24,7 +24,7 @@ class DirectorySnapshot(NamedTuple):
 
 def write_baseline(record: Record, found: SearchResult) -> None:
     """Store the baseline in the record.  Raises OSError."""
-    files = {_encode_path(file.path): file.identity for file in found.files}
+    files = {encode_path(file.path): file.identity for file in found.files}
     is_complete = found.is_complete and not found.beyond_cap
     record.write_json(BASELINE, {"schema": 1, "complete": is_complete, "files": files})
 
@@ -35,16 +35,17 @@ def read_baseline(record: Record) -> DirectorySnapshot | None:
         value = record.read_json(BASELINE, _MOST_BYTES)
         if value is None:
             return None
-        files = {_decode_path(text): tuple(numbers) for text, numbers in value["files"].items()}
+        files = {decode_path(text): tuple(numbers) for text, numbers in value["files"].items()}
         return DirectorySnapshot(value["complete"] is True, files)
     except (RecordError, LookupError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _encode_path(path: str) -> str:
+def encode_path(path: str) -> str:
     """Return a path as text that preserves any bytes: JSON allows no lone surrogates."""
     return os.fsencode(path).decode("latin-1")
 
 
-def _decode_path(text: str) -> str:
+def decode_path(text: str) -> str:
+    """Return the path that :func:`encode_path` made *text* of."""
     return os.fsdecode(text.encode("latin-1"))

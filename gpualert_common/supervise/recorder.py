@@ -31,6 +31,7 @@ from gpualert_common.supervise.record_writer import RecordWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from gpualert_common.end_record import Survivor
@@ -186,6 +187,7 @@ class Recorder:
         self._terminal.finish()
         self._writer.store_exit({**ending.to_json(), "survivors": survivors})
         self._link.send({"kind": "recorded"})
+        self._start("freeze", lambda: self._hooks.freeze_artifacts(ending))
         for helper in self._helpers:
             helper.stop(LAST_SAMPLE_S if ending.code != 0 else 0.0)
         if ending.code != 0:
@@ -252,11 +254,15 @@ class Recorder:
     def _hand_over(self) -> None:
         """Leave the verdict to a process: the caller, whose thread this is, may exit."""
         self._classifier.give_up()
+        self._start("late verdict", lambda: self._hooks.start_late_verdict(self._lock_fd))
+
+    def _start(self, name: str, start: Callable[[], None]) -> None:
+        """Start a process that goes on without us."""
         try:
-            self._hooks.start_late_verdict(self._lock_fd)
+            start()
         except (OSError, ValueError, RuntimeError) as error:
             problem = str(error) or type(error).__name__
-            self._writer.append_event("not_started", what="late verdict", problem=problem)
+            self._writer.append_event("not_started", what=name, problem=problem)
 
     def _drain_terminal(self) -> None:
         left_bytes = self._terminal.drain(lambda: self._link.send({"kind": "draining"}))

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gpualert_common.model import Verdict
+    from gpualert_common.spec import Ending
     from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
             """Return a function that starts each helper process, by the helper's purpose.
 
             The recorder starts them once the run has lasted a moment, and ends them with the run.
+            """
+
+        def freeze_artifacts(self, ending: Ending) -> None:
+            """Start to freeze the files that an alert about this end may carry; returns at once.
+
+            Raises OSError.
             """
 
         def needed_sender(self, verdict: Verdict | None) -> str:
