@@ -1,6 +1,8 @@
-"""TOML text as a table, within limits that every reader of the table can rely on."""
+"""TOML text as a table, within limits that every reader of it can rely on, and values as text."""
 
 from __future__ import annotations
+
+from gpualert_common.printable_text import REPLACEMENTS
 
 MOST_BYTES = 256 << 10
 """Size of a file; the largest rule that we ship has 46 KB."""
@@ -30,6 +32,37 @@ def parse_toml(data: bytes) -> dict[str, object]:
         raise ValueError(f"not valid TOML: {error}") from None
     _check(table, "")
     return table
+
+
+def format_toml(value: object) -> str:
+    """Return a value as TOML on one line; :func:`parse_toml` reads it as the same value.
+
+    It has only characters that a terminal shows.  Raises ValueError for text that is not Unicode.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{"".join(map(_escape, value))}"'
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(format_toml, value))}]"
+    if isinstance(value, dict):
+        entries = (f"{format_key(key)} = {format_toml(below)}" for key, below in value.items())
+        return f"{{{', '.join(entries)}}}"
+    return repr(value)
+
+
+def format_key(key: str) -> str:
+    """Return a key as TOML: in quotes where it needs them."""
+    is_bare = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
+    return key if is_bare else format_toml(key)
+
+
+def _escape(char: str) -> str:
+    if "\ud800" <= char <= "\udfff":
+        raise ValueError("not Unicode")
+    if char in '"\\':
+        return f"\\{char}"
+    return f"\\u{ord(char):04X}" if ord(char) in REPLACEMENTS else char
 
 
 def _has_long_key(text: str) -> bool:

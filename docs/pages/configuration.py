@@ -18,11 +18,14 @@ The first of these that sets an option wins:
 4. `$XDG_CONFIG_HOME/gpualert/config.toml`, else `~/.config/gpualert/config.toml`
 5. the default
 
+`gpualert config init` writes a `gpualert.toml` that explains every option, or the file of 4 with
+`--user`; an existing file is never changed. `gpualert config show` prints the settings in force as a
+settings file, each with its origin and without secrets.
+
 An unknown key in a file is an error that names the file and the key. So is a variable whose name is
-almost that of an option, such as `GPUALERT_TIMEOUT_S`. `gpualert config show` prints the value and
-the origin of every option. A duration is a number of seconds or text such as `30s`,
-`90m` or `12h`; a size is a number of bytes or text such as `500KB` or `1MiB`. In the environment a
-list is text with spaces between its entries.
+almost that of an option, such as `GPUALERT_TIMEOUT_S`. A duration is a number of seconds or text
+such as `30s`, `90m` or `12h`; a size is a number of bytes or text such as `500KB` or `1MiB`. In the
+environment a list is text with spaces between its entries.
 
 A settings file can name programs that gpualert runs. So every command refuses a file that another
 user could have written, with one line that names the reason, and nothing is run:

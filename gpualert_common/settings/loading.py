@@ -24,13 +24,17 @@ PROJECT_FILE = "gpualert.toml"
 
 
 class Setting:
-    """A value and its origin: a flag, an argument, an environment variable, a file, or default."""
+    """A value and its origin: a flag, an argument, an environment variable, a file, or default.
 
-    __slots__ = ("origin", "value")
+    ``channel_origins`` has the origin of each channel, since a project adds to those of its user.
+    """
+
+    __slots__ = ("channel_origins", "origin", "value")
 
     def __init__(self, value: Any, origin: str) -> None:
         self.value = value
         self.origin = origin
+        self.channel_origins: dict[str, str] = {}
 
 
 def load_settings(
@@ -46,7 +50,10 @@ def load_settings(
         for name, value in _read_file(path).items():
             setting = _setting(name, value, os.path.abspath(path))
             if name == "channels":  # a project adds to the channels of its user
-                setting.value = {**settings[name].value, **setting.value}
+                earlier = settings[name]
+                origins = dict.fromkeys(setting.value, setting.origin)
+                setting.channel_origins = {**earlier.channel_origins, **origins}
+                setting.value = {**earlier.value, **setting.value}
             settings[name] = setting
     _check_variables()
     for name, option in OPTIONS.items():

@@ -108,11 +108,14 @@ class Option:
             return str(self.default).lower()
         if not self.default:
             return "none"
+        value = self.write(self.default)
+        return " ".join(value) if isinstance(value, list) else str(value)
+
+    def write(self, value: Any) -> Any:
+        """Return a value of this setting as a user writes it: durations and sizes as text."""
         if self.unit == "s":
-            return f"{self.default:g}s"
-        if self.unit == "bytes":
-            return f"{self.default >> 20}MiB"
-        return " ".join(self.default) if isinstance(self.default, list) else str(self.default)
+            return values.format_duration(value)
+        return values.format_size(value) if self.unit == "bytes" else value
 
 
 OPTIONS: dict[str, Option] = {

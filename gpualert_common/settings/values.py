@@ -48,6 +48,26 @@ def parse_size(value: object) -> int:
     return int(_parse_quantity(value, _SIZE_UNITS, "a size such as 1MiB or 500KB"))
 
 
+def format_duration(seconds: float | None) -> str:
+    """Return a duration as a user writes it: "30s", "90m", "2h", "none"."""
+    if seconds is None:
+        return "none"
+    for unit in ("h", "m"):
+        count = seconds / _DURATION_UNITS[unit]
+        if count >= 1 and count.is_integer():
+            return f"{count:.0f}{unit}"
+    return f"{repr(float(seconds)).removesuffix('.0')}s"
+
+
+def format_size(count: int) -> str:
+    """Return a number of bytes as a user writes it: "1MiB", "500KiB", "1234b"."""
+    for unit in ("GiB", "MiB", "KiB"):
+        size = _SIZE_UNITS[unit.lower()]
+        if count and count % size == 0:
+            return f"{count // size}{unit}"
+    return f"{count}b"
+
+
 def _parse_quantity(value: object, units: Mapping[str, float], expected: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is not {expected}")

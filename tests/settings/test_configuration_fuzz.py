@@ -136,8 +136,8 @@ def check_file(path: Path, content: bytes) -> None:
     before = signal.signal(signal.SIGALRM, report_hang)
     signal.alarm(EXAMPLE_S)
     try:
-        config.execute(argparse.Namespace(json=True))
-        config.execute(argparse.Namespace(json=False))
+        config.execute(argparse.Namespace(config_action="show", json=True))
+        config.execute(argparse.Namespace(config_action="show", json=False))
         json.dumps(make_spec(["true"], load_settings(), cwd=None, name=None).alerts)
     except GPUAlertError:
         pass  # the file is wrong, and the error says so

@@ -13,6 +13,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "causes",
             "errors",
             "log_files",
+            "printable_text",
             "quantities",
             "shells",
             "suggestions",
@@ -20,7 +21,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         }
     ),
     frozenset({"end_record", "launch_record"}),
-    frozenset({"printable_text", "spec", "toml_text", "trusted_files"}),
+    frozenset({"spec", "toml_text", "trusted_files"}),
     frozenset({"codec", "command_options", "model", "plugins", "regex", "toml_table"}),
     frozenset({"rule_files"}),
     frozenset({"processes", "redact"}),
