@@ -19,8 +19,8 @@ The first of these that sets an option wins:
 5. the default
 
 `gpualert config init` writes a `gpualert.toml` that explains every option, or the file of 4 with
-`--user`; an existing file is never changed. `gpualert config show` prints the settings in force as a
-settings file, each with its origin and without secrets.
+`--user`; an existing file is never changed. `gpualert config show` prints the settings in force as
+a settings file, each with its origin and without secrets.
 
 An unknown key in a file is an error that names the file and the key. So is a variable whose name is
 almost that of an option, such as `GPUALERT_TIMEOUT_S`. A duration is a number of seconds or text
