@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
-from typing import Any
 
 from gpualert_common import record_locations
 from gpualert_common.cli import printing
@@ -49,34 +47,6 @@ def format_place(record: Record) -> str:
     """Return the place of a run that is not visible from here, in words."""
     spec = record.spec
     return describe_place(locate(spec), spec.host)
-
-
-def summarize(record: Record) -> dict[str, Any]:
-    """Return the fields of a run in a list.  Raises RecordError."""
-    spec = record.spec
-    ending = record.ending
-    verdict = record.verdict
-    return {
-        "run_id": record.run_id,
-        "name": spec.name,
-        "state": record.state,
-        "command": spec.command,
-        "path": record.path,
-        "logs": [record.log_path(name) for name in record.logs],
-        "pid": record.leader_pid if ending is None else None,
-        "started_at": ending.started_at if ending else spec.created_at or None,
-        "ended_at": ending.ended_at if ending else None,
-        "exit_code": ending.exit_code if ending else None,
-        "verdict_pending": record.is_verdict_pending,
-        "disposition": verdict and str(verdict.disposition),
-        "cause": verdict and verdict.cause,
-        "headline": verdict and verdict.headline,
-    }
-
-
-def format_time(at: float | None) -> str:
-    """Return a time to the second, in local time."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else "-"
 
 
 def read_content(record: Record, name: str) -> bytes:

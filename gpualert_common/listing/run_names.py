@@ -11,12 +11,12 @@ def list_names(launch_record: LaunchRecord) -> list[str]:
     name = launch_record.name
     if not name:
         return []
-    index = _find_map_index(launch_record)
+    index = find_map_index(launch_record)
     suffix = "" if index is None else f"[{index}]"
     return [name] if name.endswith(suffix) else [f"{name}{suffix}", name]
 
 
-def _find_map_index(launch_record: LaunchRecord) -> int | None:
+def find_map_index(launch_record: LaunchRecord) -> int | None:
     """Return the map index of the run's task; None for a task that is not mapped."""
     owner = launch_record.owner
     found = owner.get("task", {}).get("map_index")

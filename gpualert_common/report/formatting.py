@@ -31,6 +31,20 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def short_duration(seconds: float) -> str:
+    """Return ``0.4s``, ``12s``, ``3m20s``, ``2h05m``, ``4d03h``: at most six characters."""
+    if seconds < 10:
+        return f"{max(0.0, seconds):.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"
+
+
 def hours(seconds: float) -> str:
     """Return seconds as hours: ``0.25``; with one decimal from ten hours on."""
     value = seconds / 3600

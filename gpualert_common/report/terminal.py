@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpualert_common.report.colours import has_colours
 from gpualert_common.report.formatting import wrap
 from gpualert_common.report.run_facts import Fact
 from gpualert_common.report.verdict_view import EXIT_STATUS, EvidenceItem, VerdictView
@@ -43,10 +44,8 @@ class TerminalLayout:
     @classmethod
     def of_descriptor(cls, fd: int, *, is_full: bool = False) -> TerminalLayout:
         """Return the layout of the terminal: its width, and colours where they are wanted."""
-        terminal = os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
-        colours = terminal and not os.environ.get("NO_COLOR")
         columns = _count_columns(fd)
-        return cls(min(max(columns, _LEAST_COLUMNS), _MOST_COLUMNS), colours, is_full)
+        return cls(min(max(columns, _LEAST_COLUMNS), _MOST_COLUMNS), has_colours(fd), is_full)
 
     @property
     def title_columns(self) -> int:

@@ -8,9 +8,10 @@ import time
 from gpualert_common import recover
 from gpualert_common.cli import live, printing
 from gpualert_common.cli.arguments import add_output_forms, add_run
-from gpualert_common.cli.records import find_record, format_place, summarize
+from gpualert_common.cli.records import find_record, format_place
 from gpualert_common.codec import encode_part
 from gpualert_common.errors import DamagedFileError
+from gpualert_common.listing.run_summary import summarize
 from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record, RunState
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
@@ -45,7 +46,7 @@ def execute(options: argparse.Namespace) -> int:
 def _collect_facts(record: Record) -> dict[str, object]:
     return {
         "schema": SCHEMA,
-        **summarize(record),
+        **summarize(record).to_json(),
         "spec": record.spec_fields(),
         "exit": record.read_json(EXIT),
         "verdict": record.read_json(VERDICT),

@@ -1,0 +1,34 @@
+"""Moments in the past, as a person gives them to a command."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import datetime, timedelta
+
+from gpualert_common.settings import parse_duration
+
+MOMENT_FORMS = "7d or 12h ago, a date (2026-11-20), a time (2026-11-20T18:30), or: today, yesterday"
+"""The forms, for the help of a command."""
+
+
+def parse_moment(text: str) -> float:
+    """Return the moment in seconds since the epoch; a date is its begin in local time.
+
+    For argparse: raises ArgumentTypeError.
+    """
+    midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    days = {"today": 0, "yesterday": 1}.get(text.strip().lower())
+    if days is not None:
+        return (midnight.replace(tzinfo=None) - timedelta(days=days)).timestamp()
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        ago_s = parse_duration(text)
+    except ValueError:
+        ago_s = None
+    if ago_s is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: give {MOMENT_FORMS}")
+    return time.time() - ago_s

@@ -1,0 +1,135 @@
+"""Summary of a run: the facts that the list of runs shows."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from gpualert_common.codec import encode
+from gpualert_common.errors import RecordError
+from gpualert_common.history import make_past_run
+from gpualert_common.listing.condition import Condition, determine_condition
+from gpualert_common.listing.run_names import find_map_index, list_names
+from gpualert_common.record import EXIT, Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One run; None means unknown, or not yet.
+
+    ``names`` has the name to show first.  ``exit_code`` is that for Python, -n for signal n;
+    ``shell_code`` that of a shell, 128+n.  ``error`` is the reason why its record cannot be read;
+    all other facts are then unknown.
+    """
+
+    run_id: str
+    path: str
+    condition: Condition
+    names: tuple[str, ...] = ()
+    map_index: int | None = None
+    state: str = Condition.DAMAGED
+    command: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    pid: int | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    shell_code: int | None = None
+    verdict_pending: bool = False
+    disposition: str | None = None
+    cause: str | None = None
+    headline: str | None = None
+    gpu_seconds: float | None = None
+    wasted_gpu_seconds: float | None = None
+    error: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """Name of the run's request."""
+        return self.names[-1] if self.names else None
+
+    @property
+    def duration_s(self) -> float | None:
+        """Time from the start to the end of a run that has ended."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return max(0.0, self.ended_at - self.started_at)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``gpualert runs --json`` prints."""
+        fields = encode(self)
+        del fields["names"], fields["gpu_seconds"], fields["wasted_gpu_seconds"]
+        fields |= {
+            "name": self.name,
+            "logs": [os.path.join(self.path, name) for name in self.logs],
+            "duration_s": self.duration_s,
+            "gpu_hours": _to_hours(self.gpu_seconds),
+            "wasted_gpu_hours": _to_hours(self.wasted_gpu_seconds),
+        }
+        if self.error is None:
+            del fields["error"]
+        return fields
+
+
+def summarize(record: Record) -> RunSummary:
+    """Return the summary of a run.  Raises RecordError."""
+    spec = record.spec
+    ending = record.ending
+    verdict = record.verdict
+    state = record.state
+    exit_code = ending.exit_code if ending else None
+    disposition = str(verdict.disposition) if verdict else None
+    cause = verdict.cause if verdict else None
+    condition = determine_condition(state, disposition, cause, exit_code)
+    if not spec.name and not spec.command:
+        condition = Condition.DAMAGED
+    row = make_past_run(spec, record.read_json(EXIT) or {}, verdict) if ending else None
+    return RunSummary(
+        run_id=record.run_id,
+        path=record.path,
+        condition=condition,
+        names=tuple(list_names(spec)),
+        map_index=find_map_index(spec),
+        state=state,
+        command=spec.command,
+        logs=spec.logs,
+        pid=record.leader_pid if ending is None else None,
+        started_at=ending.started_at if ending else spec.created_at or None,
+        ended_at=ending.ended_at if ending else None,
+        exit_code=exit_code,
+        shell_code=ending.shell_code if ending and exit_code is not None else None,
+        verdict_pending=record.is_verdict_pending,
+        disposition=disposition,
+        cause=cause,
+        headline=verdict.headline if verdict else None,
+        gpu_seconds=row.gpu_seconds if row else None,
+        wasted_gpu_seconds=row.wasted_gpu_seconds if row else None,
+    )
+
+
+def summarize_checked(path: str) -> RunSummary | None:
+    """Return the summary of the record at a path; None for one that is not trusted.
+
+    The summary of a damaged record says so.
+    """
+    try:
+        record = Record.open(path)
+    except RecordError:
+        return None
+    try:
+        record.check_values()
+        return summarize(record)
+    except (RecordError, OSError) as error:
+        return RunSummary(
+            run_id=record.run_id,
+            path=record.path,
+            condition=Condition.DAMAGED,
+            error=str(error),
+        )
+    finally:
+        record.close()
+
+
+def _to_hours(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 3600
