@@ -176,7 +176,7 @@ class RunClassifier:
             host=self._launch_record.host,
             log_path=facts.log_path,
             readings=self._readings,
-            facts=_exit_facts(Ending(0.0) if ending is None else ending, facts),
+            facts=_exit_facts(Ending(0.0) if ending is None else ending, facts, self._evidence),
             rules=self._rules,
             running=ending is None,
             observations=self._observations(ending),
@@ -247,7 +247,7 @@ def _live_rules(own: str | None, _state: object) -> tuple[RuleSet, list[RuleErro
     return rules, broken
 
 
-def _exit_facts(ending: Ending, facts: EndFacts) -> ExitFacts:
+def _exit_facts(ending: Ending, facts: EndFacts, evidence: RunEvidence | None) -> ExitFacts:
     duration_s = None
     if ending.ended_at is not None and ending.started_at:
         duration_s = ending.ended_at - ending.started_at
@@ -261,4 +261,5 @@ def _exit_facts(ending: Ending, facts: EndFacts) -> ExitFacts:
         duration_s=duration_s,
         survivors=facts.survivors,
         log_disk_full=facts.log_disk_full,
+        log_bytes_at_stop={} if evidence is None else evidence.read_log_bytes_at_stop(ending),
     )

@@ -14,13 +14,16 @@ from gpualert_common.quantities import Number, Time
 class Sender(TypedDict, total=False):
     """Sender of a signal or of a request to stop; empty if it is unknown.
 
-    An engine gives the reason of a stop: ``meant_as`` in a word, ``because`` for people.
+    A person's request has ``user``, ``host`` and, unless a script made it, ``terminal``.  An engine
+    gives the reason of a stop: ``meant_as`` in a word, ``because`` for people.
     """
 
     pid: Number
     uid: Number
     command: str
     user: str
+    host: str
+    terminal: str
     meant_as: str
     because: str
 

@@ -6,6 +6,7 @@ is imported after it, because importing :mod:`dataclasses` costs more than the w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,27 @@ class Retry(StrEnum):
     ELSEWHERE = "elsewhere"
     AFTER_FIX = "after_fix"
     NO = "no"
+
+
+class StopOrigin(StrEnum):
+    """Origin of a stop of a run."""
+
+    KEYBOARD = "keyboard"
+    """A person at its terminal: Ctrl-C."""
+    HANGUP = "hangup"
+    """Its terminal was closed."""
+    COMMAND = "command"
+    """A person, by ``gpualert stop``."""
+    CALLER = "caller"
+    """A person who interrupted the program that called ``run()``."""
+    ENGINE = "engine"
+    """A workflow engine, or a guardian, which gave the reason."""
+    SCHEDULER = "scheduler"
+    """A program of a scheduler."""
+    TIME_LIMIT = "time_limit"
+    """Its own time limit."""
+    PROGRAM = "program"
+    """Another program, or an unknown sender."""
 
 
 class RunPlace(StrEnum):
@@ -99,6 +121,7 @@ class ExitFacts:
     errno and the text.  ``limit`` is "time" when our own time limit ended the run.  ``signal``
     is the first signal that was passed on to the run and ``sender`` who sent it.
     ``log_disk_full`` is True when the disk of the log had no space left while the child ran.
+    ``log_bytes_at_stop`` are the sizes of the logs when the run was stopped, as far as known.
     """
 
     code: int | None
@@ -110,6 +133,7 @@ class ExitFacts:
     duration_s: float | None = None
     survivors: int = 0
     log_disk_full: bool = False
+    log_bytes_at_stop: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

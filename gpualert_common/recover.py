@@ -183,7 +183,8 @@ def classify_logs(record: Record, ending: Ending | None, most_bytes: int | None 
 def stop_unsupervised(record: Record, grace_s: float, sender: Sender | None = None) -> list[int]:
     """Stop the processes of a run that nobody supervises; return the ids of those left."""
     sender = {"pid": os.getpid()} if sender is None else sender
-    _note(record, "stopping", signal=int(signal.SIGTERM), sender=sender)
+    sizes = {name: status.st_size for name in record.logs if (status := record.log_status(name))}
+    _note(record, "stopping", signal=int(signal.SIGTERM), sender=sender, log_bytes=sizes)
     stop = Stop(find_processes(record), signal.SIGTERM, grace_s, time.monotonic())
     return [pid for pid, _start in stop.complete()]
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.regression import describe_history
+from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, measure_steps, read_index
+from gpualert_common.quantities import is_number
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
 from gpualert_common.telemetry.series import Telemetry, sample_once
@@ -58,6 +60,18 @@ class RunEvidence:
         """Time of the last output, in seconds since the epoch; 0 while the logs are empty."""
         found = map(self.record.log_status, self._launch_record.logs)
         return max((one.st_mtime for one in found if one and one.st_size), default=0.0)
+
+    def read_log_bytes_at_stop(self, ending: Ending) -> dict[str, int]:
+        """Return the sizes of the logs when the run was stopped; empty if they are not known."""
+        if ending.signal is None and ending.limit is None:
+            return {}
+        try:
+            stopping = self.record.event("stopping")
+        except (OSError, RecordError):
+            return {}
+        sizes = None if stopping is None else stopping.fields.get("log_bytes")
+        found = sizes if isinstance(sizes, dict) else {}
+        return {name: size for name, size in found.items() if is_number(size)}
 
     def collect(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
         """Return all evidence; without an ending, that of a run in progress.

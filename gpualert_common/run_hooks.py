@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.launch_record import AlertSettings
     from gpualert_common.model import Verdict
     from gpualert_common.notify.entry import EntryFields
     from gpualert_common.record import Record
@@ -72,14 +73,24 @@ class RunHooks:
         if alerts is not None and (ending.exit_code != 0 or alerts["on"] == "always"):
             start_freeze(self._record.path)
 
-    def needed_sender(self, verdict: Verdict | None) -> str:
+    def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
         """Return the alerts that a sender has to send: OWN_ALERTS, OLDER_ALERTS, or "" for none."""
-        alerts = self._spec.alerts
-        if alerts is not None:
-            is_well = verdict is not None and verdict.cause == "none"
-            if not is_well or alerts["on"] == "always" or self._has_sent_warning(verdict):
-                return OWN_ALERTS
+        if self._spec.alerts is not None and (
+            self._has_sent_warning(verdict)
+            or self._is_alert_wanted(self._spec.alerts, verdict, ending)
+        ):
+            return OWN_ALERTS
         return OLDER_ALERTS if list_undelivered(self._record.path) else ""
+
+    def _is_alert_wanted(
+        self, alerts: AlertSettings, verdict: Verdict | None, ending: Ending
+    ) -> bool:
+        from gpualert_common.stop_origin import is_own_stop
+
+        if alerts["on"] == "failure" and is_own_stop(ending.signal, ending.sender, os.getuid()):
+            return False
+        is_well = verdict is not None and verdict.cause == "none"
+        return not is_well or alerts["on"] == "always"
 
     def _has_sent_warning(self, verdict: Verdict | None) -> bool:
         """True if a warning was sent, so that people must learn how the run ended."""

@@ -204,6 +204,16 @@ class Ending:
             return EXIT_NOT_PREPARED
         return 128 - code if code < 0 else code
 
+    def name_sender(self, senders: Mapping[int, Sender]) -> None:
+        """Note who sent the signal that ended the child, unless it was stopped.
+
+        A terminal sends its signals to the child, too, which may exit before we can stop it.
+        """
+        code = self.code or 0
+        number = -code if code < 0 else code - 128
+        if self.signal is None and self.limit is None and number in senders:
+            self.signal, self.sender = number, senders[number]
+
     def to_json(self) -> dict[str, Any]:
         """Return the object stored as ``exit.json``."""
         fields: dict[str, Any] = {"schema": SCHEMA, "exit_code": self.exit_code}

@@ -1,4 +1,5 @@
-"""Rules of the whole suite: skips, markers, signals, and the report of failures; the fixture `lab`.
+"""Rules of the whole suite: skips, markers, signals, and the report of failures; the fixtures
+`lab` and `terminal`.
 
 A skipped test counts as a failure, because it has shown nothing.  What a machine may lack (root,
 Debian packages, PyTorch) or what takes minutes is left out by a marker, which is visible.
@@ -18,8 +19,9 @@ from typing import TypeVar
 import pytest
 
 from tests.supervised import lab
+from tests.terminal import terminal
 
-__all__ = ["lab"]
+__all__ = ["lab", "terminal"]
 
 collect_ignore = [  # each is run in the environment that has the engine
     directory

@@ -84,7 +84,7 @@ _DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {"cuda_oom": _
 GENERAL: Final = frozenset(
     {
         *("disposition", "exit_code", "rank", "status", "start_error", "signal_name", "because"),
-        *("exception", "message", "file", "line", "function"),
+        *("exception", "message", "file", "line", "function", "stop", "stopper"),
     }
 )
 """Names that a rule's texts may use, whatever its patterns capture."""

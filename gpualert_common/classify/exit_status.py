@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.model import Disposition, ExitFacts
+from gpualert_common.model import Disposition, ExitFacts, StopOrigin
+from gpualert_common.stop_origin import describe_sender, find_origin
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _CRASHES = (
@@ -16,19 +17,18 @@ _CRASHES = (
     *(signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS),
 )
 
-SCHEDULERS = (
-    *("slurmstepd", "slurmd", "slurmctld", "srun", "systemd", "systemd-logind", "kubelet"),
-    *("containerd", "containerd-shim", "crio", "conmon", "dockerd", "tini", "pbs_mom", "sge_execd"),
-    *("condor_starter", "lsf", "sbatchd", "res"),
-)
-"""Programs that stop a job on behalf of a scheduler, not of a person."""
-
 _MEANINGS = {
     "cancelled": (Disposition.CANCELLED, "cancelled"),
     "preempted": (Disposition.PREEMPTED, "preempted"),
     "timeout": (Disposition.TIMEOUT, "time_limit"),
 }
 """Disposition and cause by the meaning that the sender of a stop gives."""
+
+_CERTAIN = (
+    *(StopOrigin.KEYBOARD, StopOrigin.HANGUP, StopOrigin.COMMAND, StopOrigin.CALLER),
+    StopOrigin.TIME_LIMIT,
+)
+"""Origins that leave no doubt about the reason of a stop."""
 
 _START_ERRORS = {
     errno.EACCES: "permission",
@@ -47,7 +47,8 @@ class ExitStatus:
     ``cause`` counts when the log names no better one; None for no cause.  ``is_final`` is True
     when no log can name a better one: the run never started, was stopped on request, or reached
     the time limit.  ``is_inferred`` is True when a signal is inferred from 128+n or from a
-    launcher's report.  ``claim`` states the status in the verdict.
+    launcher's report.  ``claim`` states the status in the verdict.  ``origin`` is who stopped the
+    run; None if nothing did, as far as is known.
     """
 
     disposition: Disposition
@@ -56,6 +57,12 @@ class ExitStatus:
     signal: int | None = None
     is_inferred: bool = False
     is_final: bool = False
+    origin: StopOrigin | None = None
+
+    @property
+    def is_stop_certain(self) -> bool:
+        """True when the run was stopped, and we or the kernel recorded who did it."""
+        return self.origin in _CERTAIN
 
 
 def signal_name(number: int) -> str:
@@ -104,6 +111,7 @@ def _read_time_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> E
         f"our own time limit ended the run{after}; {_describe(facts.code)}",
         signal=facts.signal,
         is_final=True,
+        origin=StopOrigin.TIME_LIMIT,
     )
 
 
@@ -115,20 +123,25 @@ def _read_stop(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitSta
     number, sender = facts.signal, facts.sender or {}
     if number is None:
         return None
-    meaning = _MEANINGS.get(str(sender.get("meant_as")))
-    if meaning is not None:
+    origin = find_origin(number, facts.sender)
+    if origin is StopOrigin.ENGINE:
+        meaning = _MEANINGS[sender["meant_as"]]
         because = f"it was stopped because {sender.get('because') or 'its engine asked for it'}"
         claim = f"{because}; {signal_name(number)} was passed on, and {_describe(facts.code)}"
-        return ExitStatus(*meaning, claim, signal=number, is_final=True)
-    command = str(sender.get("command") or "")
-    program = command.split()[0].rpartition("/")[2].rstrip(":") if command.split() else ""
-    by_scheduler = any(program == name or program.startswith(name + "-") for name in SCHEDULERS)
-    who = f"{program} (pid {sender.get('pid')})" if program else "an unknown sender"
-    if sender.get("pid") == 0:
-        who = "the terminal"
-    disposition = Disposition.PREEMPTED if by_scheduler else Disposition.CANCELLED
-    claim = f"{signal_name(number)} from {who} was passed on to the run; {_describe(facts.code)}"
-    return ExitStatus(disposition, disposition.value, claim, signal=number, is_final=True)
+        return ExitStatus(*meaning, claim, signal=number, is_final=True, origin=origin)
+    is_preempted = origin is StopOrigin.SCHEDULER
+    disposition = Disposition.PREEMPTED if is_preempted else Disposition.CANCELLED
+    who = describe_sender(facts.sender) or "an unknown sender"
+    by = "gpualert stop by " if origin is StopOrigin.COMMAND else ""
+    claim = f"{signal_name(number)} from {by}{who} was passed on to the run"
+    return ExitStatus(
+        disposition,
+        disposition.value,
+        f"{claim}; {_describe(facts.code)}",
+        signal=number,
+        is_final=True,
+        origin=origin,
+    )
 
 
 def _read_success(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:

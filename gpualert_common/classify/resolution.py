@@ -31,6 +31,7 @@ from gpualert_common.classify.resume_lines import is_resuming
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.selection import Selection, select
 from gpualert_common.classify.selection_report import explain, reason_against
+from gpualert_common.classify.stopped_log import select_before_stop
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
 
@@ -97,6 +98,9 @@ def resolve(
     candidates = [one for reading in readings for one in find_candidates(reading, rules)]
     launcher = _launcher_details(readings)
     selection = select(candidates, SelectionContext(readings, status, launcher.get("failed_rank")))
+    if status.is_stop_certain:
+        stopped = select_before_stop(readings, facts.log_bytes_at_stop, status, rules)
+        candidates, selection = stopped or (candidates, selection)
     _consider_last_resort(selection, status, readings, rules)
     chosen = selection.chosen
     carrier = None
@@ -257,6 +261,8 @@ def _read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, fl
         return "runtime_error", 0.3
     if status.disposition is Disposition.NOT_STARTED:
         return status.cause, 0.98
+    if status.is_stop_certain:
+        return status.cause, 1.0
     if status.signal is None:
         return status.cause, 0.8  # of any program, or of the last one in a script
     return status.cause, 0.7 if status.is_inferred else 0.9

@@ -173,12 +173,18 @@ def _read_words(
             return getattr(base, key)
         return () if when else REQUIRED
 
+    attribution = retry = None
+    if when:
+        attribution = verdict.choice("attribution", tuple(Attribution), None)
+        retry = verdict.choice("retry", tuple(Retry), None)
     words = RuleText(
         headline=verdict.texts("headline", without("headline")),
         implies=verdict.texts("implies", without("implies")),
         cannot_decide=verdict.texts("cannot_decide", base.cannot_decide if base else ()),
         do=verdict.texts("do", without("do")),
         when=when,
+        attribution=None if attribution is None else Attribution(attribution),
+        retry=None if retry is None else Retry(retry),
     )
     verdict.done()
     return words

@@ -61,7 +61,8 @@ class RulePattern:
 class RuleText:
     """Text of a verdict.  Of several templates the first with known placeholders is taken.
 
-    ``when`` are the details to which the text applies; empty for the general text.
+    ``when`` are the details to which the text applies; empty for the general text.  In such a case
+    ``attribution`` and ``retry`` replace those of the rule; None leaves them.
     """
 
     headline: tuple[str, ...]
@@ -69,6 +70,8 @@ class RuleText:
     cannot_decide: tuple[str, ...]
     do: tuple[str, ...]
     when: tuple[tuple[str, str], ...] = ()
+    attribution: Attribution | None = None
+    retry: Retry | None = None
 
 
 @dataclass(frozen=True, slots=True)

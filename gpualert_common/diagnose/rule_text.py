@@ -6,6 +6,7 @@ A template with an unknown placeholder is left out, so that no text has a gap.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from string import Formatter
 
 from gpualert_common.classify.details import Details, Scalar, placeholders
@@ -74,7 +75,10 @@ def fill_all(templates: Iterable[str], known: Details) -> tuple[str, ...]:
 
 
 def choose_text(rule: Rule, known: Details) -> RuleText:
-    """Return the text of *rule* for these values: its first fitting case, else the general one."""
+    """Return the text of *rule* for these values: its first fitting case, else the general one.
+
+    It has the attribution and the retry, too.
+    """
     plain = rule.words
     for case in rule.cases:
         if all(str(known.get(name)) == value for name, value in case.when):
@@ -83,8 +87,10 @@ def choose_text(rule: Rule, known: Details) -> RuleText:
                 implies=case.implies or plain.implies,
                 cannot_decide=case.cannot_decide or plain.cannot_decide,
                 do=case.do or plain.do,
+                attribution=case.attribution or rule.attribution,
+                retry=case.retry or rule.retry,
             )
-    return plain
+    return replace(plain, attribution=rule.attribution, retry=rule.retry)
 
 
 def format_size(count: int) -> str:

@@ -30,6 +30,7 @@ from gpualert_common.model import (
     VerdictWarning,
 )
 from gpualert_common.spec import message_id
+from gpualert_common.stop_origin import describe_sender
 
 _STATUS_HIDDEN = (
     "the exit status is 0, but the log ends in a failure: "
@@ -94,9 +95,9 @@ def conclude(
         cause=resolution.cause,
         fault_class=rule.fault_class,
         paper_class=paper_class(resolution),
-        attribution=rule.attribution if is_attributed else Attribution.UNKNOWN,
+        attribution=(text.attribution if is_attributed else None) or Attribution.UNKNOWN,
         confidence=resolution.confidence,
-        retry=rule.retry,
+        retry=text.retry or rule.retry,
         headline=fill_first(text.headline, known) or resolution.cause.replace("_", " "),
         details=resolution.details,
         shows=list_claims(resolution, facts, readings, decision.claims),
@@ -121,6 +122,8 @@ def _placeholder_values(resolution: Resolution, facts: ExitFacts) -> dict[str, S
         "status": resolution.status.claim,
         "start_error": facts.start_error[1] if facts.start_error else None,
         "because": None if facts.sender is None else facts.sender.get("because"),
+        "stop": resolution.status.origin,
+        "stopper": describe_sender(facts.sender),
         **resolution.details,
     }
 

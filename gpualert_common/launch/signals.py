@@ -37,10 +37,14 @@ class Signal:
 
 
 class Inbox:
-    """Signals to this process, from installation until its end."""
+    """Signals to this process, from installation until its end.
+
+    ``senders`` has the last sender of each signal that was taken.
+    """
 
     def __init__(self) -> None:
         self.fd = -1
+        self.senders: dict[int, Sender] = {}
         self._early: list[Signal] = []
         self._ours: list[int] = []
 
@@ -70,6 +74,7 @@ class Inbox:
                 break
             number, code, pid, uid = libc.parse_siginfo(data)
             found.append(Signal(number, _sender(code, pid, uid)))
+        self.senders.update((one.number, one.sender) for one in found)
         return found
 
     def ignore_in_recorder(self) -> None:
@@ -83,8 +88,10 @@ class Inbox:
 
 
 def _sender(code: int, pid: int, uid: int) -> Sender:
-    if code == _FROM_KERNEL or pid == 0:
+    if code == _FROM_KERNEL:
         return {"pid": 0, "uid": uid, "command": "the terminal"}
+    if pid == 0:  # of a namespace of process numbers that this one does not see
+        return {"pid": 0, "uid": uid, "command": "a process outside of this container"}
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
             command = file.read().strip()

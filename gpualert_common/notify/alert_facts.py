@@ -9,6 +9,7 @@ from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
+from gpualert_common.stop_origin import is_own_stop
 from gpualert_common.suspicion import is_suspect
 
 WARNING = "warning_raised"
@@ -30,7 +31,7 @@ def read_facts(record: Record) -> AlertFacts:
     spec = record.spec
     alerts = alerts_in(spec)
     wanted = alerts.get("on")
-    if wanted == "failure" and list_warnings(record):
+    if wanted in ("failure", "failure_or_stop") and list_warnings(record):
         wanted = "always"  # people who got a warning need the outcome of the run
     ending = record.ending
     verdict = None if ending is None else read_verdict(record)
@@ -43,6 +44,7 @@ def read_facts(record: Record) -> AlertFacts:
         ended_at=None if ending is None else ending.ended_at or ending.started_at,
         is_well=is_well,
         is_suspect=is_suspect(verdict),
+        is_own_stop=ending is not None and is_own_stop(ending.signal, ending.sender, spec.uid),
         ownership=spec.custody,
         outcome=read_lenient(record, OUTCOME),
         has_successor=read_lenient(record, SUCCESSOR) is not None,

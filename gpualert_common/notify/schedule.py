@@ -51,16 +51,17 @@ class AlertFacts:
 
     ``wanted`` is when to send alerts (None: no channel is named); ``ended_at`` is None while the
     run is in progress; ``is_well`` is True when the verdict found no failure, ``is_suspect`` when
-    it found one although the run exited with 0 by itself.  ``ownership`` holds the terms agreed
-    with an engine's attempt (None: no engine), ``outcome`` the result of its task (None: not
-    known); ``has_successor`` is True when a later attempt has begun.  ``channels`` are the channels
-    that the run names.
+    it found one although the run exited with 0 by itself, ``is_own_stop`` when its user stopped it
+    by hand.  ``ownership`` holds the terms agreed with an engine's attempt (None: no engine),
+    ``outcome`` the result of its task (None: not known); ``has_successor`` is True when a later
+    attempt has begun.  ``channels`` are the channels that the run names.
     """
 
     __slots__ = (
         "channels",
         "ended_at",
         "has_successor",
+        "is_own_stop",
         "is_suspect",
         "is_well",
         "outcome",
@@ -75,6 +76,7 @@ class AlertFacts:
         ended_at: float | None,
         is_well: bool = False,
         is_suspect: bool = False,
+        is_own_stop: bool = False,
         ownership: Owner | None = None,
         outcome: JsonObject | None = None,
         has_successor: bool = False,
@@ -84,6 +86,7 @@ class AlertFacts:
         self.ended_at = ended_at
         self.is_well = is_well
         self.is_suspect = is_suspect
+        self.is_own_stop = is_own_stop
         self.ownership = ownership
         self.outcome = outcome
         self.has_successor = has_successor
@@ -157,6 +160,8 @@ def decide_action(facts: AlertFacts, at: float) -> AlertDecision:
         is_well = state in _WELL_STATES and not facts.is_suspect
     if is_well and facts.wanted != "always":
         return AlertDecision(AlertAction.SKIP, "it ended well")
+    if facts.is_own_stop and facts.ownership is None and facts.wanted == "failure":
+        return AlertDecision(AlertAction.SKIP, "its user stopped it")
     return _decide_time(facts, ended_at, at)
 
 

@@ -198,9 +198,11 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             "notify_on",
-            ("failure", "always", "never"),
+            ("failure", "failure_or_stop", "always", "never"),
             "failure",
             "when to send alerts",
+            details="Without an engine, `failure` leaves out the runs that you stop by hand, with "
+            "Ctrl-C or `gpualert stop`; `failure_or_stop` includes them.",
         ),
         Option(
             "notify_deadline",

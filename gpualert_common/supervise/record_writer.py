@@ -42,7 +42,9 @@ class RecordWriter:
         return float(time.time() - self._launch_record["created_at"])
 
     def append_event(self, event: str, at: float | None = None, **fields: Any) -> None:
-        """Append an event, unless the disk is full or gone."""
+        """Append an event, unless the disk is full or gone; a stop with the sizes of the logs."""
+        if event == "stopping":
+            fields["log_bytes"] = {log.name: log.size for log in self._logs}
         try:
             self._record.append_event(event, at, **fields)
         except OSError:

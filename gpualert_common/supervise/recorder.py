@@ -205,7 +205,7 @@ class Recorder:
             self._hand_over()
         if is_late:
             self._writer.append_event("verdict_late")
-        sender = self._hooks.needed_sender(self.verdict)
+        sender = self._hooks.needed_sender(self.verdict, ending)
         self._release_lock()
         self._link.send({"kind": "done", "sender": sender})
         if self._link.has_no_reader:  # the supervisor exited without us, and sent no alert

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
             Raises OSError.
             """
 
-        def needed_sender(self, verdict: Verdict | None) -> str:
-            """Return which alerts a sender has to send after this verdict; empty for none."""
+        def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
+            """Return which alerts a sender has to send after this end; empty for none."""
 
         def send_alerts_detached(self) -> None:
             """Send the alerts without waiting for them: the supervisor has already exited."""

@@ -38,7 +38,7 @@ KILLING_S = 5.0
 _RESCAN_S = 0.05
 _REQUEST, _TERMINATE, _KILL = range(3)
 _NUMBERS = ("pid", "uid")
-_TEXTS = ("command", "user", "meant_as", "because")
+_TEXTS = ("command", "user", "host", "terminal", "meant_as", "because")
 """Keys of a sender."""
 
 

@@ -112,6 +112,7 @@ class Supervisor:
                 self._consult(self._policy)
             self._poll.poll(self._timeout_ms())
             now = time.monotonic()
+            self._handle_signals()  # before the exit that they may have caused
             self._reap_leader()
             self._enforce_time_limit(now)
             if now >= self._next_tick:
@@ -291,5 +292,6 @@ class Supervisor:
             self.survivors = self._tree.survivors()
         if self._inbox is not None:
             self._inbox.take()
+            self.ending.name_sender(self._inbox.senders)
             self._recorder.interrupt_fd = self._inbox.fd
         self._recorder.finish(end_message(self.ending, self.survivors))

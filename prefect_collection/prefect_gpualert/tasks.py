@@ -63,7 +63,7 @@ def gpualert_run(
         MailChannel and ChatChannel blocks or their names ("prefect:gpualert-mail/NAME",
         "prefect:gpualert-chat/NAME"), "prefect:secret/NAME" for a Secret block that holds the URL
         of a channel, or "none".
-    notify_on: when to send alerts: "failure", "always" or "never".
+    notify_on: when to send alerts: "failure", "failure_or_stop", "always" or "never".
     notify_deadline: how long the task waits for its alerts; later ones are still sent.
     warn: also alert while the training is in progress.
     artifact: files that alerts carry, as glob patterns.

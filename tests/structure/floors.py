@@ -23,7 +23,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"end_record", "launch_record"}),
     frozenset({"spec", "toml_text", "trusted_files"}),
     frozenset({"codec", "command_options", "model", "plugins", "regex", "toml_table"}),
-    frozenset({"rule_files"}),
+    frozenset({"rule_files", "stop_origin"}),
     frozenset({"processes", "redact"}),
     frozenset({"classify", "record", "settings"}),
     frozenset({"progress", "record_locations", "telemetry"}),

@@ -65,7 +65,7 @@ class GPUAlertOperator(BashOperator):
     :param notify: where to send alerts: a target or a list of them, each the name of a channel, an
         address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated: Airflow
         keeps rendered values in its database, and a target may be a secret.
-    :param notify_on: when to send alerts: "failure", "always" or "never".
+    :param notify_on: when to send alerts: "failure", "failure_or_stop", "always" or "never".
     :param notify_deadline: how long the task waits for its alerts; timedelta, seconds or text.
     :param warn: also alert while the training is in progress.
     :param artifact: files that alerts carry, as glob patterns.

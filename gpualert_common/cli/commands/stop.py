@@ -6,17 +6,21 @@ import argparse
 import getpass
 import os
 import time
+from contextlib import suppress
 
 from gpualert_common import record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import format_place, list_places
+from gpualert_common.end_record import Sender
 from gpualert_common.errors import UsageError
 from gpualert_common.listing.lookup import find_record, list_some, match_records
+from gpualert_common.processes.host import host_name
 from gpualert_common.record import Record, RunState
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
+from gpualert_common.stop_origin import STOP_COMMAND
 from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
 
 _POLL_S = 0.1
@@ -77,8 +81,7 @@ def _ask_to_stop(record: Record, grace_s: float | None) -> None:
 
     Without a grace the supervisor uses that of the run.
     """
-    sender = {"pid": os.getpid(), "uid": os.getuid(), "command": "gpualert stop", "user": _user()}
-    record.request("stop", grace_s=grace_s, sender=sender)
+    record.request("stop", grace_s=grace_s, sender=_make_sender())
     own_s = record.spec.grace_s if grace_s is None else grace_s
     deadline = time.monotonic() + own_s + TERMINATE_S + KILLING_S + _STOP_MARGIN_S
     while record.state not in (RunState.ENDED, RunState.LOST) and time.monotonic() < deadline:
@@ -88,7 +91,7 @@ def _ask_to_stop(record: Record, grace_s: float | None) -> None:
 def _stop_unsupervised(options: argparse.Namespace, record: Record, grace_s: float) -> int:
     if not recovery.has_processes(record):
         return _answer(options, record, "not running; its supervisor died", 1)
-    left = recovery.stop_unsupervised(record, grace_s)
+    left = recovery.stop_unsupervised(record, grace_s, _make_sender())
     if left:
         return _answer(options, record, f"{len(left)} processes left", 1)
     recovery.recover(record)
@@ -101,6 +104,27 @@ def _answer(options: argparse.Namespace, record: Record, text: str, status: int)
     else:
         printing.print_lines(f"{record.run_id}  {text}")
     return status
+
+
+def _make_sender() -> Sender:
+    """Return this process as the sender of a stop, with its user, host and terminal."""
+    sender: Sender = {
+        "pid": os.getpid(),
+        "uid": os.getuid(),
+        "command": STOP_COMMAND,
+        "user": _user(),
+        "host": host_name(),
+    }
+    terminal = _find_terminal()
+    return sender if terminal is None else {**sender, "terminal": terminal}
+
+
+def _find_terminal() -> str | None:
+    """Return the terminal of this process by its name; None where it has none, as in a script."""
+    for fd in (0, 1, 2):
+        with suppress(OSError):
+            return os.ttyname(fd)
+    return None
 
 
 def _user() -> str:
