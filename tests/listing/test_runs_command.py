@@ -254,8 +254,8 @@ def test_since(lab: Lab) -> None:
     [
         (("--cause", "cuda_om"), b"did you mean cuda_oom?"),
         (("--since", "soon"), b"'soon' is not a time: give 7d "),
-        (("--limit", "-1"), b"'-1' is not a number of runs"),
-        (("--limit", "all"), b"'all' is not a number of runs"),
+        (("--limit", "-1"), b"'-1' is not a whole number"),
+        (("--limit", "all"), b"'all' is not a whole number"),
     ],
     ids=["cause", "since", "negative limit", "limit"],
 )

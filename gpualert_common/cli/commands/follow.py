@@ -9,6 +9,8 @@ import time
 from gpualert_common import recover as recovery
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_run
+from gpualert_common.cli.log_start import find_start
+from gpualert_common.cli.quantity_arguments import MOMENT_FORMS, parse_count, parse_moment
 from gpualert_common.cli.records import find_record
 
 _POLL_S = 0.1
@@ -16,7 +18,19 @@ _FOLLOW_CHUNK_BYTES = 1 << 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the run."""
+    """Add the run, and the place to start at."""
+    parser.add_argument(
+        "--tail",
+        type=parse_count,
+        metavar="N",
+        help="print the last N lines of the log first, not all; of each log, if there are two",
+    )
+    parser.add_argument(
+        "--since",
+        type=parse_moment,
+        metavar="TIME",
+        help=f"leave out the output from before that time: {MOMENT_FORMS}",
+    )
     add_run(parser, "last", "last")
 
 
@@ -24,7 +38,10 @@ def execute(options: argparse.Namespace) -> int:
     """Print the log from its start until the run has ended; Ctrl-C stops only the printing."""
     record = find_record(options.run, options)
     fds = [record.open_log(name) for name in record.logs]
-    offsets = [0] * len(fds)
+    offsets = [
+        find_start(record, name, fd, options.tail, options.since)
+        for name, fd in zip(record.logs, fds, strict=True)
+    ]
     try:
         while True:
             ended = not recovery.is_in_progress(record)

@@ -12,7 +12,7 @@ from typing import Any
 from gpualert_common.causes import CAUSES
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.moments import MOMENT_FORMS, parse_moment
+from gpualert_common.cli.quantity_arguments import MOMENT_FORMS, parse_count, parse_moment
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.run_table import format_runs, format_total
 from gpualert_common.listing.condition import FAILURES
@@ -31,7 +31,7 @@ _LEAST_COLUMNS = 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the filters, the state directory and the form of the output."""
     parser.add_argument(
-        "-n", "--limit", type=_parse_limit, metavar="N", help="list the newest N runs only"
+        "-n", "--limit", type=parse_count, metavar="N", help="list the newest N runs only"
     )
     parser.add_argument(
         "--failed",
@@ -95,12 +95,6 @@ def matches_name(run: RunSummary, pattern: str) -> bool:
     """True if a name of the run matches a glob pattern; without a name, its command."""
     names = run.names or (shlex.join(run.command),)
     return any(fnmatch.fnmatchcase(name, pattern) or name == pattern for name in names)
-
-
-def _parse_limit(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs")
-    return int(text)
 
 
 def _total(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Moments in the past, as a person gives them to a command."""
+"""Moments and numbers, as a person gives them to a command."""
 
 from __future__ import annotations
 
@@ -32,3 +32,10 @@ def parse_moment(text: str) -> float:
     if ago_s is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time: give {MOMENT_FORMS}")
     return time.time() - ago_s
+
+
+def parse_count(text: str) -> int:
+    """Return a whole number from 0 on.  For argparse: raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
