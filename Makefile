@@ -1,5 +1,5 @@
 # Needs Python 3.11, bash and make; everything else comes from the package registry into .venv.
-# Nothing outside this directory is written, so an empty or unwritable HOME will do.
+# Nothing is left outside this directory, so an empty or unwritable HOME will do.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -17,6 +17,8 @@ export UV_CACHE_DIR ?= $(CURDIR)/.cache/uv
 export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export UV_NO_PROGRESS := 1
+# pip asks rustc for its version, and rustup then makes a directory in an empty HOME.
+export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 # The engines begin a process for everything, and each would compile all of the engine again.
 export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,6 +36,7 @@ setup: $(VENV)/.ready  ## the environment in .venv, with the core installed edit
 # Stamps, so that a second call costs nothing and an edit of a pyproject.toml is noticed.
 $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one: make PYTHON=python3.11")'
+	@echo "[setup] the core and its tools, into $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet uv==0.13.8
 
@@ -45,6 +48,7 @@ $(VENV)/.ready: $(UV) pyproject.toml
 # Celery 5.7 lacks a name that Airflow's provider for it imports.
 AIRFLOW := .venv-airflow
 $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
+	@echo "[setup] Airflow, into $(AIRFLOW): half a minute, or minutes where nothing is cached"
 	$(UV) venv --quiet --clear --python $(PY) $(AIRFLOW)
 	$(UV) pip install --quiet --python $(AIRFLOW)/bin/python --editable . --editable ./airflow_provider \
 		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 \
@@ -55,6 +59,7 @@ $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 # prefect-shell is compared with ours in the fault matrix.
 PREFECT := .venv-prefect
 $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml
+	@echo "[setup] Prefect, into $(PREFECT): half a minute, or minutes where nothing is cached"
 	$(UV) venv --quiet --clear --python $(PY) $(PREFECT)
 	$(UV) pip install --quiet --python $(PREFECT)/bin/python --editable . --editable ./prefect_collection \
 		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
@@ -87,6 +92,7 @@ $(FRAMEWORKS)/.ready: tests/scenarios/frameworks/requirements.txt $(UV)
 # In its own environment, since its packages are not ours to audit.
 AUDIT := .venv-audit
 $(AUDIT)/.ready: $(UV) Makefile
+	@echo "[setup] pip-audit, into $(AUDIT)"
 	$(UV) venv --quiet --clear --python $(PY) $(AUDIT)
 	$(UV) pip install --quiet --python $(AUDIT)/bin/python pip-audit==2.10.1
 	@touch $@
@@ -103,14 +109,13 @@ check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## st
 	$(PY) -m tests.structure.audit $(AUDIT)/bin/pip-audit
 
 # Each test has one target: `e2e` and `nightly` by the markers of that name, `test` without a marker.
-# A target's lanes run at once, since tests mostly wait.  A lane is one pytest: $(1) is its
-# environment, $(2) its tests; each line of its output starts with its name.  With AGAIN=1, as in CI,
+# A target's lanes run at once, since tests mostly wait.  A lane is one pytest (tests/lane.py): $(1) is
+# its environment, $(2) its tests; each line of its output starts with its name.  With AGAIN=1, as in CI,
 # the tests that failed run once more at the end of the lane and must then pass; .ci/run reports them.
 AGAIN ?=
 FAILURES := .pytest_cache/failures
 pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(if $(AGAIN),--failures-to=$(FAILURES)) $(PYTEST_ARGS)
-again = { test $$? -eq 1 && echo "the tests that failed run once more" && $(pytest) --last-failed; }
-lane = { $(pytest)$(if $(AGAIN), || $(again)); } 2>&1 | sed --unbuffered 's/^/[$@] /'
+lane = $(PY) -m tests.lane $@ $(if $(AGAIN),--again) -- $(pytest)
 run_lanes = $(MAKE) --no-print-directory --jobs $(words $(1)) $(1)
 
 IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py)))))

@@ -19,6 +19,7 @@ from typing import Any
 
 ACCEPTED: Mapping[str, str] = {}
 """Vulnerabilities that do not concern us, by their id, with the reason."""
+CACHE = Path(__file__).parents[2] / ".cache" / "pip-audit"
 INSTALLERS = frozenset(("pip", "setuptools", "uv"))
 
 
@@ -53,6 +54,7 @@ def main(pip_audit: str) -> int:
         requirements = Path(folder, "requirements.txt")
         requirements.write_text("\n".join(list_requirements()))
         command = (pip_audit, "--no-deps", "--disable-pip", "--progress-spinner", "off")
+        command += ("--cache-dir", str(CACHE))
         done = subprocess.run(
             (*command, "--format", "json", "--requirement", str(requirements)),
             capture_output=True,
