@@ -59,7 +59,7 @@ def test_status_is_the_command_s(tmp_path: Path) -> None:
 
 
 def test_home_and_temporary_files_end_with_the_lane(tmp_path: Path) -> None:
-    """What tests write into their home and temporary directory is removed."""
+    """All that tests write into their home and temporary directory is removed."""
     lane = start(tmp_path, 'touch "$TMPDIR/x" "$HOME/y"; dirname "$TMPDIR"', silence="60")
     (line,) = finish(lane)
     assert lane.returncode == 0
