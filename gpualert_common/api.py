@@ -6,6 +6,7 @@ import os
 
 from gpualert_common.errors import UsageError
 from gpualert_common.notify.channel_config import resolve_alerts
+from gpualert_common.notify.launch_checks import require_deliverable
 from gpualert_common.run_hooks import RunHooks, send_alerts
 from gpualert_common.settings import OPTIONS, given_options, load_settings
 from gpualert_common.spec import RunSpec
@@ -27,8 +28,9 @@ class RunResult:
 
     ``exit_code`` is the child's status (-n: killed by signal n), 124 after the time limit, 126 or
     127 if it could not be executed, None if the status was lost.  ``verdict`` is None if it is late
-    or the classifier failed; ``record.verdict`` has a late one as soon as it is made.  ``log_path``
-    is the log, or that of stderr if the streams are apart.  ``record`` stays readable.
+    or the classifier failed; ``record.verdict`` has a late one as soon as it is made.
+    ``log_paths`` has every log: one, or those of stdout and stderr if the streams are apart.
+    ``log_path`` is the last of them.  ``record`` stays readable.
     """
 
     __slots__ = ("exit_code", "record", "verdict")
@@ -40,8 +42,13 @@ class RunResult:
 
     @property
     def log_path(self) -> str:
-        """Path of the log in the record."""
-        return self.record.log_path(self.record.logs[-1])
+        """Path of the log in the record; of stderr if the streams are apart."""
+        return self.log_paths[-1]
+
+    @property
+    def log_paths(self) -> tuple[str, ...]:
+        """Paths of all logs in the record; stdout comes before stderr."""
+        return tuple(self.record.log_path(name) for name in self.record.logs)
 
 
 def run(
@@ -106,9 +113,12 @@ def make_spec(
 ) -> RunSpec:
     """Return the spec that the settings describe.
 
-    Raises ConfigError for an unknown channel, RuleError for an invalid rule of the user.
+    Raises ConfigError for an unknown channel and for one that cannot send from here, RuleError for
+    an invalid rule of the user.
     """
     alerts, secrets = resolve_alerts(settings)
+    if alerts is not None:
+        require_deliverable(settings, alerts)
     given = {
         option.spec_field: settings[option.name].value
         for option in OPTIONS.values()

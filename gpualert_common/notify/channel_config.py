@@ -39,14 +39,12 @@ def resolve_alerts(settings: Mapping[str, Setting]) -> tuple[AlertSettings | Non
 
     Raises ConfigError that names the channel and the setting.
     """
-    targets = settings["notify"].value
-    if NONE in targets or settings["notify_on"].value == "never":
+    if NONE in settings["notify"].value or settings["notify_on"].value == "never":
         return None, {}
-    are_texts = all(isinstance(target, str) for target in targets)
     tables = settings["channels"].value
     channels = []
     secrets = {}
-    for target in dict.fromkeys(targets) if are_texts else targets:
+    for target in list_targets(settings):
         channel = resolve_channel(target, tables)
         withheld = withhold_secrets(channel)
         if withheld:
@@ -65,6 +63,22 @@ def resolve_alerts(settings: Mapping[str, Setting]) -> tuple[AlertSettings | Non
         "templates": None if templates is None else absolute_path(templates),
     }
     return alerts, secrets
+
+
+def list_targets(settings: Mapping[str, Setting]) -> list[Any]:
+    """Return the targets of a run's alerts, each once."""
+    targets: list[Any] = settings["notify"].value
+    are_texts = all(isinstance(target, str) for target in targets)
+    return list(dict.fromkeys(targets)) if are_texts else targets
+
+
+def describe_target(
+    target: str | Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return a target as errors name it, without its secrets."""
+    if not isinstance(target, str):
+        return f"channel {target.get('name') or target.get('kind')}"
+    return f"[channels.{target}]" if target in tables else f"notify: {format_target(target)}"
 
 
 def resolve_each_alert(
@@ -102,13 +116,13 @@ def resolve_channel(
 
     ``tables`` are the channels of the configuration.  Raises ConfigError.
     """
+    where = describe_target(target, tables)
     if not isinstance(target, str):
         table = dict(target)
-        where = f"channel {table.get('name') or table.get('kind')}"
         name = str(table.pop("name", "")) or None
         return _make_channel(name, table, where)
     if target in tables:
-        return _make_channel(target, dict(tables[target]), f"[channels.{target}]")
+        return _make_channel(target, dict(tables[target]), where)
     if target == MAILBOX:  # the default costs no import before the launch
         return {"name": MAILBOX, "kind": MAILBOX, "settings": {}}
     table_of_line = parse_target(target)
@@ -119,7 +133,7 @@ def resolve_channel(
             "an address such as smtp://HOST/?to=ME, command:PROGRAM, env:NAME or a URL of apprise"
             f"{suggest(target, known)}"
         )
-    return _make_channel(None, table_of_line, f"notify: {format_target(target)}")
+    return _make_channel(None, table_of_line, where)
 
 
 def channel_class(kind: str) -> Any:
@@ -127,7 +141,7 @@ def channel_class(kind: str) -> Any:
 
     Every exception of the import passes through.
     """
-    package, _, module = (kind if _is_foreign(kind) else f"{_CHANNELS}.{kind}").rpartition(".")
+    package, _, module = (kind if is_foreign(kind) else f"{_CHANNELS}.{kind}").rpartition(".")
     return load_plugin(package, module).Channel
 
 
@@ -173,7 +187,7 @@ def withhold_secrets(channel: ChannelConfig) -> dict[str, str]:
     if not settings:
         return {}
     # A user's channel is not imported here, so all its settings are kept secret.
-    secret = settings if _is_foreign(channel["kind"]) else channel_class(channel["kind"]).SECRET
+    secret = settings if is_foreign(channel["kind"]) else channel_class(channel["kind"]).SECRET
     given = {key: settings[key] for key in secret if key in settings}
     given = {key: value for key, value in given.items() if not is_reference(value)}
     channel["settings"] = {**settings, **dict.fromkeys(given, WITHHELD)}
@@ -194,7 +208,7 @@ def _make_channel(name: str | None, table: dict[str, Any], where: str) -> Channe
         raise ConfigError(
             f"{where}: kind: {kind!r} is none of {known}, nor a module of yours{hint}"
         )
-    if _is_foreign(kind):  # imported by the sender only, where it cannot harm the run
+    if is_foreign(kind):  # imported by the sender only, where it cannot harm the run
         settings, secret = table, tuple(table)
     else:
         found = channel_class(kind)
@@ -203,7 +217,7 @@ def _make_channel(name: str | None, table: dict[str, Any], where: str) -> Channe
     return {"name": name or _make_name(kind, settings, secret), "kind": kind, "settings": settings}
 
 
-def _is_foreign(kind: str) -> bool:
+def is_foreign(kind: str) -> bool:
     """True for a kind that is a module of the user."""
     return "." in kind
 

@@ -30,7 +30,7 @@ def resolve_secrets(
         if value == WITHHELD:
             settings[key] = given[key] if key in given else _load_configured(channel["name"], key)
         elif is_reference(value):
-            settings[key] = _resolve_reference(str(value), f"{key} of channel {channel['name']}")
+            settings[key] = resolve_reference(str(value), f"{key} of channel {channel['name']}")
         else:
             continue
         if isinstance(settings[key], str):
@@ -50,23 +50,29 @@ def _load_configured(channel: str, key: str) -> Any:
             "env:NAME or file:PATH, or as a channel in the configuration, and send again with: "
             "gpualert outbox retry RUN --notify CHANNEL"
         )
-    return (
-        _resolve_reference(value, f"{key} of channel {channel}") if is_reference(value) else value
-    )
+    return resolve_reference(value, f"{key} of channel {channel}") if is_reference(value) else value
 
 
-def _resolve_reference(reference: str, what: str) -> str:
+def resolve_reference(reference: str, what: str) -> str:
+    """Return the secret that a reference names.
+
+    Raises MissingSecretError, which begins with *what*.
+    """
     if reference.startswith("env:"):
         name = reference.removeprefix("env:")
-        value = os.environ.get(name)
+        try:
+            value = os.environ.get(name)
+        except UnicodeEncodeError:
+            value = None  # no variable can have this name
         if not value:
-            raise MissingSecretError(f"{what}: the variable {name} is not set for the sender")
+            problem = f"the variable {name} is not set" if name else "env: names no variable"
+            raise MissingSecretError(f"{what}: {problem}")
         return value
     path = os.path.expanduser(reference.removeprefix("file:"))
     try:
         value = read_regular_file(path, _MOST_BYTES).decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise MissingSecretError(f"{what}: {path}: {why}") from None
     if not value:
         raise MissingSecretError(f"{what}: {path} is empty")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpualert_common.model import Verdict
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.notes import Note, render_notes
@@ -17,7 +19,7 @@ _MOST_ADVICE = 3
 def write_closing_lines(
     verdict: Verdict | None,
     run_id: str,
-    log_path: str,
+    log_paths: Sequence[str],
     seconds: float,
     layout: TerminalLayout | None = None,
     *,
@@ -27,26 +29,30 @@ def write_closing_lines(
 
     With a layout they are wrapped and coloured for a terminal.
     """
+    logs = f"{'logs' if len(log_paths) > 1 else 'log'} {' and '.join(log_paths)}"
     if is_late:
         notes = [
             Note(f"ended after {duration(seconds)}; {describe_missing_verdict(is_pending=True)}"),
-            Note(f"log {log_path}; see the verdict later with: gpualert show {run_id}"),
+            Note(f"{logs}; see the verdict later with: gpualert show {run_id}"),
         ]
     elif verdict is None:
         notes = [
             Note(f"ended after {duration(seconds)}; no verdict: the classifier failed"),
-            Note(f"log {log_path}; try again with: gpualert recover {run_id}"),
+            Note(f"{logs}; try again with: gpualert recover {run_id}"),
         ]
     elif verdict.is_healthy:
         text = f"{verdict.headline} ({duration(seconds)})"
         if layout is None:
-            notes = [Note(f"{text}; log {log_path}")]
+            notes = [Note(f"{text}; {logs}")]
         else:
-            notes = [Note(text, colour=TONES["good"]), Note(log_path, "log")]
+            notes = [
+                Note(text, colour=TONES["good"]),
+                *(Note(path, "log") for path in log_paths),
+            ]
     else:
         notes = [
             *_failure(verdict, seconds),
-            Note(log_path, "log"),
+            *(Note(path, "log") for path in log_paths),
             Note(f"gpualert show {run_id}", "more"),
         ]
     return render_notes(notes, layout)

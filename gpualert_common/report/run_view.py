@@ -53,6 +53,7 @@ class RunView(VerdictView):
     ended_at: float | None
     duration_s: float | None
     log_path: str
+    log_paths: tuple[str, ...]
     log_bytes: int
     log_tail: tuple[str, ...]
     record_path: str
@@ -105,6 +106,7 @@ def view_run(
         ended_at=until,
         duration_s=max(0.0, until - at) if until is not None and at else None,
         log_path=text.line(record.log_path(_main_log(sizes))),
+        log_paths=tuple(text.line(record.log_path(name)) for name in sizes),
         log_bytes=sum(sizes.values()),
         log_tail=tuple(text.log_line(line) for line in log_lines[-_MOST_LOG_LINES:]),
         record_path=text.line(record.path),

@@ -3,7 +3,13 @@
 Everything here is imported before the child is launched, and imports nothing heavy.
 """
 
-from gpualert_common.settings.loading import PROJECT_FILE, Setting, load_settings, user_file
+from gpualert_common.settings.loading import (
+    PROJECT_FILE,
+    Setting,
+    load_settings,
+    name_origin,
+    user_file,
+)
 from gpualert_common.settings.options import OPTIONS, Interface, Option, given_options, option_names
 from gpualert_common.settings.values import parse_duration, parse_size
 
@@ -15,6 +21,7 @@ __all__ = [
     "Setting",
     "given_options",
     "load_settings",
+    "name_origin",
     "option_names",
     "parse_duration",
     "parse_size",

@@ -75,8 +75,12 @@ def _setting(name: str, value: object, origin: str) -> Setting:
     try:
         return Setting(OPTIONS[name].parse(value), origin)
     except ValueError as error:
-        where = OPTIONS[name].flag if origin == "flag" else f"{origin}: {name}"
-        raise ConfigError(f"{where}: {error}") from None
+        raise ConfigError(f"{name_origin(name, origin)}: {error}") from None
+
+
+def name_origin(name: str, origin: str) -> str:
+    """Return a setting as errors name it: its flag, or its name and where it comes from."""
+    return OPTIONS[name].flag if origin == "flag" else f"{origin}: {name}"
 
 
 def _check_variables() -> None:

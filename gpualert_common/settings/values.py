@@ -160,6 +160,9 @@ def parse_globs(value: object) -> list[str]:
     globs = [value] if isinstance(value, str) else value
     if not isinstance(globs, list | tuple) or not all(isinstance(one, str) for one in globs):
         raise ValueError(f"{value!r} is not a list of glob patterns")
+    for glob in globs:
+        if "\0" in glob:
+            raise ValueError(f"{glob!r} names no file: it has a NUL")
     return [glob for glob in globs if glob]
 
 

@@ -296,6 +296,15 @@ def test_result_of_a_run(lab: Lab) -> None:
     assert result.verdict.disposition == "failed"
 
 
+def test_result_names_every_log(lab: Lab) -> None:
+    """A result names all logs: one, or those of stdout and stderr; the last one is the main one."""
+    command = shell("echo out; echo err >&2")
+    apart, merged = (run(command, streams=streams) for streams in ("apart", "merged"))
+    assert [Path(path).read_text() for path in apart.log_paths] == ["out\n", "err\n"]
+    assert apart.log_path == apart.log_paths[-1]
+    assert merged.log_paths == (merged.log_path,)
+
+
 def test_environment_and_directory_of_the_child(lab: Lab) -> None:
     """``env`` replaces the environment, ``cwd`` may be a path object."""
     result = run(["/bin/sh", "-c", "pwd; echo $ONLY$HOME"], cwd=lab.home, env={"ONLY": "this"})

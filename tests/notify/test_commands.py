@@ -196,6 +196,43 @@ def test_preview(lab: Lab, flag: Path) -> None:
     assert mails(lab) == []
 
 
+def test_preview_as_json(lab: Lab, flag: Path) -> None:
+    """`notify preview --json` prints the message with its attachments and manifest as JSON only."""
+    work = lab.home / "work"
+    work.mkdir()
+    code = shell("echo '{}' > results.json; echo it broke; exit 3")
+    lab.gpualert("run", "--cwd", str(work), "--name", "tiny", "--", *code)
+    done = lab.gpualert("notify", "preview", "--channel", "mailbox", "--json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = json.loads(done.stdout)
+    assert shown["schema"] == 1
+    assert shown["run_id"] == only_run(lab).run_id
+    assert shown["channel"]["kind"] == "mailbox"
+    assert shown["subject"].startswith("[gpualert] tiny failed")
+    assert "it broke" in shown["text"]
+    assert shown["html"].startswith("<!doctype html>")
+    assert {"name": "results.json", "media_type": "application/json", "bytes": 3} in shown[
+        "attachments"
+    ]
+    (row,) = shown["artifacts"]
+    assert (row["name"], row["fate"]) == ("results.json", "attached")
+    assert shown["notes"] == []
+    assert lab.gpualert("notify", "preview", "--json", "--html").returncode == 2
+
+
+def test_both_logs_are_named(lab: Lab) -> None:
+    """A run with separate streams names both logs at its end and in its alert."""
+    done = lab.gpualert("run", "--streams", "apart", "--notify", "mailbox", "--", *FAILS)
+    (mail,) = mails(lab)
+    page = mail.get_body(("html",))
+    assert page is not None
+    for log in ("stdout.log", "stderr.log"):
+        path = only_run(lab).log_path(log)
+        assert path.encode() in done.stderr
+        assert path in body(mail)
+        assert path in page.get_content()
+
+
 def test_recover_sends(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """An alert is sent when a run whose supervisor was killed is recovered."""
     run = lab.launch(*WAITS, options=("--notify", "mailbox"))

@@ -42,7 +42,7 @@ alerts = st.builds(
         ),
         words,
     ),
-    **dict.fromkeys(("cannot_decide", "do", "warnings", "notes"), texts),
+    **dict.fromkeys(("cannot_decide", "do", "warnings", "notes", "log_paths"), texts),
     attempt=st.integers(-3, 1 << 70),
     final=st.booleans(),
     state=st.none() | words | st.just("failed"),

@@ -97,10 +97,11 @@ def test_real_exit_status(lab: Lab, command: tuple[str, ...], status: str) -> No
 
 
 def test_separate_streams(lab: Lab) -> None:
-    """If the streams are apart, the named log is that of stderr; both are counted."""
+    """If the streams are apart, both logs are named and counted; that of stderr is the main one."""
     lab.gpualert("run", "--streams", "apart", "--", *shell("echo out; echo err >&2; exit 1"))
     alert = alert_from(lab.record())
     assert alert.log_path.endswith("/stderr.log")
+    assert [Path(path).name for path in alert.log_paths] == ["stdout.log", "stderr.log"]
     assert alert.log_bytes == 8
 
 

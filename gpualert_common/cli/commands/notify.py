@@ -6,16 +6,19 @@ import argparse
 import tempfile
 import time
 
+from gpualert_common.artifacts import encode_manifest
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import RUN_HELP, add_json, add_options, add_state_dir
 from gpualert_common.cli.records import find_record, list_places
 from gpualert_common.errors import DeliveryError, UsageError
 from gpualert_common.external_run import record_run
 from gpualert_common.launch_record import AlertSettings, ChannelConfig
+from gpualert_common.model import Bundle
 from gpualert_common.notify import delivery
 from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.notify.compose import compose
 from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.message import Message
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
@@ -44,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         description="Print the message about a run as a channel would get it, and send nothing.",
     )
     preview.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
-    preview.add_argument("--html", action="store_true", help="print the HTML part")
+    part = preview.add_mutually_exclusive_group()
+    part.add_argument("--html", action="store_true", help="print the HTML part")
+    add_json(part)
     preview.add_argument(
         "--channel",
         dest="notify",
@@ -97,6 +102,10 @@ def _preview(options: argparse.Namespace) -> int:
     except DeliveryError as error:
         raise UsageError(str(error)) from None
     message, bundle = compose(record, sender.budget, known)
+    if options.json:
+        to = {"name": channel["name"], "kind": channel["kind"], "address": sender.address}
+        printing.print_json(_encode_message(record, to, message, bundle))
+        return 0
     if options.html:
         html = message.html if message.html is not None else "(this channel takes no HTML)"
         printing.print_lines(*html.rstrip("\n").split("\n"))
@@ -111,6 +120,26 @@ def _preview(options: argparse.Namespace) -> int:
     for note in bundle.notes:
         printing.print_notes(f"gpualert: {note}")
     return 0
+
+
+def _encode_message(
+    record: Record, channel: dict[str, str], message: Message, bundle: Bundle
+) -> dict[str, object]:
+    """Return a message as JSON has it, with the size of each attachment and the manifest."""
+    return {
+        **encode_manifest(bundle),
+        "run_id": record.run_id,
+        "channel": channel,
+        "message_id": message.id,
+        "thread": message.thread,
+        "subject": message.subject,
+        "text": message.text,
+        "html": message.html,
+        "attachments": [
+            {"name": one.name, "media_type": one.media_type, "bytes": len(one.content)}
+            for one in message.attachments
+        ],
+    }
 
 
 def _alerts(options: argparse.Namespace) -> tuple[AlertSettings, dict[str, dict[str, str]]]:

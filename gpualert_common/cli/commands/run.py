@@ -151,12 +151,10 @@ def _closing_text(prepared: PreparedRun) -> ClosingText:
         from gpualert_common.report import closing_lines
 
         record = prepared.record
-        path = record.path  # with separate streams, the folder of both logs
-        if verdict is not None and verdict.log_path is not None and len(prepared.logs) == 1:
-            path = verdict.log_path
+        paths = [log.current_path for log in prepared.logs]
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
         return closing_lines.write_closing_lines(
-            verdict, record.run_id, path, seconds, _layout(), is_late=is_late
+            verdict, record.run_id, paths, seconds, _layout(), is_late=is_late
         )
 
     return format_end

@@ -37,6 +37,14 @@ if TYPE_CHECKING:
         def __init__(self, settings: Mapping[str, Any]) -> None:
             """``settings`` are checked, and their secrets resolved.  Does no I/O."""
 
+        @staticmethod
+        def find_obstacle(settings: Mapping[str, Any]) -> str:
+            """Return why a channel with these settings cannot send from here; empty if it may.
+
+            Called before a launch: cheap, imports nothing heavy, connects to nothing.  ``settings``
+            are checked; secrets are references, or withheld.
+            """
+
         @property
         def address(self) -> str:
             """The destination, in one line without secrets; equal for equal destinations."""

@@ -58,6 +58,15 @@ class AppriseChannel:
         self._settings = settings
         self._url: str = settings["url"]
 
+    @staticmethod
+    def find_obstacle(settings: Mapping[str, Any]) -> str:  # noqa: ARG004 - any URL needs it
+        """Return how to install apprise, if it is not."""
+        from importlib.util import find_spec
+
+        if find_spec("apprise") is not None:
+            return ""
+        return 'apprise is not installed: pip install "gpualert-common[apprise]"'
+
     @property
     def address(self) -> str:
         """The URL with its secrets masked, as far as apprise and gpualert recognise them."""

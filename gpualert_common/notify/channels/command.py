@@ -64,6 +64,21 @@ class CommandChannel:
         self._command: list[str] = settings["command"]
         self._limit: int = settings.get("size_bytes", _MAIL_BYTES)
 
+    @staticmethod
+    def find_obstacle(settings: Mapping[str, Any]) -> str:
+        """Return the problem if the program does not exist, or cannot be executed."""
+        import os
+
+        program: str = settings["command"][0]
+        if os.sep in program:
+            if not os.path.isfile(program):
+                return f"command: there is no program {program}"
+            return "" if os.access(program, os.X_OK) else f"command: {program} is not executable"
+        paths = (os.path.join(folder, program) for folder in os.get_exec_path())
+        if any(os.path.isfile(path) and os.access(path, os.X_OK) for path in paths):
+            return ""
+        return f"command: there is no program {program} in PATH"
+
     @property
     def address(self) -> str:
         """The command line."""

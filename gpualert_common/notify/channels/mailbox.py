@@ -43,6 +43,16 @@ class MailboxChannel:
         self._path: str = settings["path"]
         self._files_bytes: int = settings.get("files_bytes", _FILES_BYTES)
 
+    @staticmethod
+    def find_obstacle(settings: Mapping[str, Any]) -> str:
+        """Return the part of the path that is no directory, or cannot be written."""
+        path: str = settings.get("path", "/")
+        while not os.path.lexists(path):
+            path = os.path.dirname(path)
+        if not os.path.isdir(path):
+            return f"path: {path} is not a directory"
+        return "" if os.access(path, os.W_OK | os.X_OK) else f"path: {path} is not writable"
+
     @property
     def address(self) -> str:
         """The folder."""

@@ -58,6 +58,11 @@ class SmtpChannel:
         self._settings = settings
         self._to: list[str] = list(settings["to"])
 
+    @staticmethod
+    def find_obstacle(settings: Mapping[str, Any]) -> str:  # noqa: ARG004 - only the server knows
+        """Return nothing: only the server can tell."""
+        return ""
+
     @property
     def address(self) -> str:
         """The recipients and the server."""
