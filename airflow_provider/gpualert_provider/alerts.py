@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         def warning(self, text: str, /, *values: object) -> object:
             """Log the text."""
 
+        def error(self, text: str, /, *values: object) -> object:
+            """Log the text."""
+
 
 Secrets = Mapping[str, Mapping[str, str]]
 """Secrets by channel and setting, which the record does not contain."""

@@ -20,6 +20,7 @@ from gpualert_common.errors import GPUAlertError, RecordError
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import EXIT, OUTCOME, Event, Record
 from gpualert_common.spec import SCHEMA
+from gpualert_provider.task_outcome import TaskOutcome, describe_change, outcome_of_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,10 +177,9 @@ def stop(path: str, owner: str, number: int, state: str | None) -> bool:
     try:
         if _has_ended(record):
             return False
-        is_marked = state in ("failed", "success", "skipped", "upstream_failed", "removed")
-        change = f"it was set to {state}" if is_marked else "it was cleared"
-        _write_outcome(record, owner, number, "failed", None if is_marked else AWAY_S)
-        _request_stop(record, owner, f"its task was ended in Airflow: {change}")
+        outcome = outcome_of_change(state, AWAY_S) or TaskOutcome("failed", AWAY_S)
+        _write_outcome(record, owner, number, *outcome)
+        _request_stop(record, owner, f"its task was ended in Airflow: {describe_change(state)}")
         return True
     finally:
         record.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from gpualert_common.guardian.failure import TrainingFailure
+from gpualert_common.suspicion import is_suspect
 
 if TYPE_CHECKING:
     from typing import Self
@@ -21,6 +22,16 @@ def mask_secrets(text: str) -> str:
     return Redactor().mask_text(text)
 
 
+def describe_verdict(result: RunResult) -> str:
+    """Return cause and headline of a result in one line; likely secrets are masked."""
+    verdict = result.verdict
+    if verdict is None:
+        from gpualert_common.report.wording import describe_missing_verdict
+
+        return f"unknown: {describe_missing_verdict(is_pending=result.record.is_verdict_pending)}"
+    return f"{verdict.cause}: {mask_secrets(verdict.headline)}"
+
+
 class TrainingTaskFailed(TrainingFailure, AirflowException):
     """A training failed or was stopped; the first line of the message is the reason."""
 
@@ -30,19 +41,15 @@ class TrainingTaskFailed(TrainingFailure, AirflowException):
         verdict, code = result.verdict, result.exit_code
         if code is None:
             status = "Bash command failed. Its exit status is not known: its guardian died."
+        elif code == 0 and is_suspect(verdict):
+            status = "Bash command failed. It returned 0, but its log reports a failure."
         elif code == 0:
             status = "Bash command failed. It was stopped before its end, and then returned 0."
         else:
             status = f"Bash command failed. The command returned a non-zero exit code {code}."
-        if verdict is None:
-            from gpualert_common.report.wording import describe_missing_verdict
-
-            headline = describe_missing_verdict(is_pending=result.record.is_verdict_pending)
-        else:
-            headline = mask_secrets(verdict.headline)
         cause = "unknown" if verdict is None else verdict.cause
         return cls(
-            f"{cause}: {headline}\n{status}\nLog: {result.log_path}",
+            f"{describe_verdict(result)}\n{status}\nLog: {result.log_path}",
             cause=cause,
             exit_code=code,
             log_path=result.log_path,

@@ -8,7 +8,6 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import (
-    AirflowFailException,
     AirflowSkipException,
     AirflowTaskTimeout,
     TaskDeferred,
@@ -17,12 +16,26 @@ from airflow.providers.standard.hooks.subprocess import SubprocessResult
 
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_provider import alerts, stopping, task_state, xcom
-from gpualert_provider.exceptions import TrainingTaskFailed, TrainingTaskFailedForGood
-from gpualert_provider.identity import make_task_key, make_unique_key
+from gpualert_common.guardian.failure import TrainingFailure
+from gpualert_common.suspicion import OnSuspect, choose_reaction
+from gpualert_provider import alerts, task_state, xcom
+from gpualert_provider.exceptions import (
+    TrainingTaskFailed,
+    TrainingTaskFailedForGood,
+    describe_verdict,
+)
+from gpualert_provider.identity import (
+    describe_task,
+    get_map_index,
+    make_task_key,
+    make_unique_key,
+)
 from gpualert_provider.next_attempt import Retries
 from gpualert_provider.output import last_line
+from gpualert_provider.stopping import TaskStop
+from gpualert_provider.task_outcome import TaskOutcome
 from gpualert_provider.timeout_signal import postpone_alarm_while_logging
+from gpualert_provider.verdict_block import log_verdict
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -48,7 +61,8 @@ class TaskExecution:
     """One execution of a task, from the call of its ``execute`` or its resumption to its end.
 
     ``handle`` is the run that it holds, None before the launch.  ``adopt_within`` is the author's
-    limit for the next attempt.
+    limit for the next attempt.  ``has_logged_verdict`` is True when the task log ends with a
+    verdict.
     """
 
     def __init__(
@@ -57,38 +71,45 @@ class TaskExecution:
         context: Context,
         rules: RetryRules | None,
         adopt_within: timedelta | float | None,
+        on_suspect: OnSuspect,
     ) -> None:
         self.task = task
         self.handle: RunHandle | None = None
         self.is_killed = False
+        self.has_logged_verdict = False
         self._context = context
         self._retries = Retries(task, context, rules)
         self._adopt_within = adopt_within
+        self._on_suspect = on_suspect
         self._directories: list[WorkingDirectory] = []
         self._is_launching = False
+        self._stop: TaskStop | None = None
+        self._stopped_by: BaseException | None = None
 
     def run(self, work: Callable[[Context], Any]) -> Any:
         """Do *work* and return its value; record the outcome of the task and await its alerts."""
         with postpone_alarm_while_logging():
-            return self._run(work)
+            try:
+                return self._run(work)
+            except BaseException as error:
+                if error is self._stopped_by or isinstance(error, TrainingFailure):
+                    # The verdict in the log says more than the frames of this package.
+                    raise error.with_traceback(None) from None
+                raise
 
     def _run(self, work: Callable[[Context], Any]) -> Any:
         try:
             value = work(self._context)
         except AirflowSkipException:
-            self._report("skipped", final=True)
+            self._report(TaskOutcome("skipped"))
             raise
         except _LEAVES_RUN:
             raise
-        except AirflowFailException:
-            self._report("failed", final=True)
-            raise
         except BaseException as error:
-            final, within_s = self._retries.after(error)
-            self._report("failed" if final else "up_for_retry", final=final, within_s=within_s)
+            self._report(self._retries.after(error))
             raise
         else:
-            self._report("success", final=True)
+            self._report(TaskOutcome("success"))
             return value
         finally:
             handle, self.handle = self.handle, None
@@ -105,7 +126,7 @@ class TaskExecution:
         """
         self.is_killed = True
         if self.handle is not None:
-            stopping.stop(self.handle, self._context.get("ti"))
+            self._stop = self._stop or TaskStop(self.handle, self._context.get("ti"))
         elif self._is_launching:
             raise _not_launched()
 
@@ -119,8 +140,14 @@ class TaskExecution:
             adopt_within_s=self.adopt_within_s,
             is_last=not self._retries.has_next,
             fingerprint=fingerprint,
+            task=describe_task(self._context.get("ti"), self.task),
             before=task_state.load_location(self._context, self.task.log),
         )
+
+    @property
+    def map_index(self) -> int:
+        """Index of a mapped task; -1 for another one."""
+        return get_map_index(self._context.get("ti"))
 
     @property
     def adopt_within_s(self) -> float:
@@ -172,10 +199,10 @@ class TaskExecution:
             raise
         except BaseException as error:
             if self.handle is not None:
-                self._stop(self.handle, error, directory, grace_s)
+                self._stop_run(self.handle, error, directory, grace_s)
             raise
 
-    def _stop(
+    def _stop_run(
         self, handle: RunHandle, error: BaseException, directory: WorkingDirectory, grace_s: float
     ) -> None:
         if isinstance(error, AirflowTaskTimeout):
@@ -189,17 +216,27 @@ class TaskExecution:
             return
         self._directories.append(directory.of_run(handle.record.spec))
         error.add_note(TrainingTaskFailed.of(result).args[0])
+        self._stopped_by = error
 
     # -- its end ---------------------------------------------------------------------------
 
     def to_bash_result(self, result: RunResult) -> SubprocessResult:
-        """Return the result in the form that BashOperator checks.  Raises TrainingTaskFailed."""
+        """Return the result in the form that BashOperator checks.
+
+        Raises TrainingTaskFailed for a failure, and what ``on_suspect`` wants for a suspect run.
+        """
         code = result.exit_code
         is_success = code == 0 or code in self.task.skip_on_exit_code
         is_stopped = result.record.event("stopping") is not None
         if code is None or not is_success or is_stopped:
-            is_final = self._retries.refuses(result.verdict)
-            raise (TrainingTaskFailedForGood if is_final else TrainingTaskFailed).of(result)
+            raise self._failure(result)
+        match choose_reaction(result.verdict, self._on_suspect):
+            case OnSuspect.FAIL:
+                raise self._failure(result)
+            case OnSuspect.SKIP:
+                raise AirflowSkipException(f"on_suspect is skip: {describe_verdict(result)}")
+            case OnSuspect.WARN | None:
+                pass
         try:
             output = last_line(result.record, self.task.output_encoding)
         except OSError as error:  # a lost log does not change the status of the training
@@ -207,17 +244,27 @@ class TaskExecution:
             output = ""
         return SubprocessResult(code, output)
 
-    def _report(self, state: str, *, final: bool, within_s: float | None = None) -> None:
-        """Record the state of the task, wait for the alerts that are then due, and fill XCom."""
+    def _failure(self, result: RunResult) -> TrainingTaskFailed:
+        is_final = self._retries.refuses(result.verdict)
+        return (TrainingTaskFailedForGood if is_final else TrainingTaskFailed).of(result)
+
+    def _report(self, outcome: TaskOutcome) -> None:
+        """Record the outcome of the task, wait for its alerts, fill XCom, and log the verdict.
+
+        An outcome that Airflow's database has, because a user decided it, has priority.
+        """
         handle, log = self.handle, self.task.log
         if handle is None:
             return
+        if self._stop is not None and self._stop.outcome is not None:
+            outcome = self._stop.outcome
         secrets = alerts.find_task_secrets(self.task)
-        handle.record_outcome(state, final=final, next_within_s=within_s)
+        handle.record_outcome(outcome.state, final=outcome.is_final, next_within_s=outcome.within_s)
         alerts.await_alerts(handle, secrets, log)
         task_state.store_location(self._context, handle, log)
         if self.task.do_xcom_push:
             xcom.push(self._context.get("ti"), handle.record, log, secrets)
+        self.has_logged_verdict = log_verdict(handle.record, outcome.state, log, secrets)
 
 
 def _not_launched() -> TrainingTaskFailed:

@@ -28,13 +28,14 @@ from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import Ending
 from gpualert_common.whole_words import cut_to_last_lines, cut_words
-from gpualert_provider.identity import get_map_index, make_task_key
+from gpualert_provider.identity import describe_task, get_map_index, make_name, make_task_key
 from gpualert_provider.output import task_log
+from gpualert_provider.stopping import find_state
+from gpualert_provider.task_outcome import GOOD_STATES, outcome_of_change
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-_SUCCESSES = ("success", "skipped")
 _MOST_TRACEBACK_CHARACTERS = 1 << 20
 _MOST_ARGUMENT_CHARACTERS = 4096
 
@@ -98,12 +99,13 @@ class FinishedAttempt:
             is_last=self.is_last,
             command=tuple(self._command()),
             log=self._log(),
+            task=describe_task(self.ti, self.task),
         )
 
     def _ending(self) -> Ending:
         """Return the ending; an error without an exit status counts as 1, as in Python."""
         ending = Ending(self.started_at, max(self.started_at, self.ended_at))
-        if self.state in _SUCCESSES:
+        if self.state in GOOD_STATES:
             ending.code = 0
         elif isinstance(self.error, AirflowTaskTimeout):
             ending.limit = "time"
@@ -148,9 +150,21 @@ def _state(context: Any, ti: Any, *, is_last: bool) -> str:
     state = str(getattr(state, "value", state))
     if ti is None and context.get("reason") == "success":
         return "success"
-    if state in (*_SUCCESSES, "failed", "up_for_retry"):
-        return state
-    return "failed" if is_last else "up_for_retry"
+    if state not in (*GOOD_STATES, "failed", "up_for_retry"):
+        state = "failed" if is_last else "up_for_retry"
+    return _find_marked_state(ti) or state if state == "up_for_retry" else state
+
+
+def _find_marked_state(ti: Any) -> str | None:
+    """Return the final state that a user gave the task while it ran; None without one.
+
+    Airflow then calls ``on_retry_callback``, as if a retry followed.
+    """
+    try:
+        marked = outcome_of_change(find_state(ti), 0.0)
+    except Exception:  # noqa: BLE001 - Airflow failed, or the DAG processor runs this
+        return None
+    return marked.state if marked is not None and marked.is_final else None
 
 
 def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
@@ -159,8 +173,7 @@ def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
     if key is None:
         dag_id = str(getattr(context.get("dag"), "dag_id", "unknown"))
         return ("airflow", dag_id, str(context.get("run_id"))), dag_id
-    index = get_map_index(ti)
-    return key, f"{ti.dag_id}.{ti.task_id}" + (f"[{index}]" if index >= 0 else "")
+    return key, make_name(ti.dag_id, ti.task_id, get_map_index(ti))
 
 
 def _numbers(record: Record) -> set[int]:

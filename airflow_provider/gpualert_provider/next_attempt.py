@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException, conf
 
 from gpualert_common.retries import Action, RetryRules
 from gpualert_provider.exceptions import mask_secrets
+from gpualert_provider.task_outcome import TaskOutcome
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import BaseOperator, Context
@@ -27,13 +28,6 @@ MOST_RETRY_DELAY_S = 24 * 3600.0
 
 HAS_POLICIES = find_spec("airflow.sdk.definitions.retry_policy") is not None
 """From Airflow 3.3 on a task may have a ``retry_policy``."""
-
-
-class NextAttempt(NamedTuple):
-    """The decision after a failed attempt: it is final, or the next begins ``within_s``."""
-
-    is_final: bool
-    within_s: float | None
 
 
 class Retries:
@@ -80,14 +74,14 @@ class Retries:
         self._log("No further attempt", mask_secrets(advice.reason))
         return True
 
-    def after(self, error: BaseException) -> NextAttempt:
-        """Return the decision after a failure by *error*, as Airflow will make it."""
+    def after(self, error: BaseException) -> TaskOutcome:
+        """Return the outcome of a failure by *error*, as Airflow will decide it."""
         if not self.has_next or isinstance(error, AirflowFailException):
-            return NextAttempt(is_final=True, within_s=None)
+            return TaskOutcome("failed")
         delay_s = self.next_within_s()
         policy = getattr(self._task, "retry_policy", None)
         if policy is None:
-            return NextAttempt(is_final=False, within_s=delay_s)
+            return TaskOutcome("up_for_retry", delay_s)
         try:
             decision = policy.evaluate(
                 exception=error,
@@ -97,13 +91,13 @@ class Retries:
             )
             if decision.action.value == "fail":
                 self._log("No further attempt", decision.reason)
-                return NextAttempt(is_final=True, within_s=None)
+                return TaskOutcome("failed")
             self._log("Another attempt follows", decision.reason)
             if decision.action.value == "retry" and decision.retry_delay is not None:
                 delay_s = decision.retry_delay.total_seconds() + SCHEDULING_SLACK_S
         except Exception:  # noqa: BLE001 - Airflow uses the task's retries then, too
             pass
-        return NextAttempt(is_final=False, within_s=delay_s)
+        return TaskOutcome("up_for_retry", delay_s)
 
     def _log(self, decision: str, reason: str | None) -> None:
         """Log the decision before the error; Airflow's pages fold their own line of it away."""

@@ -31,8 +31,7 @@ def push(ti: Any, record: Record, log: Log, secrets: Secrets) -> None:
         return
     try:
         verdict = record.read_json(VERDICT) or {}
-        known = [secret for channel in secrets.values() for secret in channel.values()]
-        masked = {**mask(verdict, _redactor(known)), **_paths(record)}
+        masked = {**mask(verdict, make_redactor(secrets)), **_paths(record)}
         ti.xcom_push(key=VERDICT_KEY, value=shorten_verdict(masked))
     except Exception as error:  # noqa: BLE001 - a failing database does not fail the training
         log.warning("The verdict could not be pushed to XCom: %s", error)
@@ -40,13 +39,14 @@ def push(ti: Any, record: Record, log: Log, secrets: Secrets) -> None:
 
 def load_secret_patterns() -> None:
     """Load the patterns of secrets while a training runs, since that takes a moment."""
-    _redactor([])
+    make_redactor({})
 
 
-def _redactor(known: list[str]) -> Redactor:
+def make_redactor(secrets: Secrets) -> Redactor:
+    """Return a redactor that knows the secrets of the task's channels."""
     from gpualert_common.redact import Redactor  # not needed to parse a DAG
 
-    return Redactor(known)
+    return Redactor([secret for channel in secrets.values() for secret in channel.values()])
 
 
 def mask(value: Any, redactor: Redactor) -> Any:

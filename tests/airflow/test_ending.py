@@ -21,6 +21,7 @@ from gpualert_provider.timeout_signal import postpone_alarm_while_logging
 
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
+from tests.notify.alerting import mails
 from tests.supervised import Lab, until
 
 TRAINER = Path(__file__).parents[1] / "faults" / "airflow" / "trainer.py"
@@ -157,6 +158,53 @@ def test_kill_on_a_persons_word(trials: Trials, lab: Lab, when: When, state: str
     because = stopping.fields["sender"]["because"]
     assert because.startswith("its task was ended in Airflow: it was ")
     assert because.endswith("cleared" if state == "restarting" else f"set to {state}")
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "alerts"),
+    [
+        ("failed", ("failed", True), 1),
+        ("success", ("success", True), 0),
+        ("skipped", ("skipped", True), 0),
+        ("restarting", ("restarting", False), 0),
+    ],
+)
+def test_persons_word_is_the_outcome(
+    trials: Trials,
+    lab: Lab,
+    when: When,
+    state: str,
+    outcome: tuple[str, bool],
+    alerts: int,
+) -> None:
+    """A task that a user marked has that state at once, with retries left, and alerts at its end.
+
+    A task that was cleared runs again, so its alert is held.
+    """
+    early: list[tuple[str, bool]] = []
+
+    def recorded() -> tuple[str, bool] | None:
+        fields = lab.record().read_json("outcome.json") or {}
+        return (fields["state"], fields["final"]) if fields else None
+
+    def mark_and_kill() -> None:
+        mark(state)
+        send(signal.SIGTERM)()
+        until(recorded, "the outcome")
+        assert lab.record().ending is None  # the training takes its time
+        early.append(recorded() or ("", False))
+
+    when(lambda: is_training(lab), mark_and_kill)
+    first_only = (
+        f"[ $AIRFLOW_CTX_TRY_NUMBER = 1 ] || exit 99; exec {sys.executable} {TRAINER} deaf 60"
+    )
+    again = "retries=2, retry_delay=datetime.timedelta(0)"
+    trials.train(f"bash_command={first_only!r}, grace=4, notify='mailbox', {again}")
+    first = Record.open(str(lab.records()[0]))
+    fields = first.read_json("outcome.json") or {}
+    assert early == [outcome]
+    assert (fields["state"], fields["final"]) == outcome
+    assert len([mail for mail in mails(lab) if first.run_id in str(mail)]) == alerts
 
 
 def mark(state: str) -> None:

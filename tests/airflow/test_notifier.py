@@ -13,6 +13,7 @@ from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
+from tests.airflow.test_ending import When, mark
 from tests.notify.alerting import body, mails, queued, states
 from tests.notify.faults import mail_process, mail_target
 from tests.supervised import Lab
@@ -70,6 +71,24 @@ def test_two_callbacks_send_once(trials: Trials, lab: Lab, operator: str) -> Non
     assert len(mails(lab)) == 1
     assert len(list(other.glob("new/*"))) == 1
     assert list(states(lab.record()).values()) == ["sent", "sent"]
+
+
+def test_task_that_a_user_marked_failed(trials: Trials, lab: Lab, when: When) -> None:
+    """``on_retry_callback`` of a task that was marked failed sends an alert without a retry."""
+    started = lab.home / "started"
+
+    def mark_and_go_on() -> None:
+        mark("failed")
+        started.unlink()
+
+    when(started.exists, mark_and_go_on)
+    first = f"touch {started}; while [ -e {started} ]; do sleep 0.1; done; exit 1"
+    command = f"[ $AIRFLOW_CTX_TRY_NUMBER = 1 ] || exit 99; {first}"
+    trials.train(f"bash_command={command!r}, {AGAIN}, {RETRIED}", operator=BASH)
+    (mail,) = mails(lab)
+    assert (lab.record().read_json("outcome.json") or {})["state"] == "failed"
+    assert "now failed" in body(mail)
+    assert "retried" not in f"{mail['Subject']} {body(mail)}"
 
 
 @pytest.mark.parametrize("operator", [BASH, "GPUAlertOperator"])

@@ -177,15 +177,32 @@ def test_decorator(lab: Lab, database: None) -> None:
     assert len(lab.records()) == 1
 
 
-class Key:
-    """Key of a task instance, from which a link is made."""
+class Attempt:
+    """The names of an attempt, from which a link is made."""
 
-    dag_id, run_id, task_id, map_index = "d", "r", "t", -1
+    dag_id, run_id, task_id, map_index, try_number = "d", "manual 1", "t", -1, 2
 
 
-@pytest.mark.parametrize(("index", "end"), [(-1, "tasks/t/xcom"), (2, "tasks/t/mapped/2/xcom")])
-def test_link(index: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The link leads to the attempt's XCom page, also for a mapped task."""
-    monkeypatch.setattr(Key, "map_index", index)
+class Executed:
+    """An operator after its task, whose log ends with a verdict or not."""
+
+    has_logged_verdict = False
+
+
+@pytest.mark.parametrize(("index", "mapped"), [(-1, ""), (2, "/mapped/2")])
+@pytest.mark.parametrize(
+    ("has_verdict", "query"),
+    [
+        (False, "?try_number=2"),
+        (True, "?try_number=2&log_level=error&log_level=critical&log_level=warning"),
+    ],
+)
+def test_link(
+    index: int, mapped: str, has_verdict: bool, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The link leads to the attempt's log, and to the verdict in it where there is one."""
+    monkeypatch.setattr(Attempt, "map_index", index)
+    monkeypatch.setattr(Executed, "has_logged_verdict", has_verdict)
     get_link: Callable[..., str] = VerdictLink().get_link
-    assert get_link(None, ti_key=Key()).endswith(f"/dags/d/runs/r/{end}")
+    link = get_link(Executed(), ti_key=Attempt())
+    assert link.endswith(f"/dags/d/runs/manual%201/tasks/t{mapped}{query}")

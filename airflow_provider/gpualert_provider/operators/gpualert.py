@@ -15,9 +15,11 @@ from gpualert_common.api import make_spec
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
 from gpualert_common.settings import Interface, load_settings, option_names
+from gpualert_common.suspicion import parse_on_suspect
 from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_choices
 from gpualert_provider.airflow_variables import drop_airflow_variables
 from gpualert_provider.execution import TaskExecution
+from gpualert_provider.identity import make_name
 from gpualert_provider.links import VerdictLink
 from gpualert_provider.resumption import Resumption
 from gpualert_provider.working_directory import WorkingDirectory
@@ -51,6 +53,9 @@ class GPUAlertOperator(BashOperator):
         fail for the same cause; otherwise the task's retries apply.  False: they always apply.  A
         mapping gives single causes "stop", "retry", "default" or the delay of the retry (a delay
         needs Airflow 3.3).  A ``retry_policy`` of the task has priority.
+    :param on_suspect: what becomes of a task whose training exits with 0 although its log reports a
+        failure, such as a loss that is NaN: "warn" (success, and the task log ends with the
+        verdict), "fail" or "skip".  The alert is sent in any case.
     :param scrub_env: remove Airflow's own variables (connections, secrets, its configuration) from
         the environment that the command inherits; the variables in ``env``, AIRFLOW_HOME and
         AIRFLOW_CTX_* stay.
@@ -88,6 +93,7 @@ class GPUAlertOperator(BashOperator):
         bash_command: str | ArgNotSet | None = None,
         command: Sequence[str] | None = None,
         retry_by_cause: bool | Mapping[str, RetryChoice | timedelta] = True,
+        on_suspect: str = "warn",
         scrub_env: bool = False,
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
@@ -106,6 +112,7 @@ class GPUAlertOperator(BashOperator):
         if isinstance(command, str) or command in ([], ()):
             raise TypeError('command is a list, as in ["python", "train.py"]; see bash_command')
         self.retry_rules = retry_choices.make_rules(retry_by_cause)
+        self.on_suspect = parse_on_suspect(on_suspect)
         defaults = kwargs.get("default_args") or {}
         if kwargs.get("retry_policy") is None and defaults.get("retry_policy") is None:
             kwargs |= next_attempt.policy_arguments(retry_by_cause)
@@ -125,6 +132,11 @@ class GPUAlertOperator(BashOperator):
         self.alert_secrets: alerts.Secrets = {}
         self._execution: TaskExecution | None = None
         self._is_killed = False
+
+    @property
+    def has_logged_verdict(self) -> bool:
+        """True when the task log ends with a verdict, after the task was executed here."""
+        return self._execution is not None and self._execution.has_logged_verdict
 
     # -- BashOperator's interface ----------------------------------------------------------
 
@@ -194,7 +206,9 @@ class GPUAlertOperator(BashOperator):
     # -- the run of the task ---------------------------------------------------------------
 
     def _begin(self, context: Context) -> TaskExecution:
-        execution = TaskExecution(self, context, self.retry_rules, self.adopt_within)
+        execution = TaskExecution(
+            self, context, self.retry_rules, self.adopt_within, self.on_suspect
+        )
         self._execution = execution
         execution.is_killed = self._is_killed
         return execution
@@ -255,7 +269,8 @@ class GPUAlertOperator(BashOperator):
         given = {name: getattr(self, name) for name in option_names(Interface.AIRFLOW)}
         settings = load_settings({**given, "streams": "merged"}, given_as="argument")
         alerts.resolve_settings(settings)
-        name = f"{self.dag_id}.{self.task_id}"
+        assert self._execution is not None
+        name = make_name(self.dag_id, self.task_id, self._execution.map_index)
         spec = make_spec(command, settings, cwd=cwd, env=env, name=name)
         self.alert_secrets = spec.secrets or {}
         return spec

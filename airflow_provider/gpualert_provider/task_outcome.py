@@ -1,0 +1,42 @@
+"""The outcome of an attempt at a task: its state in Airflow, and the time of the next attempt."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_FINAL_STATES = ("failed", "success", "skipped", "upstream_failed", "removed")
+_RESTARTING = "restarting"
+_CLEARED = (None, _RESTARTING)
+"""States of a task that a user cleared while it ran."""
+
+GOOD_STATES = ("success", "skipped")
+
+
+class TaskOutcome(NamedTuple):
+    """State of a task after an attempt.
+
+    Another attempt begins ``within_s`` seconds, unless the outcome is final: then it is None.
+    """
+
+    state: str
+    within_s: float | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """True when no further attempt follows."""
+        return self.within_s is None
+
+
+def outcome_of_change(state: str | None, restart_within_s: float) -> TaskOutcome | None:
+    """Return the outcome of a task to which Airflow gave *state* while it ran.
+
+    A task that was cleared runs again.  None where the attempt decides itself.
+    """
+    if state in _CLEARED:
+        return TaskOutcome(_RESTARTING, restart_within_s)
+    return TaskOutcome(state) if state in _FINAL_STATES else None
+
+
+def describe_change(state: str | None) -> str:
+    """Return what happened to a task that has *state* although its attempt still runs."""
+    return "it was cleared" if state in _CLEARED else f"it was set to {state}"
