@@ -32,6 +32,7 @@ _TABLES = (
     "CREATE INDEX runs_by_fingerprint ON runs (fingerprint, run_id)",
 )
 _STORE = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(COLUMNS))})"
+_REMOVE = "DELETE FROM runs WHERE run_id = ?"
 _TRIM_ONE = """DELETE FROM runs WHERE run_id IN
     (SELECT run_id FROM runs WHERE fingerprint = ? ORDER BY run_id DESC LIMIT -1 OFFSET ?)"""
 _TRIM_ALL = """DELETE FROM runs WHERE run_id IN
@@ -87,6 +88,11 @@ class History:
             self.problem = self._queue(runs, error)
         except HistoryUnavailableError as error:
             self.problem = f"{error}; not added"
+        return self.problem
+
+    def remove(self, *run_ids: str) -> str:
+        """Remove the rows of these runs; return ``problem``."""
+        self._read(lambda connection: _remove(connection, run_ids), None)
         return self.problem
 
     def import_pending(self) -> str:
@@ -161,6 +167,11 @@ def _store(connection: Connection, runs: Iterable[PastRun]) -> None:
         for fingerprint in {run.fingerprint for run in runs}:
             connection.execute(_TRIM_ONE, (fingerprint, MOST_PER_FINGERPRINT))
         connection.execute(_TRIM_ALL, (MOST,))
+
+
+def _remove(connection: Connection, run_ids: Sequence[str]) -> None:
+    with transaction(connection):
+        connection.executemany(_REMOVE, [(run_id,) for run_id in run_ids])
 
 
 def _select(connection: Connection, query: str, given: Sequence[object] = ()) -> Iterator[PastRun]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from gpualert_common.codec import encode
@@ -55,6 +57,11 @@ class RunSummary:
         if self.started_at is None or self.ended_at is None:
             return None
         return max(0.0, self.ended_at - self.started_at)
+
+    def has_name(self, pattern: str) -> bool:
+        """True if a name of the run matches a glob pattern; without a name, its command."""
+        names = self.names or (shlex.join(self.command),)
+        return any(fnmatchcase(name, pattern) or name == pattern for name in names)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``gpualert runs --json`` prints."""

@@ -29,8 +29,10 @@ READERS = [
     "outbox list --json",
     "progress log",
     "progress log --json",
+    "prune --older-than 0s",
     "recover last",
     "recover --json",
+    "rm last",
     "rules list",
     "rules show config",
     "runs",
@@ -191,6 +193,8 @@ def test_hostile_names_of_a_run(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> No
 
 READERS_OF_RUNS = [
     "runs",
+    "rm last",
+    "prune --older-than 0s",
     "show --full",
     "show --markdown",
     "stop last",

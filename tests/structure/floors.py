@@ -33,7 +33,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"classifier", "notify"}),
     frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),
-    frozenset({"guardian", "late_verdict"}),
+    frozenset({"guardian", "late_verdict", "removal"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
 )

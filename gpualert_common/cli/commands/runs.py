@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import os
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,13 +86,7 @@ def _is_wanted(run: RunSummary, options: argparse.Namespace) -> bool:
         return False
     if options.cause and run.cause not in options.cause:
         return False
-    return options.name is None or matches_name(run, options.name)
-
-
-def matches_name(run: RunSummary, pattern: str) -> bool:
-    """True if a name of the run matches a glob pattern; without a name, its command."""
-    names = run.names or (shlex.join(run.command),)
-    return any(fnmatch.fnmatchcase(name, pattern) or name == pattern for name in names)
+    return options.name is None or run.has_name(options.name)
 
 
 def _total(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
