@@ -14,6 +14,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +36,16 @@ os.environ |= {
     "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
 }
 
+VERSION = tuple(int(part) for part in version("apache-airflow-core").split(".")[:2])
+needs_policies = pytest.mark.skipif(VERSION < (3, 3), reason="retry policies came with 3.3")
+
 _SOURCE = """
 import datetime
 import pickle
+from airflow import sdk
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk import DAG, ExceptionRetryPolicy
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 from gpualert_provider.operators.gpualert import GPUAlertOperator

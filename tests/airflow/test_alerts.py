@@ -148,7 +148,7 @@ def test_time_out_is_sent(trials: Trials, lab: Lab) -> None:
     """A training that exceeds its time sends its alert, and the task ends by its timeout."""
     limit = "execution_timeout=datetime.timedelta(seconds=1)"
     done = trials.train(f"bash_command='sleep 60', {limit}")
-    from airflow.sdk.exceptions import AirflowTaskTimeout
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout
 
     assert isinstance(done.error, AirflowTaskTimeout)
     (mail,) = mails(lab)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import BaseHook
 from gpualert_provider import alerts, get_provider_info
 from gpualert_provider.hooks import gpualert as hooks
 from gpualert_provider.hooks.gpualert import GPUAlertHook
@@ -223,7 +222,10 @@ def test_password_that_is_kept_on_the_worker(
 
 def tried() -> tuple[bool, str]:
     """Return Airflow's answer to a test of the connection ``mine``."""
-    answer: tuple[bool, str] = BaseHook.get_connection("mine").test_connection()
+    from airflow.models.connection import Connection
+
+    found = Connection.get_connection_from_secrets("mine")
+    answer: tuple[bool, str] = found.test_connection()  # type: ignore[no-untyped-call]
     return answer
 
 

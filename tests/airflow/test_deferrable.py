@@ -164,7 +164,7 @@ def test_decorator(lab: Lab, database: None) -> None:
 @pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0)])
 def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
     """``execution_timeout`` counts while the task is deferred, and ends the training."""
-    from airflow.sdk.exceptions import AirflowTaskTimeout
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout
 
     limit = "execution_timeout=datetime.timedelta(seconds=4)"
     done = trials.train(f"{trainer(how, grace=3, deferrable=True)}, {limit}")
@@ -407,7 +407,7 @@ def test_next_attempt_trains_again(trials: Trials, lab: Lab) -> None:
 
 def test_by_hand(lab: Lab) -> None:
     """An operator outside any DAG run can be resumed with the event of its trigger."""
-    from airflow.sdk.exceptions import TaskDeferred
+    from airflow.providers.common.compat.sdk import TaskDeferred
 
     def operator() -> GPUAlertOperator:
         command = "sleep 1; echo 1"

@@ -59,7 +59,7 @@ def test_timeout(trials: Trials, lab: Lab, how: str, code: int) -> None:
     """``execution_timeout`` stops the whole training before it fails the task."""
     limit = "execution_timeout=datetime.timedelta(seconds=2)"
     done = trials.train(f"{trainer(how, grace=2)}, {limit}")
-    from airflow.sdk.exceptions import AirflowTaskTimeout
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout
 
     assert done.state == "failed"
     assert isinstance(done.error, AirflowTaskTimeout)
@@ -87,7 +87,7 @@ def test_timeout_in_a_log_call(trials: Trials, lab: Lab, monkeypatch: pytest.Mon
     limit = "execution_timeout=datetime.timedelta(minutes=10)"
     command = "bash_command='echo a line of the training; sleep 600'"
     done = trials.train(f"{command}, {limit}")
-    from airflow.sdk.exceptions import AirflowTaskTimeout
+    from airflow.providers.common.compat.sdk import AirflowTaskTimeout
 
     assert done.state == "failed"
     assert isinstance(done.error, AirflowTaskTimeout)

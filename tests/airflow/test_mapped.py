@@ -13,7 +13,7 @@ from gpualert_provider.exceptions import TrainingTaskFailed
 from gpualert_provider.triggers import gpualert as triggers
 
 from gpualert_common.record import Record
-from tests.airflow.conftest import Trials
+from tests.airflow.conftest import Trials, needs_policies
 from tests.notify.alerting import states
 from tests.supervised import Lab, until
 
@@ -26,7 +26,8 @@ import datetime
 import pickle
 from pathlib import Path
 from airflow.providers.standard.operators.bash import BashOperator
-from airflow.sdk import DAG, ExceptionRetryPolicy, TaskGroup, task, task_group
+from airflow import sdk
+from airflow.sdk import DAG, TaskGroup, task, task_group
 from gpualert_provider.operators.gpualert import GPUAlertOperator
 
 def keep(context):
@@ -258,8 +259,14 @@ GPUAlertOperator.partial(
         ("", [1, 2, 1]),
         ("retry_by_cause=False", [2, 2, 1]),
         ("retry_by_cause={'missing_module': 'retry', 'div_zero': 'stop'}", [2, 1, 1]),
-        ("retry_policy=ExceptionRetryPolicy(rules=[])", [2, 2, 1]),
-        ("default_args={'retry_policy': ExceptionRetryPolicy(rules=[])}", [2, 2, 1]),
+        pytest.param(
+            "retry_policy=sdk.ExceptionRetryPolicy(rules=[])", [2, 2, 1], marks=needs_policies
+        ),
+        pytest.param(
+            "default_args={'retry_policy': sdk.ExceptionRetryPolicy(rules=[])}",
+            [2, 2, 1],
+            marks=needs_policies,
+        ),
     ],
 )
 def test_retries_by_cause(maps: Maps, argument: str, tries: list[int]) -> None:

@@ -9,7 +9,7 @@ from gpualert_provider import next_attempt
 from gpualert_provider.exceptions import TrainingTaskFailed, TrainingTaskFailedForGood
 
 from gpualert_common.errors import UsageError
-from tests.airflow.conftest import Trials
+from tests.airflow.conftest import Trials, needs_policies
 from tests.supervised import Lab
 
 AGAIN = "retries=1, retry_delay=datetime.timedelta(0)"
@@ -54,15 +54,17 @@ def test_rules_of_the_author(
     assert trained(trials, lab, program, f", retry_by_cause={wanted}")[0] == attempts
 
 
+@needs_policies
 def test_policy_of_the_author(trials: Trials, lab: Lab) -> None:
     """A ``retry_policy`` of the task replaces RetryByCause."""
-    own = "retry_policy=ExceptionRetryPolicy(rules=[])"
+    own = "retry_policy=sdk.ExceptionRetryPolicy(rules=[])"
     assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
 
 
+@needs_policies
 def test_policy_of_the_dag(trials: Trials, lab: Lab) -> None:
     """A ``retry_policy`` in the DAG's ``default_args`` replaces it, too."""
-    own = "default_args={'retry_policy': ExceptionRetryPolicy(rules=[])}"
+    own = "default_args={'retry_policy': sdk.ExceptionRetryPolicy(rules=[])}"
     assert trained(trials, lab, ABSENT, f", {own}")[0] == 2
 
 
