@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from gpualert_common.causes import CAUSES
 from gpualert_common.errors import UsageError
-from gpualert_common.model import Verdict
+from gpualert_common.model import Retry, Verdict
 from gpualert_common.settings import parse_duration
 from gpualert_common.suggestions import suggest
 
@@ -81,10 +81,8 @@ class RetryRules:
         choice = self.choices.get(verdict.cause)
         if choice is not None:
             return Advice(choice.action, f"{summary}; {choice.reason}", choice.delay_s)
-        if verdict.cause not in DETERMINISTIC:
+        if verdict.cause not in DETERMINISTIC or verdict.retry in (Retry.SAME, Retry.ELSEWHERE):
             return Advice(Action.DEFAULT, f"{summary}; another attempt may end differently")
-        if verdict.cause == "cuda_oom" and verdict.details.get("kind") == "co_tenant":
-            return Advice(Action.DEFAULT, f"{summary}; others on the card may have gone by then")
         if verdict.confidence < self.sure:
             return Advice(Action.DEFAULT, f"{summary}; not sure enough to stop retries")
         return Advice(Action.STOP, f"{summary}; the same command would meet it again")

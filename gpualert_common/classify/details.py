@@ -15,6 +15,10 @@ Details = Mapping[str, Scalar]
 
 _SIZE = re.compile(r"^([\d.]{1,30})\s*([KMGTP]?)(i?)(?:B|bytes?)?$", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_LEAST_OF_OTHERS = 0.1
+"""Share of a device: less may be contexts, and rounding in the message."""
+
+_OTHER_PROCESS = re.compile(r"\bProcess (\d+) has ([\d.]+ ?[KMGT]?i?B) memory in use")
 _NUMBER = re.compile(r"^-?\d{1,18}$")
 
 
@@ -60,6 +64,11 @@ _OOM_KINDS: tuple[tuple[str, tuple[str, ...], Callable[[_Sizes], bool]], ...] = 
         lambda of: 2 * of["other_process_bytes"] > of["device_total_bytes"],
     ),
     (
+        "co_tenant",
+        ("other_process_bytes", "free_bytes"),
+        lambda of: of["requested_bytes"] <= of["free_bytes"] + of["other_process_bytes"],
+    ),
+    (
         "fragmentation",
         ("reserved_unallocated_bytes",),
         lambda of: of["reserved_unallocated_bytes"] > of["requested_bytes"],
@@ -68,18 +77,49 @@ _OOM_KINDS: tuple[tuple[str, tuple[str, ...], Callable[[_Sizes], bool]], ...] = 
 """Reasons why GPU memory did not suffice, each with the sizes that it needs and its condition."""
 
 
-def _cuda_oom_kind(details: Details) -> dict[str, Scalar]:
-    """Return ``kind``: why the memory did not suffice, as far as the message alone shows it."""
-    sizes = {name: value for name, value in details.items() if isinstance(value, int | float)}
+def _explain_cuda_oom(details: Details) -> dict[str, Scalar]:
+    """Return ``kind``: why the memory did not suffice, as far as the message alone shows it.
+
+    Also what other processes held, and their numbers.
+    """
+    others = _find_other_processes(details)
+    known = {**details, **others}
+    sizes = {name: value for name, value in known.items() if isinstance(value, int | float)}
     if "requested_bytes" not in sizes:
-        return {}
+        return {**others, "kind": "co_tenant"} if others else {}
     for kind, needed, fits in _OOM_KINDS:
         if all(name in sizes for name in needed) and fits(sizes):
-            return {"kind": kind}
-    return {"kind": "plain"}
+            return {**others, "kind": kind}
+    return {**others, "kind": "plain"}
 
 
-_DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {"cuda_oom": _cuda_oom_kind}
+def _find_other_processes(details: Details) -> dict[str, Scalar]:
+    """Return the memory of the other processes on the device; empty if the message names none.
+
+    PyTorch names each with its memory, or, in a container, only its own and the free memory; vLLM
+    reports at its start how much of the card is free.
+    """
+    found = _OTHER_PROCESS.findall(str(details.get("message") or ""))
+    if found:
+        held = sum(parse_memory_size(size) or 0 for _pid, size in found)
+        pids = " ".join(pid for pid, _size in found)
+        return {"other_process_bytes": held, "other_pids": pids} if held else {}
+    names = ("device_total_bytes", "free_bytes", "own_bytes")
+    total, free, own = (details.get(name) for name in names)
+    if isinstance(total, int) and isinstance(free, int) and isinstance(own, int):
+        held = total - free - own
+        return {"other_process_bytes": held} if held >= _LEAST_OF_OTHERS * total else {}
+    total, free = (_parse_gib(details.get(name)) for name in ("total_at_start", "free_at_start"))
+    if free is None or total is None or 2 * free > total:
+        return {}
+    return {"other_process_bytes": total - free, "device_total_bytes": total}
+
+
+def _parse_gib(value: Scalar) -> int | None:
+    return None if value is None else parse_memory_size(f"{value} GiB")
+
+
+_DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {"cuda_oom": _explain_cuda_oom}
 
 GENERAL: Final = frozenset(
     {
@@ -89,7 +129,7 @@ GENERAL: Final = frozenset(
 )
 """Names that a rule's texts may use, whatever its patterns capture."""
 
-DERIVED: dict[str, tuple[str, ...]] = {"cuda_oom": ("kind",)}
+DERIVED: dict[str, tuple[str, ...]] = {"cuda_oom": ("kind", "other_pids")}
 """Names that are derived from captured ones, for each cause."""
 
 

@@ -26,6 +26,7 @@ from gpualert_common.classify.filters import SelectionContext
 from gpualert_common.classify.log_position import has_trained
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.platforms import PLATFORM_CAUSES, find_platform
 from gpualert_common.classify.preferences import LAST_RESORT
 from gpualert_common.classify.resume_lines import is_resuming
 from gpualert_common.classify.rules import RuleSet
@@ -221,6 +222,11 @@ def _details_of(chosen: Candidate) -> dict[str, Scalar]:
         frame = exception.place_in_program
         if frame is not None:
             details |= {"file": frame.file, "line": frame.line, "function": frame.function}
+    if chosen.cause in PLATFORM_CAUSES:
+        texts = [one.excerpt for one in chosen.observations]
+        texts += [] if exception is None else [exception.message, exception.type]
+        platform = find_platform("\n".join(texts))
+        details |= {} if platform is None else {"platform": platform}
     return derive(chosen.cause, details)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
+from gpualert_common.classify.platforms import PLATFORM_CAUSES, PLATFORM_WORDS
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.classify.rules import Rule, RulePattern, RuleSet, RuleText
 from gpualert_common.classify.scanner import Scanner
@@ -86,6 +87,7 @@ def _expression_problems(pattern: RulePattern, rule: Rule) -> Iterator[RuleError
 
 def _word_problems(rule: Rule, rules: RuleSet) -> Iterator[RuleError]:
     known = GENERAL | set(DERIVED.get(rule.id, ())) | set(rule.found)
+    known |= PLATFORM_WORDS if rule.id in PLATFORM_CAUSES else set()
     for pattern in (one for other in rules if other.id == rule.id for one in other.patterns):
         try:
             known |= set(compile_text(pattern.re).groupindex)

@@ -161,6 +161,7 @@ def _with_findings(
     details: dict[str, Scalar] = dict(resolution.details)
     for one in confirming:
         details |= {name: value for name, value in one.details.items() if name not in details}
+        details |= one.corrections
     confidence = min((resolution.confidence, *(one.confidence for one in doubting)))
     return replace(resolution, details=details, confidence=confidence)
 

@@ -30,7 +30,8 @@ class Finding:
     """Conclusion of one family about a run, with the evidence for it.
 
     ``because`` is a sentence without its full stop.  ``over`` are the causes from log and
-    status that this one replaces.  ``kind`` names a warning.
+    status that this one replaces.  ``kind`` names a warning.  ``details`` add to those of the log;
+    ``corrections`` replace them.
     """
 
     family: str
@@ -42,4 +43,5 @@ class Finding:
     kind: str = ""
     claims: tuple[Claim, ...] = ()
     details: Mapping[str, Scalar] = field(default_factory=dict)
+    corrections: Mapping[str, Scalar] = field(default_factory=dict)
     cannot_decide: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.platforms import describe_platform
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import Rule, RuleSet
 from gpualert_common.diagnose.decision import Decision, decide
@@ -124,6 +125,7 @@ def _placeholder_values(resolution: Resolution, facts: ExitFacts) -> dict[str, S
         "because": None if facts.sender is None else facts.sender.get("because"),
         "stop": resolution.status.origin,
         "stopper": describe_sender(facts.sender),
+        **describe_platform(resolution.details.get("platform")),
         **resolution.details,
     }
 

@@ -10,7 +10,7 @@ from gpualert_common.causes import CAUSES
 from gpualert_common.classify import load_rules
 from gpualert_common.diagnose import conclude
 from gpualert_common.errors import UsageError
-from gpualert_common.model import ExitFacts, Verdict
+from gpualert_common.model import ExitFacts, Retry, Verdict
 from gpualert_common.retries import DETERMINISTIC, SURE, Action, RetryRules
 
 RULES = load_rules()
@@ -58,8 +58,8 @@ def test_a_bare_status_is_not_sure(code: int) -> None:
 
 
 def test_others_on_the_card() -> None:
-    """Memory of another process may be free at the next attempt."""
-    found = dataclasses.replace(verdict("cuda_oom"), details={"kind": "co_tenant"})
+    """Where the verdict says that a retry may help, no retry is stopped."""
+    found = dataclasses.replace(verdict("cuda_oom"), retry=Retry.ELSEWHERE)
     assert RetryRules.of().advise(found).action is Action.DEFAULT
 
 

@@ -35,10 +35,18 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         )
     ]
     details: dict[str, Scalar] = {"peak_bytes": peak, "gpu": int(parse_index(gpu))}
+    corrections: dict[str, Scalar] = {}
     cannot_decide: tuple[str, ...] = ()
     if others >= thresholds.CO_TENANT_SHARE * total:
         claims.append(Claim(f"other processes held {format_size(others)} of it", "nvml"))
-        details["others_bytes"] = others
+        if _would_fit_alone(evidence, others + max(0, total - peak)):
+            corrections = {
+                "kind": "co_tenant",
+                "other_process_bytes": others,
+                "device_total_bytes": total,
+            }
+    elif _is_shared_by_job(evidence):
+        corrections = {"kind": "shared_by_job"}
     elif peak < thresholds.MEMORY_NEAR_FULL * total:
         asked = evidence.resolution.details.get("requested_bytes")
         if isinstance(asked, int) and peak + asked > total:
@@ -53,6 +61,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         cause=_CAUSE,
         claims=tuple(claims),
         details=details,
+        corrections=corrections,
         cannot_decide=cannot_decide,
     )
 
@@ -60,6 +69,20 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
 def _peak(evidence: Evidence, gpu: str) -> tuple[int, int]:
     total = int(evidence.series(gpu, "memory_total_bytes").peak) or 1
     return int(evidence.series(gpu, "memory_used_bytes").peak), total
+
+
+def _would_fit_alone(evidence: Evidence, left: int) -> bool:
+    """Return whether the request fits in the memory that is left without the other processes."""
+    found = evidence.resolution.details
+    asked = found.get("requested_bytes")
+    is_limited = found.get("kind") in ("oversize", "refused")
+    return not is_limited and (not isinstance(asked, int) or asked <= left)
+
+
+def _is_shared_by_job(evidence: Evidence) -> bool:
+    """Return whether the processes that the error names belong to this run."""
+    named = str(evidence.resolution.details.get("other_pids") or "").split()
+    return bool(named) and all(int(pid) in evidence.pids for pid in named)
 
 
 def _sum_memory_of_others(evidence: Evidence, gpu: str) -> int:
