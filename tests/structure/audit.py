@@ -54,9 +54,9 @@ def main(pip_audit: str) -> int:
         requirements = Path(folder, "requirements.txt")
         requirements.write_text("\n".join(list_requirements()))
         command = (pip_audit, "--no-deps", "--disable-pip", "--progress-spinner", "off")
-        command += ("--cache-dir", str(CACHE))
+        places = ("--cache-dir", str(CACHE), "--requirement", str(requirements))
         done = subprocess.run(
-            (*command, "--format", "json", "--requirement", str(requirements)),
+            (*command, "--format", "json", *places),
             capture_output=True,
             text=True,
         )
