@@ -8,7 +8,10 @@ from datetime import datetime, timedelta
 
 from gpualert_common.settings import parse_duration
 
-MOMENT_FORMS = "7d or 12h ago, a date (2026-11-20), a time (2026-11-20T18:30), or: today, yesterday"
+MOMENT_FORMS = (
+    "a duration before now (7d, 12h), a date (2026-11-20), a time (2026-11-20T18:30), today or "
+    "yesterday"
+)
 """The forms, for the help of a command."""
 
 
@@ -30,7 +33,7 @@ def parse_moment(text: str) -> float:
     except ValueError:
         ago_s = None
     if ago_s is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time: give {MOMENT_FORMS}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not {MOMENT_FORMS}")
     return time.time() - ago_s
 
 

@@ -90,7 +90,9 @@ def _refuse_unknown(run: str, paths: Sequence[str], places: Sequence[str]) -> Re
     where = ", ".join(os.path.join(place, RUNS) for place in places) or "any state directory"
     if run == _LAST:
         raise UsageError(f"no run yet in {where}; `gpualert runs` lists them")
-    hint = suggest(run, _list_known(run, paths[:_MOST_COMPARED]))
+    known = _list_known(run, paths[:_MOST_COMPARED])
+    longer = next((name for name in known if run.lower() in name.lower()), None)
+    hint = f"; did you mean {longer}?" if longer else suggest(run, known)
     raise UsageError(f"no run {run!r} in {where}{hint}; `gpualert runs` lists them")
 
 

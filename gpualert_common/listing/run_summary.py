@@ -13,7 +13,9 @@ from gpualert_common.errors import RecordError
 from gpualert_common.history import make_past_run
 from gpualert_common.listing.condition import Condition, determine_condition
 from gpualert_common.listing.run_names import find_map_index, list_names
-from gpualert_common.record import EXIT, Record
+from gpualert_common.record import Record, RunState
+
+_TIMES = ("started_at", "ended_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +86,16 @@ def summarize(record: Record) -> RunSummary:
     spec = record.spec
     ending = record.ending
     verdict = record.verdict
-    state = record.state
+    state = RunState.ENDED if ending else record.state
     exit_code = ending.exit_code if ending else None
     disposition = str(verdict.disposition) if verdict else None
     cause = verdict.cause if verdict else None
     condition = determine_condition(state, disposition, cause, exit_code)
     if not spec.name and not spec.command:
         condition = Condition.DAMAGED
-    row = make_past_run(spec, record.read_json(EXIT) or {}, verdict) if ending else None
+    row = None
+    if ending and verdict and verdict.measured:
+        row = make_past_run(spec, {name: getattr(ending, name) for name in _TIMES}, verdict)
     return RunSummary(
         run_id=record.run_id,
         path=record.path,

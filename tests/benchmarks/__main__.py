@@ -16,6 +16,7 @@ from tests.benchmarks import (
     flood,
     guardian,
     launch,
+    listing,
     observing,
     redact,
     restraint,
@@ -43,6 +44,7 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "alert": alert.measure,
     "observe": observing.measure,
     "telemetry": observing.measure_telemetry,
+    "listing": listing.measure,
 }
 
 

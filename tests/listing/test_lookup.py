@@ -75,7 +75,8 @@ def test_name_that_begins_as_ids_do(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "hint"), [("lama", "llama"), ("llama-pretrian", "llama-pretrain")]
+    ("typed", "hint"),
+    [("lama", "llama"), ("llama-pretrian", "llama-pretrain"), ("Pretrain", "llama-pretrain")],
 )
 def test_close_names(lab: Lab, typed: str, hint: str) -> None:
     """The error for an unknown name has the names that are close to it."""

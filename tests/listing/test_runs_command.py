@@ -252,8 +252,11 @@ def test_since(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--cause", "cuda_om"), b"did you mean cuda_oom?"),
-        (("--since", "soon"), b"'soon' is not a time: give 7d "),
+        (("--cause", "cuda_om"), b"no cause 'cuda_om'; did you mean cuda_oom?"),
+        (
+            ("--since", "soon"),
+            b"'soon' is not a duration before now (7d, 12h), a date (2026-11-20), ",
+        ),
         (("--limit", "-1"), b"'-1' is not a whole number"),
         (("--limit", "all"), b"'all' is not a whole number"),
     ],

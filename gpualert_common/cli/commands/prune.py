@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.quantity_arguments import parse_moment
+from gpualert_common.cli.quantity_arguments import MOMENT_FORMS, parse_moment
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.removal_plan import RemovalPlan, add_removal_options, execute_plan
 from gpualert_common.listing.condition import FAILURES
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_moment,
         metavar="TIME",
         required=True,
-        help="remove only runs that ended before that time: 30d ago, or a date (2026-11-20)",
+        help=f"remove only runs that ended before that time: {MOMENT_FORMS}",
     )
     parser.add_argument(
         "--keep-failed", action="store_true", help="keep the runs that `runs --failed` lists"

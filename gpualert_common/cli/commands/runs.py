@@ -19,6 +19,7 @@ from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.record_locations import list_record_paths
 from gpualert_common.report.colours import has_colours
 from gpualert_common.spec import SCHEMA
+from gpualert_common.suggestions import suggest_or_list
 
 _STDOUT = 1
 _PIPED = 160
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cause",
         action="append",
+        type=_parse_cause,
         choices=CAUSES,
         metavar="CAUSE",
         help="list only runs with this cause in their verdict, such as cuda_oom; can be repeated",
@@ -87,6 +89,12 @@ def _is_wanted(run: RunSummary, options: argparse.Namespace) -> bool:
     if options.cause and run.cause not in options.cause:
         return False
     return options.name is None or run.has_name(options.name)
+
+
+def _parse_cause(text: str) -> str:
+    if text not in CAUSES:
+        raise argparse.ArgumentTypeError(f"no cause {text!r}{suggest_or_list(text, CAUSES)}")
+    return text
 
 
 def _total(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
