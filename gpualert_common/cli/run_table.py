@@ -17,7 +17,12 @@ from gpualert_common.report.formatting import hours, one_line, short_duration
 from gpualert_common.report.text_sanitizer import LINE
 
 _SHORT_ID = len("20261120-101010")
-_OF_CAUSE = (Condition.SUSPECT, Condition.FAILED, Condition.KILLED, Condition.UNKNOWN)
+_OF_CAUSE = frozenset(
+    {
+        *(Condition.SUSPECT, Condition.SLOW, Condition.FAILED, Condition.KILLED),
+        Condition.UNKNOWN,
+    }
+)
 """Conditions that the name of the cause explains; the others say it themselves."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from gpualert_common.causes import NO_CAUSES
+from gpualert_common.causes import NO_CAUSES, SLOW_CAUSES
 from gpualert_common.record import RunState
 
 
@@ -14,6 +14,8 @@ class Condition(StrEnum):
     COMPLETED = "completed"
     SUSPECT = "suspect"
     """It exited with 0, and its verdict names a cause."""
+    SLOW = "slow"
+    """It completed, and could have been faster."""
     FAILED = "failed"
     KILLED = "killed"
     TIMED_OUT = "timed out"
@@ -63,5 +65,6 @@ def determine_condition(
             return Condition.UNKNOWN
         return Condition.FAILED if exit_code else Condition.COMPLETED
     found = _OF_DISPOSITION.get(disposition, Condition.UNKNOWN)
-    is_suspect = found is Condition.COMPLETED and cause not in NO_CAUSES
-    return Condition.SUSPECT if is_suspect else found
+    if found is not Condition.COMPLETED or cause in NO_CAUSES:
+        return found
+    return Condition.SLOW if cause in SLOW_CAUSES else Condition.SUSPECT
