@@ -97,12 +97,20 @@ def test_failure_after_a_good_training_is_sent(trials: Trials, lab: Lab) -> None
     assert len(mails(lab)) == 1
 
 
-def test_error_before_launch(trials: Trials, lab: Lab) -> None:
-    """An invalid target fails the task before the launch, and the error names it."""
-    done = trials.train("bash_command='true', notify='carrier-pigeon'")
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("carrier-pigeon", "'carrier-pigeon' is neither a known channel"),
+        ("command:nosuch-program", "there is no program nosuch-program in PATH"),
+        ("env:GPUALERT_NOT_SET", "the variable GPUALERT_NOT_SET is not set"),
+    ],
+)
+def test_error_before_launch(trials: Trials, lab: Lab, target: str, problem: str) -> None:
+    """A target that cannot be used fails the task before the launch, and the error names it."""
+    done = trials.train(f"bash_command='true', notify={target!r}")
     assert done.state == "failed"
     assert isinstance(done.error, ConfigError)
-    assert "carrier-pigeon" in str(done.error)
+    assert problem in str(done.error)
     assert lab.records() == []
 
 

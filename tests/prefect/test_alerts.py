@@ -219,10 +219,12 @@ def test_secret_block_with_a_url(way: str, home: Path) -> None:
         ("prefect:secret/no-mail", "smtp://127.0.0.1/?security=hunter2hunter2"),
         ("prefect:variable/mail", None),
         ("no-such-channel", None),
+        ("command:nosuch-program", None),
+        ("env:GPUALERT_NOT_SET", None),
     ],
 )
 def test_wrong_target_starts_nothing(target: str, value: str | None, home: Path) -> None:
-    """A missing block, or one that is no channel, is an error before the launch."""
+    """A missing block, and a channel that cannot be used, are errors before the launch."""
     if value is not None:
         keep(target.rpartition("/")[2], value)
     with pytest.raises(Exception, match=target):
