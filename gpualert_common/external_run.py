@@ -24,10 +24,10 @@ from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.launch_record import AlertSettings, EngineTask, LaunchRecord
 from gpualert_common.model import Claim, SourceStatus, Verdict
+from gpualert_common.notify.sender_launch import start_freeze
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
 from gpualert_common.record.private_directory import make_folder, resolve_state_dir
-from gpualert_common.run_hooks import start_freeze
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, EndFacts, Ending
 from gpualert_common.whole_words import cut_words

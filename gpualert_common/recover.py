@@ -124,7 +124,7 @@ def _freeze_artifacts(record: Record) -> None:
     """Start to freeze the files that an alert may carry, as they are now."""
     if record.spec.alerts is None:
         return
-    from gpualert_common.run_hooks import start_freeze  # most runs need none
+    from gpualert_common.notify.sender_launch import start_freeze  # most runs need none
 
     try:
         start_freeze(record.path)

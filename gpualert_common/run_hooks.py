@@ -67,10 +67,17 @@ class RunHooks:
     def freeze_artifacts(self, ending: Ending) -> None:
         """Freeze the files that an alert about this end may carry; returns at once.
 
-        A success that people are not notified of costs nothing.  Raises OSError.
+        An end that people are not notified of costs nothing.  Raises OSError.
         """
         alerts = self._spec.alerts
-        if alerts is not None and (ending.exit_code != 0 or alerts["on"] == "always"):
+        is_failure = ending.exit_code != 0
+        if (
+            alerts is not None
+            and (is_failure or alerts["on"] == "always")
+            and self._is_alert_wanted(alerts, None, ending)
+        ):
+            from gpualert_common.notify.sender_launch import start_freeze
+
             start_freeze(self._record.path)
 
     def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
@@ -133,14 +140,6 @@ class RunHooks:
             from gpualert_common.notify.sender_launch import send_warnings
 
             send_warnings(self._record.path, self._spec.secrets)
-
-
-def start_freeze(record_path: str) -> None:
-    """Start the process that freezes the files of a run that has ended; raises OSError."""
-    from gpualert_common.notify.sender_launch import start_detached
-
-    program = "gpualert_common.artifacts.freeze_program"
-    start_detached(program, {"record": record_path}, helper_of=os.path.basename(record_path))
 
 
 def send_alerts(spec: RunSpec, run: SupervisedRun) -> list[EntryFields]:

@@ -10,6 +10,7 @@ closes it when the record's own are done or left for later: so a waiting process
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -89,6 +90,7 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
         return
     status = _StatusPipe(request["done_fd"])
     if request["own"]:
+        _freeze_artifacts(record)
         deliver(
             record,
             secrets=request["secrets"],
@@ -102,6 +104,16 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
     status.close()
     if retry_for_s > 0:
         deliver_open_alerts(record.path, retry_for_s=_OTHERS_S)
+
+
+def _freeze_artifacts(record: Record) -> None:
+    """Start to freeze the run's files for later attempts, unless that was done at its end."""
+    from gpualert_common.artifacts.freeze import FREEZE
+    from gpualert_common.notify.sender_launch import start_freeze
+
+    if not record.has(FREEZE):
+        with contextlib.suppress(OSError):  # the times of the files decide
+            start_freeze(record.path)
 
 
 def _redirect_stderr(record: Record) -> None:

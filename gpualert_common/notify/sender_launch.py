@@ -116,6 +116,12 @@ def send_warnings(record_path: str, secrets: Secrets | None) -> None:
             raise  # an engine's time-out may be a TimeoutError
 
 
+def start_freeze(record_path: str) -> None:
+    """Start the process that freezes the files of a run that has ended.  Raises OSError."""
+    program = "gpualert_common.artifacts.freeze_program"
+    start_detached(program, {"record": record_path}, helper_of=os.path.basename(record_path))
+
+
 def start_detached(
     program: str,
     request: Mapping[str, Any],

@@ -127,6 +127,17 @@ def test_success_that_is_previewed_late(lab: Lab, work: Path) -> None:
     assert not (path / FREEZE).exists()
 
 
+def test_suspect_success_is_frozen(lab: Lab, work: Path) -> None:
+    """A failure behind exit status 0, which an alert is due for, is frozen, too."""
+    code = shell(f"{WRITES}; for i in 1 2 3 4 5 6 7 8 9; do echo step $i loss nan; done")
+    assert lab.gpualert("run", "--cwd", str(work), "--", *code).returncode == 0
+    (path,) = lab.records()
+    await_freeze(Record.open(str(path)))
+    change(work)
+    lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    assert attached(lab)["results.json"].strip() == '{"loss": 1}'
+
+
 def test_recovered_run_is_frozen(lab: Lab, work: Path) -> None:
     """`recover` freezes the files of a run whose supervisor was killed."""
     code = f"echo before; until [ -e go ]; do sleep 0.01; done; {WRITES}; echo after; exit 3"
