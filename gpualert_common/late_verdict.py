@@ -12,6 +12,7 @@ import json
 import os
 import sys
 
+from gpualert_common.abandoned_runs import mark_finished
 from gpualert_common.processes.bootstrap import extend_import_path
 from gpualert_common.record import Record
 from gpualert_common.recover import complete
@@ -36,6 +37,7 @@ def main() -> None:
 
         with contextlib.suppress(OSError):  # a full disk
             record.append_event("classifier_failed", problem=traceback.format_exc(limit=-3))
+    mark_finished(record.path, is_undelivered=request["secrets"] is not None)
     if request["secrets"] is not None:
         send_unsent_alerts(record, request["secrets"])
     os._exit(0)

@@ -49,6 +49,17 @@ def is_in_progress(record: Record) -> bool:
         return False
 
 
+def is_abandoned(record: Record) -> bool:
+    """Return True if nobody supervises the run and none of its processes lives.
+
+    False while that cannot be known from here.  Raises RecordError.
+    """
+    if record.is_held:
+        return False
+    has_ended = record.read_json(EXIT) is not None
+    return has_ended or not (is_remote(record) or has_processes(record))
+
+
 def find_processes(record: Record) -> ProcessTree:
     """Return the processes of a run, from the leader that its record names."""
     launched = record.event("launched") or Event("launched")
@@ -82,17 +93,19 @@ def is_remote(record: Record) -> bool:
     return locate(record.spec) is not RunPlace.HERE
 
 
-def recover(record: Record, *, force: bool = False) -> RecoveryOutcome:
+def recover(
+    record: Record, *, force: bool = False, most_bytes: int | None = None
+) -> RecoveryOutcome:
     """Complete the record that a dead supervisor left, where that is possible.
 
     ``force`` also completes that of a run whose processes cannot be seen from here, and are surely
-    gone.
+    gone.  ``most_bytes`` as for :func:`classify_logs`.
     """
     if record.read_json(EXIT) is not None and record.read_json(VERDICT) is not None:
         return RecoveryOutcome.COMPLETE
     if not record.take():
         return RecoveryOutcome.SUPERVISED
-    return complete(record, force=force)
+    return complete(record, force=force, most_bytes=most_bytes)
 
 
 def complete(

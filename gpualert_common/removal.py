@@ -13,11 +13,11 @@ from gpualert_common.errors import DamagedFileError, RecordError, UsageError
 from gpualert_common.notify.entry import UNSENT
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import preview
-from gpualert_common.notify.undelivered import remove_mark
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import OUTCOME, SPEC, Record
 from gpualert_common.record.files import remove_all, try_lock
+from gpualert_common.record.marks import UNDELIVERED, UNFINISHED
 from gpualert_common.record.private_directory import open_folder
 from gpualert_common.record_locations import RUNS
 
@@ -73,10 +73,11 @@ def remove_record(record: Record, *, force: bool = False) -> None:
         name = f"{record.run_id}.{time.time_ns()}"
         os.rename(record.run_id, name, src_dir_fd=runs, dst_dir_fd=trash)
         os.fsync(runs)
-        try:
-            remove_mark(record.path)
-        except OSError:
-            pass  # as a rule there is none
+        for marks in (UNDELIVERED, UNFINISHED):
+            try:
+                marks.remove(record.path)
+            except OSError:
+                pass  # as a rule there is none
         _delete(name, trash)
         _remove_trash(runs)
     finally:

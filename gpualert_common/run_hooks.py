@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 
-from gpualert_common.notify.undelivered import list_undelivered
+from gpualert_common.abandoned_runs import finish_abandoned_runs, mark_finished
 from gpualert_common.processes.marker import run_marker
+from gpualert_common.record.marks import UNDELIVERED, find_state_dir
+from gpualert_common.record_locations import list_places
 from gpualert_common.spec import EARLY
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -87,7 +89,16 @@ class RunHooks:
             or self._is_alert_wanted(self._spec.alerts, verdict, ending)
         ):
             return OWN_ALERTS
-        return OLDER_ALERTS if list_undelivered(self._record.path) else ""
+        older = UNDELIVERED.list_records(find_state_dir(self._record.path))
+        return OLDER_ALERTS if older else ""
+
+    def mark_finished(self, sender: str) -> None:
+        """Mark the record as complete, and as undelivered where a sender has to send its alerts."""
+        mark_finished(self._record.path, is_undelivered=sender == OWN_ALERTS)
+
+    def finish_abandoned_runs(self) -> None:
+        """Have the records of runs whose supervisor died finished; returns at once."""
+        finish_abandoned_runs(list_places(self._spec.state_dir))
 
     def _is_alert_wanted(
         self, alerts: AlertSettings, verdict: Verdict | None, ending: Ending

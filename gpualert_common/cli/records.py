@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Iterator
 
 from gpualert_common import record_locations
+from gpualert_common.abandoned_runs import list_unsupervised, start_recovery
 from gpualert_common.cli import printing
-from gpualert_common.errors import UsageError
+from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.listing import lookup
-from gpualert_common.record import Record
-from gpualert_common.recover import locate
+from gpualert_common.record import EXIT, Record
+from gpualert_common.recover import is_abandoned, locate
 from gpualert_common.report.wording import describe_place
 from gpualert_common.settings import load_settings
 
@@ -18,10 +19,11 @@ _MOST_CONTENT_BYTES = 64 << 20
 """Limit for reading: the index of a run of thirty days has 50 MB."""
 
 
-def list_places(options: argparse.Namespace) -> list[str]:
+def list_places(options: argparse.Namespace, *, is_recovery: bool = False) -> list[str]:
     """Return the state directory of this call, and those that stand in for it and have records.
 
     Each of these is named on stderr, and each directory whose files another user could change.
+    Except for a command that does it itself, the recovery of abandoned runs has started then.
     Raises UsageError if no directory can be read.
     """
     setting = load_settings({"state_dir": options.state_dir})["state_dir"]
@@ -30,6 +32,8 @@ def list_places(options: argparse.Namespace) -> list[str]:
     if not places:
         raise UsageError("; ".join(notes))
     printing.print_notes(*(f"gpualert: {note}" for note in notes))
+    if not is_recovery:
+        _finish_abandoned_runs(places)
     return places
 
 
@@ -41,6 +45,26 @@ def find_record(run: str, options: argparse.Namespace) -> Record:
 def open_records(options: argparse.Namespace) -> Iterator[Record]:
     """Yield each record of this call's state directories that may be trusted, oldest first."""
     return record_locations.open_records(list_places(options))
+
+
+def _finish_abandoned_runs(places: list[str]) -> None:
+    """Have the runs whose supervisor died finished in the background, and say so on stderr."""
+    abandoned: list[str] = []
+    lost: list[str] = []
+    for path in list_unsupervised(places):
+        try:
+            record = Record.open(path)
+            if is_abandoned(record):
+                abandoned.append(record.run_id)
+                lost += [] if record.has(EXIT) else [record.run_id]
+            record.close()
+        except (GPUAlertError, OSError):
+            continue  # removed meanwhile, or damaged
+    if abandoned and start_recovery(places) and lost:
+        which = f"run {lost[0]}" if len(lost) == 1 else f"{len(lost)} runs"
+        printing.print_notes(
+            f"gpualert: the supervisor of {which} died; completing the record in the background"
+        )
 
 
 def format_place(record: Record) -> str:

@@ -10,8 +10,8 @@ from gpualert_common.notify.alert_facts import alerts_in
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, reconcile
 from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import VERDICT_SHARE, become_sender, dispatch
-from gpualert_common.notify.undelivered import list_undelivered
 from gpualert_common.record import Record
+from gpualert_common.record.marks import UNDELIVERED, find_state_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def deliver_after_run(
         if action is AlertAction.SEND:
             within_s = alerts_in(record.spec).get("deadline_s", 0.0) * VERDICT_SHARE
             become_sender(record.path, secrets, keep=alerts_fd, verdict_within_s=within_s)
-        if list_undelivered(record.path):
+        if UNDELIVERED.list_records(find_state_dir(record.path)):
             dispatch(record.path, own=False, deadline_s=0.0)
     except (GPUAlertError, OSError) as error:
         print(f"alerts: {error}", flush=True)  # noqa: T201 - the guardian's log

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from signal import SIGTERM
 from typing import TYPE_CHECKING, Literal, Self
 
+from gpualert_common.abandoned_runs import finish_abandoned_runs
 from gpualert_common.api import RunResult
 from gpualert_common.errors import GuardianError
 from gpualert_common.guardian import result
@@ -87,6 +88,8 @@ class RunHandle:
 
         try:
             obtain_run(spec, attempt, take, log=log, check=check)
+            if begun[0].origin != "launched":  # the recorder of a new run does it
+                finish_abandoned_runs(list_places(spec.state_dir))
             return begun[0]
         except BaseException as error:
             for handle in begun:

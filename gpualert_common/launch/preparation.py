@@ -20,6 +20,7 @@ from gpualert_common.record import (
     describe,
     name_spare,
 )
+from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.record.private_directory import make_folder, resolve_state_dir
 from gpualert_common.spec import RunSpec
 
@@ -106,6 +107,7 @@ def _prepare_at(
             tried=tried,
         )
         record.write_json(SPEC, launch_record)
+        _mark_unfinished(record)
         if spec.sync:
             for fd in log_fds:
                 os.fsync(fd)
@@ -145,6 +147,14 @@ def _keep_spare(record: Record) -> None:
             libc.reserve(fd, size)
         finally:
             os.close(fd)
+
+
+def _mark_unfinished(record: Record) -> None:
+    """Mark the run for those who find it if its supervisor dies."""
+    try:
+        UNFINISHED.add(record.path)
+    except OSError:
+        pass  # `gpualert recover` reads every record
 
 
 def _working_directory() -> str | None:

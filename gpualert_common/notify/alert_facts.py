@@ -9,6 +9,7 @@ from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
+from gpualert_common.spec import Ending
 from gpualert_common.stop_origin import is_own_stop
 from gpualert_common.suspicion import is_suspect
 
@@ -41,7 +42,7 @@ def read_facts(record: Record) -> AlertFacts:
         is_well = ending is not None and ending.exit_code == 0 and ending.signal is None
     return AlertFacts(
         wanted=wanted,
-        ended_at=None if ending is None else ending.ended_at or ending.started_at,
+        ended_at=None if ending is None else _read_end(record, ending),
         is_well=is_well,
         is_suspect=is_suspect(verdict),
         is_own_stop=ending is not None and is_own_stop(ending.signal, ending.sender, spec.uid),
@@ -50,6 +51,17 @@ def read_facts(record: Record) -> AlertFacts:
         has_successor=read_lenient(record, SUCCESSOR) is not None,
         channels=alerts.get("channels", []),
     )
+
+
+def _read_end(record: Record, ending: Ending) -> float:
+    """Return when a run ended: where its supervisor died, when its record was completed."""
+    if ending.ended_at is not None:
+        return ending.ended_at
+    try:
+        recovered = record.event("recovered")
+    except (OSError, RecordError):
+        recovered = None
+    return ending.started_at if recovered is None else recovered.at
 
 
 def list_warnings(record: Record) -> list[Event]:

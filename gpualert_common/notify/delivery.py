@@ -23,8 +23,8 @@ from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
 from gpualert_common.notify.reconciliation import TOO_LATE
 from gpualert_common.notify.targets import MAILBOX
-from gpualert_common.notify.undelivered import find_state_dir
 from gpualert_common.record import Record
+from gpualert_common.record.marks import find_state_dir
 from gpualert_common.redact import Redactor
 from gpualert_common.spec import ENDED
 

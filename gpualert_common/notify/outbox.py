@@ -24,9 +24,9 @@ from gpualert_common.notify.entry import (
     OutboxEntry,
     is_entry,
 )
-from gpualert_common.notify.undelivered import mark_undelivered, remove_mark
 from gpualert_common.record import OUTBOX, Event, Record
 from gpualert_common.record.directory import Directory
+from gpualert_common.record.marks import UNDELIVERED
 from gpualert_common.record.private_directory import open_folder
 from gpualert_common.spec import ENDED, SCHEMA, message_id
 
@@ -197,9 +197,9 @@ class Outbox:
         """Mark the record as undelivered if one of its entries is open."""
         try:
             if any(entry.state in OPEN and entry.about == ENDED for entry in entries):
-                mark_undelivered(self.record.path)
+                UNDELIVERED.add(self.record.path)
             else:
-                remove_mark(self.record.path)
+                UNDELIVERED.remove(self.record.path)
         except OSError:
             pass  # `gpualert outbox list` reads every record
 

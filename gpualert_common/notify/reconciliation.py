@@ -78,8 +78,8 @@ def reconcile(
             change = plan.change_of_held(entry.due)
             if change:
                 entry.change((EntryState.HELD,), **change)
-    outbox.mark(entries)
     if plan.decision.action is not AlertAction.WAIT:
+        outbox.mark(entries)
         for warning in outbox.warnings():
             warning.change((EntryState.PENDING,), state=EntryState.SUPERSEDED, because=TOO_LATE)
     return plan.decision, entries

@@ -12,8 +12,8 @@ from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.reconciliation import ALERTS_LOCK, queue_warnings, reconcile
-from gpualert_common.notify.undelivered import list_undelivered, remove_mark
 from gpualert_common.record import Record
+from gpualert_common.record.marks import UNDELIVERED, find_state_dir
 
 Secrets = Mapping[str, Mapping[str, str]]
 """Secrets that the user passed directly, by channel and setting."""
@@ -107,7 +107,7 @@ def _send_all(
 
 def deliver_open_alerts(record_path: str, *, retry_for_s: float) -> None:
     """Send the open alerts of the other records in the state directory that are due."""
-    for path in list_undelivered(record_path):
+    for path in UNDELIVERED.list_records(find_state_dir(record_path)):
         if path == record_path:
             continue
         if not os.path.lexists(path):
@@ -148,6 +148,6 @@ def _fork_sender(
 def _remove_mark(path: str) -> None:
     """Remove the marker of a record that was removed."""
     try:
-        remove_mark(path)
+        UNDELIVERED.remove(path)
     except OSError:
         pass

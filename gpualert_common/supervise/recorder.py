@@ -111,11 +111,15 @@ class Recorder:
     def _run(self) -> None:
         self._terminal.start(self._logs)
         self._receive()
-        if self._end is None:
+        is_short = self._end is not None
+        if not is_short:
             self._classifier.start()
+            self._hooks.finish_abandoned_runs()
             self._follow()
         if self._end is not None:
             self._finish(Ending.from_json(self._end["ending"]), self._end["survivors"])
+        if is_short:
+            self._hooks.finish_abandoned_runs()
 
     # -- while it runs ---------------------------------------------------------------------
 
@@ -206,6 +210,8 @@ class Recorder:
         if is_late:
             self._writer.append_event("verdict_late")
         sender = self._hooks.needed_sender(self.verdict, ending)
+        if not is_late:
+            self._hooks.mark_finished(sender)
         self._release_lock()
         self._link.send({"kind": "done", "sender": sender})
         if self._link.has_no_reader:  # the supervisor exited without us, and sent no alert
@@ -249,6 +255,7 @@ class Recorder:
         self._classifier.wait()
         self._store_verdict()
         self._leave_for_history(ending)
+        self._hooks.mark_finished(self._hooks.needed_sender(self.verdict, ending))
         self._hooks.send_unsent_alerts()
 
     def _hand_over(self) -> None:

@@ -42,6 +42,12 @@ if TYPE_CHECKING:
         def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
             """Return which alerts a sender has to send after this end; empty for none."""
 
+        def mark_finished(self, sender: str) -> None:
+            """Mark the record as complete; ``sender`` as :meth:`needed_sender` returned it."""
+
+        def finish_abandoned_runs(self) -> None:
+            """Have the records of runs whose supervisor died finished; returns at once."""
+
         def send_alerts_detached(self) -> None:
             """Send the alerts without waiting for them: the supervisor has already exited."""
 

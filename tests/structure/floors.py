@@ -31,9 +31,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
     frozenset({"listing", "run_evidence"}),
     frozenset({"classifier", "notify"}),
+    frozenset({"abandoned_runs"}),
     frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),
-    frozenset({"guardian", "late_verdict", "removal"}),
+    frozenset({"background_recovery", "guardian", "late_verdict", "removal"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
 )

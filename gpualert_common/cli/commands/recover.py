@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
+from gpualert_common import record_locations
 from gpualert_common import recover as recovery
+from gpualert_common.abandoned_runs import mark_finished
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import find_record, format_place, open_records
+from gpualert_common.cli.records import format_place, list_places
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.listing.lookup import find_record
 from gpualert_common.model import RecoveryOutcome
+from gpualert_common.notify.reconciliation import reconcile
+from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
-from gpualert_common.notify.undelivered import list_undelivered
 from gpualert_common.record import Record
+from gpualert_common.record.marks import UNDELIVERED, UNFINISHED, find_state_dir
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
@@ -37,7 +43,10 @@ def execute(options: argparse.Namespace) -> int:
     outcome: RecoveryOutcome | None
     failed = False
     deadline_s = load_settings()["notify_deadline"].value
-    records = open_records(options) if options.run is None else [find_record(options.run, options)]
+    places = list_places(options, is_recovery=True)
+    records: Iterable[Record] = record_locations.open_records(places)
+    if options.run is not None:
+        records = [find_record(options.run, places)]
     for record in records:
         try:
             outcome = recovery.recover(record, force=options.force)
@@ -47,12 +56,12 @@ def execute(options: argparse.Namespace) -> int:
             text = f"failed: {error}"
         alerts = []
         is_complete = outcome is RecoveryOutcome.COMPLETE
-        if outcome is RecoveryOutcome.RECOVERED or (
-            is_complete and record.path in list_undelivered(record.path)
-        ):
+        if outcome is RecoveryOutcome.RECOVERED or (is_complete and _is_marked(record)):
             alerts = [
                 format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
             ]
+            if reconcile(record)[0].action in (AlertAction.SEND, AlertAction.SKIP):
+                mark_finished(record.path, is_undelivered=False)
         if not is_complete or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": text, "alerts": alerts})
     if options.json:
@@ -63,6 +72,12 @@ def execute(options: argparse.Namespace) -> int:
     if not rows:
         printing.print_notes("nothing to recover")
     return int(failed)
+
+
+def _is_marked(record: Record) -> bool:
+    """True if its alert is not sent, or a process that completed the record died before that."""
+    place = find_state_dir(record.path)
+    return any(record.path in marks.list_records(place) for marks in (UNDELIVERED, UNFINISHED))
 
 
 def _format_outcome(outcome: RecoveryOutcome, record: Record) -> str:

@@ -94,11 +94,13 @@ def _state(record: Record, *, alive: bool) -> list[Fact]:
         if recover.is_remote(record):
             place = format_place(record)
             return [("State", f"its supervisor is not visible from here: it ran on {place}")]
-        finish = f"gpualert recover {record.run_id}"
         if not alive:
             problem = "its supervisor died, so its exit status is not known"
-            return [("State", problem), ("Next", finish)]
-        choice = f"wait for its end, then {finish}; or stop it now: gpualert stop {record.run_id}"
+            return [("State", problem), ("Next", f"gpualert recover {record.run_id}")]
+        choice = (
+            "wait for its end: the next command then completes its record; or stop it now: "
+            f"gpualert stop {record.run_id}"
+        )
         return [("State", "its supervisor died, the run continues without it"), ("Next", choice)]
     pid = record.leader_pid
     return [("State", state if pid is None else f"{state}, process {pid}")]

@@ -1,0 +1,100 @@
+"""Recovery in the background: the program that finishes runs whose supervisor died.
+
+A program (:mod:`gpualert_common.processes.program`).  Its stdin is one JSON object: the state
+directories to look at.  One process at a time works in each; a mark stays until the record is
+complete and its alert is sent, queued or not needed, so that another process can go on if this one
+dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+
+from gpualert_common.abandoned_runs import mark_finished
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.reconciliation import reconcile
+from gpualert_common.notify.schedule import OUTCOME_S, AlertAction
+from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.processes.bootstrap import extend_import_path
+from gpualert_common.record import EXIT, VERDICT, Record
+from gpualert_common.record.marks import UNFINISHED
+from gpualert_common.recover import is_abandoned, recover
+from gpualert_common.supervise.detachment import limit_process
+from gpualert_common.supervise.live_classifier import FAILURE_TAIL_BYTES
+
+_MOST_TRIES = 3
+"""A record that ended so many processes of ours gets no verdict; `gpualert recover` may make it."""
+_SEND_S = 15.0
+"""Then the sender goes on alone."""
+_TRY = "recovery_started"
+
+
+def main() -> None:
+    """Serve one request; exits, never returns."""
+    request = json.load(sys.stdin)
+    if os.fork():
+        os._exit(0)  # this process has no parent: an engine may kill the children of its task
+    limit_process()
+    extend_import_path(request["sys_path"])
+    for place in request["places"]:
+        with contextlib.suppress(OSError):  # the place was removed, or supports no lock
+            _finish_place(place)
+    os._exit(0)
+
+
+def _finish_place(place: str) -> None:
+    """Finish the runs of a state directory, unless another process does."""
+    lock_fd = UNFINISHED.try_lock(place)
+    if lock_fd < 0:
+        return
+    seen: set[str] = set()
+    while new := [path for path in UNFINISHED.list_records(place) if path not in seen]:
+        seen.update(new)
+        for path in new:
+            with contextlib.suppress(GPUAlertError, OSError):  # a later process looks at it again
+                _finish_run(Record.open(path))
+    os.close(lock_fd)
+
+
+def _finish_run(record: Record) -> None:
+    if is_abandoned(record) and _complete(record) and _deliver(record):
+        mark_finished(record.path, is_undelivered=False)
+
+
+def _complete(record: Record) -> bool:
+    """Give the record its ending and its verdict; False while a process has the record."""
+    if record.has(EXIT) and record.has(VERDICT):
+        return True
+    tries = sum(event.name == _TRY for event in record.events())
+    if tries >= _MOST_TRIES:
+        return record.has(EXIT)
+    record.append_event(_TRY)
+    try:
+        recover(record, most_bytes=FAILURE_TAIL_BYTES)
+    except GPUAlertError:
+        raise
+    except Exception:  # noqa: BLE001 - the boundary: its alert is sent without a verdict
+        import traceback
+
+        record.append_event("classifier_failed", problem=traceback.format_exc(limit=-3))
+    finally:
+        record.release_own_lock()
+    return record.has(EXIT)
+
+
+def _deliver(record: Record) -> bool:
+    """Send the alert; False if it is not due yet, because another attempt at its task may follow.
+
+    An alert that the channel does not take at once is then with its sender.
+    """
+    decision, _entries = reconcile(record)
+    if decision.action is AlertAction.WAIT:
+        time.sleep(min(OUTCOME_S, max(0.0, decision.until - time.time())))
+        decision, _entries = reconcile(record)
+    if decision.action is AlertAction.SEND:
+        dispatch(record.path, deadline_s=_SEND_S)
+    return decision.action in (AlertAction.SEND, AlertAction.SKIP)
