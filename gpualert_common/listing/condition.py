@@ -29,6 +29,8 @@ class Condition(StrEnum):
     RUNNING = "running"
     ORPHANED = "orphaned"
     STOPPING = "stopping"
+    UNSUPERVISED = "unsupervised"
+    """Its supervisor died, and it goes on."""
     LOST = "lost"
     """It has no supervisor, and its end is unknown."""
     DAMAGED = "damaged"

@@ -16,7 +16,7 @@ import pytest
 
 from gpualert_common.listing.summary_cache import LEAST_NEW, NAME
 from gpualert_common.report.formatting import columns
-from tests.supervised import PROGRAM, Lab, python, shell
+from tests.supervised import PROGRAM, Lab, python, shell, until
 
 WAITS = shell("until [ -e go ]; do sleep 0.01; done")
 OOM = python("raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')")
@@ -117,6 +117,17 @@ def test_states_of_live_and_stopped_runs(lab: Lab) -> None:
     assert run.wait() == 128 + signal.SIGTERM
     assert re.search(r"  stopped +143  ", table(lab)[1])
     assert names(lab, "--failed") == []
+
+
+def test_state_of_a_run_without_a_supervisor(lab: Lab) -> None:
+    """A run that goes on after the death of its supervisor is unsupervised, not lost."""
+    run = lab.launch(*WAITS)
+    run.process.kill()
+    run.process.wait()
+    until(lambda: not run.record.is_held, "the lock to be free")
+    assert re.search(r"  unsupervised +-  ", table(lab)[1])
+    (row,) = lab.json("runs")["runs"]
+    assert (row["state"], row["condition"]) == ("lost", "unsupervised")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160, 200])

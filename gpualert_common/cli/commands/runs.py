@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from gpualert_common import recover as recovery
 from gpualert_common.causes import CAUSES
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
 from gpualert_common.cli.quantity_arguments import MOMENT_FORMS, parse_count, parse_moment
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.run_table import format_runs, format_total
-from gpualert_common.listing.condition import FAILURES
+from gpualert_common.errors import RecordError
+from gpualert_common.listing.condition import FAILURES, Condition
 from gpualert_common.listing.run_list import list_runs
 from gpualert_common.listing.run_summary import RunSummary
+from gpualert_common.record import Record
 from gpualert_common.record_locations import list_record_paths
 from gpualert_common.report.colours import has_colours
 from gpualert_common.spec import SCHEMA
@@ -65,6 +69,7 @@ def execute(options: argparse.Namespace) -> int:
     """List the runs, newest first; as JSON oldest first, as in earlier releases."""
     places = list_places(options)
     runs = list_runs(places, lambda run: _is_wanted(run, options), options.limit)
+    runs = [_find_unsupervised(run) for run in runs]
     if options.json:
         rows = [run.to_json() for run in reversed(runs)]
         printing.print_json({"schema": SCHEMA, "runs": rows, "total": _total(rows)})
@@ -78,6 +83,19 @@ def execute(options: argparse.Namespace) -> int:
     table = format_runs(runs, [os.path.basename(path) for path in paths], width, colours=colours)
     printing.print_lines(*table, format_total(runs, len(paths)), colours=colours)
     return 0
+
+
+def _find_unsupervised(run: RunSummary) -> RunSummary:
+    """Return a run without a supervisor with its condition: its processes may live."""
+    if run.condition is not Condition.LOST:
+        return run
+    try:
+        record = Record.open(run.path)
+        is_alive = not recovery.is_remote(record) and recovery.has_processes(record)
+        record.close()
+    except RecordError:
+        return run  # it was removed meanwhile
+    return replace(run, condition=Condition.UNSUPERVISED) if is_alive else run
 
 
 def _is_wanted(run: RunSummary, options: argparse.Namespace) -> bool:
