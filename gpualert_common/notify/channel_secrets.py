@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from gpualert_common.errors import ConfigError, MissingSecretError
-from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.channel_config import WITHHELD
 from gpualert_common.notify.targets import is_reference
 from gpualert_common.settings import load_settings
 from gpualert_common.trusted_files import read_regular_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gpualert_common.launch_record import ChannelConfig
 
 _MOST_BYTES = 64 << 10
 
