@@ -208,21 +208,21 @@ class Verdict:
     ``message_id`` is that of the alert about it, sent or not, None for a log without a run.
     """
 
+    headline: str
+    cause: str
+    disposition: Disposition
+    attribution: Attribution
+    retry: Retry
+    confidence: float
+    exit_code: int | None
+    signal: str | None
     run_id: str | None
     attempt: int
     host: str | None
     log_path: str | None
-    exit_code: int | None
-    signal: str | None
-    disposition: Disposition
     family: str | None
-    cause: str
     fault_class: str | None
     paper_class: str | None
-    attribution: Attribution
-    confidence: float
-    retry: Retry
-    headline: str
     details: dict[str, Any] = field(default_factory=dict)
     shows: tuple[Claim, ...] = ()
     implies: str = ""

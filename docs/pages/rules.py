@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from docs.pages.markdown import format_code, format_list, join_parts
 from gpualert_common.classify.rules import Rule, RulePattern, RuleText
+from gpualert_common.diagnose.rule_text import show_template
+from gpualert_common.report.wording import describe_family
 
 HEAD = """\
 # Causes
@@ -20,6 +22,8 @@ an exception, the message takes precedence over the place where it was raised, a
 its type. If several causes match one message, the one further up in this table wins. Of several
 failures, the most specific one is the root cause, and among equals the earliest.
 
+Words in capitals stand for values of the run, such as PATH.
+
 | cause | family | attribution | retry | headline |
 |---|---|---|---|---|
 """
@@ -28,8 +32,8 @@ failures, the most specific one is the root cause, and among equals the earliest
 def make_rules_page(rules: Sequence[Rule]) -> str:
     """Return the index of all rules, in their order."""
     return HEAD + "".join(
-        f"| [{rule.id}](causes/{rule.id}.md) | {rule.family or '-'} | {rule.attribution} "
-        f"| {rule.retry} | {rule.words.headline[-1]} |\n"
+        f"| [{rule.id}](causes/{rule.id}.md) | {describe_family(rule.family or '-')} "
+        f"| {rule.attribution} | {rule.retry} | {show_template(rule.words.headline[-1])} |\n"
         for rule in rules
     )
 
@@ -40,13 +44,13 @@ def make_cause_page(rule: Rule) -> str:
     parts = [
         f"# {rule.id}",
         f"Made from `rules/{rule.file}` by `make docs`; do not edit. [All causes](../rules.md).",
-        f"*{words.headline[-1]}*",
-        words.implies[-1],
+        f"*{show_template(words.headline[-1])}*",
+        show_template(words.implies[-1]),
         _facts(rule),
     ]
     for title, texts in (("Cannot decide", words.cannot_decide), ("What to do", words.do)):
         if texts:
-            parts.append(f"{title}:\n\n{format_list(texts)}")
+            parts.append(f"{title}:\n\n{format_list(map(show_template, texts))}")
     parts += [_case_section(case) for case in rule.cases]
     if rule.patterns:
         parts.append("## Matched lines")
@@ -58,24 +62,27 @@ def make_cause_page(rule: Rule) -> str:
 
 def _facts(rule: Rule) -> str:
     """Return family, attribution and retry of a rule in one line."""
-    family = f"Family {rule.family}" if rule.family else "No family"
+    family = f"Family: {describe_family(rule.family)}" if rule.family else "No family"
     return f"{family}; attribution: {rule.attribution}; retry: {rule.retry}."
 
 
 def _case_section(case: RuleText) -> str:
     """Return the text that a verdict has in a special case of a cause."""
     when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
-    return f"When {when}:\n\n" + format_list([*case.headline[-1:], *case.implies[-1:], *case.do])
+    changes = {"attribution": case.attribution, "retry": case.retry}
+    other = "; ".join(f"{name}: {value}" for name, value in changes.items() if value is not None)
+    texts = map(show_template, [*case.headline[-1:], *case.implies[-1:], *case.do])
+    return f"When {when}{other and f' ({other})'}:\n\n{format_list(texts)}"
 
 
 def _pattern_section(rule: Rule, pattern: RulePattern) -> str:
     """Return sample lines that a pattern matches, and a similar line that it does not match."""
     samples = rule.samples[pattern.name]
     only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""
-    name = pattern.name.replace("_", " ")
     hits = format_list(format_code(line) for line in samples.hits[:3])
     near_miss = format_code(samples.near_misses[0])
-    return f"**{name}** ({pattern.role}{only})\n\n{hits}\n\nNo match: {near_miss}"
+    role = str(pattern.role).capitalize()
+    return f"{role}{only}:\n\n{hits}\n\nNo match: {near_miss}"
 
 
 def _exception_lines(rule: Rule) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpualert_common.classify.explanation import AppliedRule, ExplainedCandidate, Explanation
+from gpualert_common.report.wording import describe_family
 
 _TEXT_CHARS = 160
 
@@ -22,8 +23,8 @@ def explanation_lines(found: Explanation, clean: Callable[[str], str]) -> Iterat
     if found.findings:
         yield "Findings:"
     for finding in found.findings:
-        cause = f" {finding.cause}" if finding.cause else ""
-        yield f"  {finding.family or '-'}{cause}: {clean(finding.because)} ({finding.effect})"
+        about = ", ".join(filter(None, (describe_family(finding.family), finding.cause)))
+        yield f"  {about}: {clean(finding.because)} ({finding.effect})"
 
 
 def _candidate(number: int, one: ExplainedCandidate, clean: Callable[[str], str]) -> Iterator[str]:

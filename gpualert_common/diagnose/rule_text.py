@@ -10,6 +10,7 @@ from dataclasses import replace
 from string import Formatter
 
 from gpualert_common.classify.details import Details, Scalar, placeholders
+from gpualert_common.classify.platforms import describe_platform
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.classify.rules import Rule, RuleSet, RuleText
 from gpualert_common.model import Attribution, Retry
@@ -72,6 +73,20 @@ def fill_all(templates: Iterable[str], known: Details) -> tuple[str, ...]:
         for template in templates
         if placeholders(template) <= shown.keys()
     )
+
+
+def show_template(template: str) -> str:
+    """Return a template for readers of the rules, with example values.
+
+    Tools are those of CUDA, and other values are words in capitals: "check PATH".
+    """
+    examples = describe_platform("CUDA") | {"platform": "CUDA"}
+    shown = {name: examples.get(name, _describe_value(name)) for name in placeholders(template)}
+    return _FORMATTER.vformat(template, (), shown)
+
+
+def _describe_value(name: str) -> str:
+    return "SIZE" if name.endswith("_bytes") else name.upper()
 
 
 def choose_text(rule: Rule, known: Details) -> RuleText:

@@ -36,7 +36,7 @@ LEAST_SAMPLES = Threshold(
     24.0, "samples", "two minutes: loading and compiling take the first samples"
 )
 
-# -- A1: before training began ---------------------------------------------------------------
+# -- before training began -------------------------------------------------------------------------
 
 CONTEXT_ONLY = Threshold(
     0.02,
@@ -50,7 +50,7 @@ TRAINED_GPU_S = Threshold(
     "loading and compiling a model keep a GPU busy for a minute at most",
 )
 
-# -- A2: killed for memory -------------------------------------------------------------------
+# -- killed for memory -----------------------------------------------------------------------------
 
 KILL_BEFORE_END_S = Threshold(
     30.0,
@@ -59,7 +59,7 @@ KILL_BEFORE_END_S = Threshold(
     "torchrun: 30 s between SIGTERM and SIGKILL for the remaining ranks",
 )
 
-# -- B1: GPU memory --------------------------------------------------------------------------
+# -- GPU memory ------------------------------------------------------------------------------------
 
 MEMORY_NEAR_FULL = Threshold(
     0.9,
@@ -73,7 +73,7 @@ CO_TENANT_SHARE = Threshold(
     "memory of other processes is the reason only if it is more than contexts and rounding",
 )
 
-# -- B2: hardware ----------------------------------------------------------------------------
+# -- hardware --------------------------------------------------------------------------------------
 
 FAULT_BEFORE_END_S = Threshold(
     900.0,
@@ -88,7 +88,7 @@ FAULT_AT_ONCE_S = Threshold(
     "the next call to the GPU reports a fault: in milliseconds, or after a checkpoint",
 )
 
-# -- B3: throttling --------------------------------------------------------------------------
+# -- throttling ------------------------------------------------------------------------------------
 
 THROTTLED_SHARE = Threshold(
     0.6,
@@ -106,7 +106,7 @@ CLOCK_DROP = Threshold(
     "a thermal slowdown lowers the clock so far; a power cap does not",
 )
 
-# -- C3, F3: hangs ---------------------------------------------------------------------------
+# -- hangs -----------------------------------------------------------------------------------------
 
 SILENCE_S = Threshold(120.0, "s", "an evaluation or a checkpoint may print nothing for a minute")
 SILENCE_STEPS = Threshold(
@@ -234,7 +234,7 @@ GOES_ON_LOSS_JUMP = Threshold(
     "a resumed training starts near its last loss; a new one starts far above it",
 )
 
-# -- G1: health ------------------------------------------------------------------------------
+# -- health ----------------------------------------------------------------------------------------
 
 UNVERIFIED_FROM_S = Threshold(
     300.0,

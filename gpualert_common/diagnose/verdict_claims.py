@@ -74,7 +74,7 @@ _ROLE_WORDS = {
     Role.ROOT: "the log reports it",
     Role.CONFIRMATION: "the log confirms it",
     Role.CASCADE: "the log reports a consequence",
-    Role.REPORT: "the launcher reports",
+    Role.REPORT: "the launcher reports a failed process",
     Role.BENIGN: "the log mentions it",
 }
 
@@ -83,6 +83,5 @@ def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
     counts = ((reading.counts.get(one.pattern.id, 0), reading.is_sampled) for reading in readings)
     count, is_sampled = max(counts, default=(0, False))
     times = f", {'at least ' if is_sampled else ''}{count} times" if count > 1 else ""
-    what = one.pattern.name.replace("_", " ")
     where = LogLocation(one.file, one.place.line, one.place.offset)
-    return Claim(f"{_ROLE_WORDS[one.role]}: {what}{times}", "log", where, one.excerpt, one.rank)
+    return Claim(f"{_ROLE_WORDS[one.role]}{times}", "log", where, one.excerpt, one.rank)

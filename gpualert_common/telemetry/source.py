@@ -80,7 +80,7 @@ class Source(ABC):
     """One evidence source.  Any method may raise; the run is not affected."""
 
     decides: ClassVar[str]
-    """The families that it decides or supports, and by which evidence: a phrase for ``gpualert
+    """The failures that it decides or supports, and by which evidence: a phrase for ``gpualert
     doctor``."""
 
     @abstractmethod

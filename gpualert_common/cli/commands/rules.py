@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_options
+from gpualert_common.diagnose.rule_text import show_template
 from gpualert_common.errors import RuleError, UsageError
 from gpualert_common.redact.secret_checks import check_secrets
+from gpualert_common.report.wording import describe_family
 from gpualert_common.settings import load_settings
 from gpualert_common.suggestions import suggest_or_list
 
@@ -52,6 +55,13 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
+_FORMATS: dict[str, Callable[[str], str]] = {
+    "family": lambda family: describe_family(family or ""),
+    **dict.fromkeys(("headline", "implies", "cannot_decide", "do"), show_template),
+}
+"""Fields of a rule that people are shown in other words."""
+
+
 def _list(options: argparse.Namespace, known: RuleSet) -> int:
     if options.json:
         printing.print_json({"schema": 1, "rules": [_facts(rule) for rule in known]})
@@ -85,7 +95,7 @@ def _show(rule: Rule) -> None:
     patterns, raised_in = fields.pop("patterns_in_full"), fields.pop("raised_in")
     for name, value in fields.items():
         for text in value if isinstance(value, list | tuple) else [value]:
-            printing.print_lines(f"{name:14} {text}")
+            printing.print_lines(f"{name:14} {_FORMATS.get(name, str)(text)}")
     for one in raised_in:
         printing.print_lines(f"{'raised in':14} {', '.join(one['exceptions'])}: {one['file']}")
     for pattern in patterns:

@@ -43,8 +43,8 @@ class Cgroup(Source):
     """
 
     decides = (
-        "A2 by processes killed in the cgroup and the limit that was reached; "
-        "supports D2 by throttled processors"
+        "kills for memory, by processes killed in the cgroup and the limit that was reached; "
+        "supports slow settings, by throttled processors"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:

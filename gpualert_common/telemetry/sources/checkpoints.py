@@ -63,7 +63,7 @@ class Checkpoints(Source):
     existed before the launch.  ``before`` holds the newest checkpoints in the output folders,
     each with path, step (None if its name has none) and time."""
 
-    decides = "E2 by checkpoints that a run did not resume from"
+    decides = "whether a run resumed, by the checkpoints from before it"
 
     def __init__(self, run: ObservedRun | None) -> None:
         if run is None:

@@ -38,8 +38,8 @@ class Disk(Source):
     """
 
     decides = (
-        "disk_full, shared_memory and filesystem_io by free space and read-only states; "
-        "supports C2 and C3 by file systems that do not answer"
+        "full disks, full shared memory and failed file systems, by free space and read-only "
+        "states; supports stalled collectives and hangs, by file systems that do not answer"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:

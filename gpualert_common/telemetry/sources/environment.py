@@ -61,8 +61,8 @@ class Environment(Source):
     Python and of training libraries, if they can be found without running anything)."""
 
     decides = (
-        "D2 by CUDA_LAUNCH_BLOCKING; "
-        "supports A1, C1 and F2 by versions, addresses of ranks, and restarts"
+        "slow settings, by CUDA_LAUNCH_BLOCKING; supports failed starts, rendezvous and "
+        "preemptions, by versions, addresses of ranks, and restarts"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:

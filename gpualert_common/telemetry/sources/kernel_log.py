@@ -59,9 +59,9 @@ class KernelLog(Source):
     """
 
     decides = (
-        "A2 by out-of-memory kills with their limit, and crashes with their library, "
-        "B2 by Xids, SXids and hardware errors; "
-        "supports C2, C3 and F1 by stalled storage and network links"
+        "kills for memory with their limit, crashes with their library, and GPU hardware, by "
+        "Xids, SXids and hardware errors; supports stalled collectives, hangs and lost nodes, by "
+        "stalled storage and network links"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:

@@ -30,7 +30,7 @@ class MemoryLeft(Source):
     to the nearest limit, and ``memory_left_of_bytes``, that limit.
     """
 
-    decides = "supports A2, and warns before it, by the available memory"
+    decides = "supports kills for memory, and warns before them, by the available memory"
 
     def __init__(self, run: ObservedRun | None) -> None:
         if not read(MEMINFO):

@@ -94,8 +94,9 @@ class Nvml(Source):
     """
 
     decides = (
-        "B2 (Xids, ECC errors, remapped rows, lost GPUs), B3 (duration of low clocks); "
-        "supports B1, C2, C3, D1, D3 and G1 (memory and utilization of each GPU)"
+        "GPU hardware, by Xids, ECC errors, remapped rows and lost GPUs; throttled GPUs, by the "
+        "duration of low clocks; supports GPU memory, stalled collectives, hangs, unused GPUs, "
+        "stragglers and healthy runs, by memory and utilization of each GPU"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:  # noqa: ARG002 - samples every GPU

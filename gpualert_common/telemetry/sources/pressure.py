@@ -34,7 +34,8 @@ class Pressure(Source):
     """
 
     decides = (
-        "supports A2, C3 and D1 by the time in which tasks waited for memory, disks, processors"
+        "supports kills for memory, hangs and unused GPUs, by the time in which tasks waited for "
+        "memory, disks and processors"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:

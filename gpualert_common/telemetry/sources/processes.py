@@ -74,8 +74,9 @@ class Processes(Source):
     """
 
     decides = (
-        "C3 by idle, blocked and stopped ranks; "
-        "supports A2, C1, C2, D1 and D3 by memory, descriptors and processor time of each rank"
+        "hangs, by idle, blocked and stopped ranks; supports kills for memory, rendezvous, stalled "
+        "collectives, unused GPUs and stragglers, by memory, descriptors and processor time of "
+        "each rank"
     )
 
     def __init__(self, run: ObservedRun | None) -> None:

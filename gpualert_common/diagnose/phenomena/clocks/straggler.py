@@ -1,4 +1,4 @@
-"""D3, a straggler: one GPU of the run that is slower than its peers for most of the time.
+"""A straggler: one GPU of the run that is slower than its peers for most of the time.
 
 All GPUs of a synchronous training do the same work, so their clocks are similar, relative to their
 maxima.  A GPU whose clock is far below the median of its peers, for most of the time in which all

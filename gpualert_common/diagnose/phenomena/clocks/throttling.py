@@ -1,4 +1,4 @@
-"""B3, throttling: a GPU that ran below its clocks because of heat or power.
+"""Throttling: a GPU that ran below its clocks because of heat or power.
 
 Cumulative counters give the time of slowdown, also between samples; on cards without counters the
 flags of each sample are used.  A power cap, an idle GPU and clocks that an administrator set are no

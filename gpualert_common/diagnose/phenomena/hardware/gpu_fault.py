@@ -1,4 +1,4 @@
-"""B2, a fault of the hardware: Xids, ECC, row remapping, a GPU that is lost.
+"""A fault of the hardware: Xids, ECC, row remapping, a GPU that is lost.
 
 A fault counts if it happened on a GPU of the run, during the run.  It is the cause of a run that
 failed soon after it, in place of all errors that processes report after they lost their GPU; in a

@@ -1,4 +1,4 @@
-"""E1, a training that succeeded but learned nothing: its loss stayed NaN, rose, or stayed flat.
+"""A training that succeeded but learned nothing: its loss stayed NaN, rose, or stayed flat.
 
 Losses that are not finite up to the last one are ``nan_loss``, also if the log has no message about
 them.  So are norms of the gradient, if steps were skipped because of them up to the end and the

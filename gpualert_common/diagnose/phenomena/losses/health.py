@@ -1,4 +1,4 @@
-"""G1, healthy on positive evidence only: the log reports steps, and the loss fell.
+"""Healthy on positive evidence only: the log reports steps, and the loss fell.
 
 A run that exited with 0 and reports no falling losses is unverifiable: it may have trained or not.
 The verdict states that, unless the run was short and used no GPU.  A run whose loss fell and whose

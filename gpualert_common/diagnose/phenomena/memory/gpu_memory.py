@@ -1,4 +1,4 @@
-"""B1, out of GPU memory: whether the memory in use agrees with the error in the log.
+"""Out of GPU memory: whether the memory in use agrees with the error in the log.
 
 The log names the cause.  The memory in use agrees when it came near the size of the card.
 Otherwise one of three reasons explains the error and is reported: a single request larger than the

@@ -1,4 +1,4 @@
-"""A2, killed by the kernel because memory ran out.
+"""Killed by the kernel because memory ran out.
 
 The kernel's log names the process that it killed.  Where that belongs to the run, or to the run's
 cgroup, the cause is ``oom_killer``, whatever the other processes reported afterwards.  Without the

@@ -1,4 +1,4 @@
-"""D2, a save storm: the run saves checkpoints so often that training waits for them.
+"""A save storm: the run saves checkpoints so often that training waits for them.
 
 A checkpoint at every other step is a save storm in any training.  So is a run that saved several
 times as often as earlier runs of the same command, and took far longer than those.

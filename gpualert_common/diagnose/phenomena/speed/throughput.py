@@ -1,4 +1,4 @@
-"""D1 and D2: the reason why a successful run was slow.
+"""The reason why a successful run was slow.
 
 A debugging variable that makes the program wait for every kernel is a certain cause.  Settings that
 disable a path between ranks are the cause if no earlier run of the command had them and the run was

@@ -1,4 +1,4 @@
-"""E2, a run that should resume from a checkpoint: it started over, or failed to load it.
+"""A run that should resume from a checkpoint: it started over, or failed to load it.
 
 It started over if its first steps are those of a new training.  That counts only for a run that
 should resume.  Such a command names a checkpoint of a certain step, or one that existed before the

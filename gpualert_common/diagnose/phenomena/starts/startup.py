@@ -1,4 +1,4 @@
-"""A1, a run that failed before training began.
+"""A run that failed before training began.
 
 The log has no step of a training, or the program's traceback comes before the first one.  If NVML
 was available, its GPUs also held no more than a context, or had not worked for long: this excludes

@@ -1,4 +1,4 @@
-"""E3, undertrained: a run that succeeded after almost no steps.
+"""Undertrained: a run that succeeded after almost no steps.
 
 The framework reports the planned number of steps, or that there was no batch at all.  Earlier runs
 of the same command show the usual number: a hundredth of it is too few and, if the log has no
