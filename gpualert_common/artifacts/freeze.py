@@ -7,6 +7,7 @@ alert that is sent later carries nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -48,22 +49,23 @@ def freeze(record: Record) -> None:
 
     It takes little longer than the search and ``READING_S``.  Raises RecordError and OSError.
     """
-    lock = record.try_lock(LOCK)
-    if lock < 0:
-        return
-    try:
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # without locks it may be made twice, with equal results
+            lock = record.try_lock(LOCK)
+            if lock < 0:
+                return
+            held.callback(os.close, lock)
         if not record.has(FREEZE):
             changes = find_changes(record, deadline_s=DEADLINE_S)
             _write(record, _Freezer(record).freeze(changes))
-    finally:
-        os.close(lock)
 
 
 def await_freeze(record: Record) -> None:
     """Wait while another process freezes the files, for at most ``AWAIT_S``."""
     until = time.monotonic() + AWAIT_S
-    while record.is_locked(LOCK) and not record.has(FREEZE) and time.monotonic() < until:
-        time.sleep(_POLL_S)
+    with contextlib.suppress(OSError):  # the filesystem supports no lock
+        while record.is_locked(LOCK) and not record.has(FREEZE) and time.monotonic() < until:
+            time.sleep(_POLL_S)
 
 
 def read_freeze(record: Record) -> Changes | None:

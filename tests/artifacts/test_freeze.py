@@ -355,3 +355,34 @@ def test_copy_that_the_disk_rejects(place: Workplace) -> None:
     assert (lost.fate, lost.why) == (Fate.VANISHED, "it was removed after the end of the run")
     assert lost.sha256 == hashlib.sha256(b"y" * 100_000).hexdigest()
     assert len(list((Path(place.record.path) / COPIES).iterdir())) == 1
+
+
+NO_LOCKS = """
+#include <errno.h>
+int flock(int fd, int how) { (void)fd; (void)how; errno = ENOLCK; return -1; }
+"""
+
+
+def test_disk_without_locks(place: Workplace) -> None:
+    """A filesystem without locks costs neither the freeze nor the bundle."""
+    place.write("results.json", BEFORE)
+    end_run(place)
+    source, library = place.home / "no_locks.c", place.home / "no_locks.so"
+    source.write_text(NO_LOCKS)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    code = (
+        "import sys\n"
+        "from gpualert_common.artifacts import bundle\n"
+        "from gpualert_common.artifacts.freeze import freeze\n"
+        "from gpualert_common.record import Record\n"
+        "from gpualert_common.redact import Redactor\n"
+        "record = Record.open(sys.argv[1])\n"
+        "freeze(record)\n"
+        "made = bundle(record, Redactor(), files_bytes=999, file_bytes=999, files=9, deadline_s=9)\n"
+        "print(len(made.attachments))\n"
+    )
+    environment = {**os.environ, "LD_PRELOAD": str(library)}
+    command = [*python(code), place.record.path]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert read_freeze(place.record) is not None
