@@ -24,6 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     _open_standard_descriptors()
     _print_anything()
+    if "_ARGCOMPLETE" in os.environ:
+        from gpualert_common.cli.completers import complete
+
+        complete()
     argv = list(sys.argv[1:] if arguments is None else arguments)
     parser = build_parser(argv[0] if argv else "")
     try:

@@ -54,6 +54,12 @@ def match_records(run: str, places: Sequence[str]) -> Iterator[Record]:
     yield from named
 
 
+def list_run_names(paths: Sequence[str]) -> list[str]:
+    """Return the names of the runs of these records, in their order, each once."""
+    named = (name for record in _open_trusted(paths) for name in _read_names(record))
+    return list(dict.fromkeys(named))
+
+
 def list_some(ids: Sequence[str]) -> str:
     """Return the first ids of a list, and how many more there are."""
     more = len(ids) - _MOST_CANDIDATES
@@ -103,5 +109,4 @@ def _list_known(run: str, paths: Sequence[str]) -> list[str]:
     """
     if run[:1].isdecimal():
         return [os.path.basename(path)[: len(run)] for path in paths]
-    named = (name for record in _open_trusted(paths) for name in _read_names(record))
-    return list(dict.fromkeys(named))
+    return list_run_names(paths)

@@ -19,6 +19,7 @@ READERS = [
     "classify log",
     "classify log --json",
     "classify log --markdown --explain",
+    "completion bash",
     "config show",
     "config show --json",
     "doctor",
