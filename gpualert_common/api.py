@@ -62,6 +62,7 @@ def run(
     state_dir: str | os.PathLike[str] | None = None,
     streams: str | None = None,
     log_full: str | None = None,
+    pty: bool | None = None,
     log_reserve: int | str | None = None,
     end_survivors: bool | None = None,
     sync: bool | None = None,
@@ -129,6 +130,8 @@ def make_spec(
 
         given["rules"] = os.path.abspath(given["rules"])
         require_sound(given["rules"])
+    if given["pty"] and given["streams"] == "apart":
+        raise UsageError("pty: a terminal has one stream; streams cannot be apart")
     return RunSpec(
         [os.fspath(part) if isinstance(part, os.PathLike) else part for part in command],
         cwd=cwd,

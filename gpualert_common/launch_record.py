@@ -103,6 +103,7 @@ class LaunchRecord:
     timeout_s: Seconds | None = None
     grace_s: Seconds = 30.0  # as the option has it: a damaged one must not kill at once
     log_full: str = "fail"
+    pty: bool = False
     end_survivors: bool = False
     custody: Owner | None = None
     rules: str | None = None

@@ -51,13 +51,14 @@ class RunSpec:
     ``timeout_s`` is the wall-clock limit (None: none), ``grace_s`` the time between the first
     signal of a stop and SIGKILL.  ``streams`` decides whether stdout and stderr share one log.
     ``log_full`` is "fail" (the child gets ENOSPC) or "drop" (it writes into a pipe, and the bytes
-    that the disk does not take are dropped and counted).  ``inherit`` passes stdin and other
-    inherited descriptors to the child.  ``sync`` False skips every fsync.  ``custody`` has the
-    attempt that owns the run under a guardian, None without one.  ``alerts`` has the channels and
-    settings of alerts (:func:`gpualert_common.notify.channel_config.resolve_alerts`), ``secrets``
-    the channels' secrets, which are never written to the record.  ``rules`` is a directory (or
-    file) of the user's own rules for causes.  ``only_state_dir`` forbids every other directory than
-    ``state_dir``.  ``observe`` starts the sampling of the machine.
+    that the disk does not take are dropped and counted).  ``pty`` gives it a terminal to write to,
+    with the same effect of a full disk; the streams are merged then.  ``inherit`` passes stdin and
+    other inherited descriptors to the child.  ``sync`` False skips every fsync.  ``custody`` has
+    the attempt that owns the run under a guardian, None without one.  ``alerts`` has the channels
+    and settings of alerts (:func:`gpualert_common.notify.channel_config.resolve_alerts`),
+    ``secrets`` the channels' secrets, which are never written to the record.  ``rules`` is a
+    directory (or file) of the user's own rules for causes.  ``only_state_dir`` forbids every other
+    directory than ``state_dir``.  ``observe`` starts the sampling of the machine.
     """
 
     __slots__ = (
@@ -74,6 +75,7 @@ class RunSpec:
         "name",
         "observe",
         "only_state_dir",
+        "pty",
         "rules",
         "secrets",
         "state_dir",
@@ -104,7 +106,9 @@ class RunSpec:
         secrets: Mapping[str, Any] | None = None,
         rules: str | None = None,
         observe: bool = True,
+        pty: bool = False,
     ) -> None:
+        self.pty = pty
         self.observe = observe
         self.rules = rules
         self.alerts = alerts

@@ -262,6 +262,7 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "timeout_s": spec.timeout_s,
         "grace_s": spec.grace_s,
         "log_full": spec.log_full,
+        "pty": spec.pty,
         "end_survivors": spec.end_survivors,
         "custody": spec.custody,
         "rules": spec.rules,

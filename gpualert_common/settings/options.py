@@ -170,6 +170,16 @@ OPTIONS: dict[str, Option] = {
             spec_field="log_full",
         ),
         Option(
+            "pty",
+            values.parse_switch,
+            False,
+            "give the command a terminal to write to, for programs that draw bars only there",
+            details="stdout and stderr are one stream then, and a full disk cuts the log, as with "
+            '`log_full = "drop"`; see [terminals](supervision.md#terminals).',
+            interfaces=_PYTHON,
+            spec_field="pty",
+        ),
+        Option(
             "log_reserve",
             values.parse_size,
             DEFAULT_LOG_RESERVE_BYTES,

@@ -116,7 +116,14 @@ def _launch(
     record = prepared.record
     env = spawn.make_environment(spec, record.run_id)
     copiers: list[int] = []
-    outputs = _open_outputs(spec, prepared, copiers)
+    try:
+        outputs = _open_outputs(spec, prepared, copiers)
+    except OSError as error:
+        record.discard()
+        what = "terminal" if spec.pty else "pipe"
+        raise UsageError(
+            f"no {what} in front of the log: {error.strerror}; nothing was launched"
+        ) from None
     others = copiers if inbox is None else list_children()
     adopts = inbox is not None and libc.become_subreaper()  # the child may leave orphans at once
     try:
@@ -147,13 +154,13 @@ def _launch(
 
 
 def _open_outputs(spec: RunSpec, prepared: PreparedRun, copiers: list[int]) -> list[int]:
-    """Return the descriptors for stdout and stderr (one when merged): logs, or pipes to them."""
-    if spec.log_full == "fail":
+    """Return the descriptors for stdout and stderr (one when merged): logs, or ways to them."""
+    if spec.log_full == "fail" and not spec.pty:
         return prepared.log_fds
     pipes = []
     for name, log_fd in zip(spec.logs, prepared.log_fds, strict=True):
         count_fd = prepared.record.create_log(log_pipe.count_file(name), append=False)
-        write_fd, pid = log_pipe.start_copier(log_fd, count_fd)
+        write_fd, pid = log_pipe.start_copier(log_fd, count_fd, is_terminal=spec.pty)
         os.close(count_fd)
         os.close(log_fd)
         pipes.append(write_fd)

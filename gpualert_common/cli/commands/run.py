@@ -57,7 +57,8 @@ def execute(options: argparse.Namespace) -> int:
     """Run the command and exit with its status, even if a helper process still hangs."""
     settings = load_settings(given_options(vars(options)))
     if settings["streams"].value == "auto":
-        settings["streams"].value = "merged" if options.detach else _streams()
+        is_merged = options.detach or settings["pty"].value
+        settings["streams"].value = "merged" if is_merged else _streams()
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     spec = make_spec(command, settings, cwd=options.cwd, name=options.name, inherit=True)
     quiet = settings["quiet"].value
