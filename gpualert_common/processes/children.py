@@ -26,3 +26,11 @@ def reap_adopted(leader: int) -> None:
         if not found or found.si_pid == leader:  # None when there is nothing to reap
             return
         os.waitpid(found.si_pid, 0)
+
+
+def reap(pid: int) -> None:
+    """Take the status of a child that has exited, so that no zombie is left."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass  # it is a child of another process, or somebody took it

@@ -12,7 +12,7 @@ from gpualert_common.launch import libc, log_pipe, spawn
 from gpualert_common.launch.preparation import PreparedRun, prepare_run
 from gpualert_common.launch.signals import Inbox
 from gpualert_common.printable_text import format_messages
-from gpualert_common.processes.children import list_children
+from gpualert_common.processes.children import list_children, reap
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import Record
@@ -191,15 +191,8 @@ def _stop_unsupervised(record: Record, recorder: RecorderProcess, error: BaseExc
             pids = [process.pid for process in tree.members()]
             Stop(tree, signal.SIGTERM, 0.0, time.monotonic()).complete()
             for pid in pids:
-                _reap(pid)
+                reap(pid)
             ending.ended_at = time.time()
             recorder.finish(end_message(ending, []))
         except BaseException:  # noqa: BLE001 - the child must not outlive its caller
             continue
-
-
-def _reap(pid: int) -> None:
-    try:
-        os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        pass  # a child of the child's

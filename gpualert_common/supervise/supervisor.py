@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from gpualert_common.launch.signals import STOPS, Inbox
-from gpualert_common.processes.children import reap_adopted
+from gpualert_common.processes.children import reap, reap_adopted
 from gpualert_common.processes.pidfd import await_exit, is_ready
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.spec import Ending, RunSpec
@@ -288,6 +288,7 @@ class Supervisor:
         deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.survivors else self._copiers:
             await_exit(pid, max(0.0, deadline - time.monotonic()))
+            reap(pid)
         if self._recorder.has_started or not self._tree.is_childless():
             self.survivors = self._tree.survivors()
         if self._inbox is not None:

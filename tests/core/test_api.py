@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -319,10 +320,11 @@ def test_child_has_its_own_session(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("lasts_s", [0.1, 1.5], ids=["alone", "observed"])
-def test_no_zombie_is_left(lab: Lab, lasts_s: float) -> None:
+@pytest.mark.parametrize("options", [{}, {"log_full": "drop"}, {"pty": True}])
+def test_no_zombie_is_left(lab: Lab, options: dict[str, Any], lasts_s: float) -> None:
     """After ``run()`` the caller has no child of ours, dead or alive."""
     assert lab.is_empty()
-    run(shell(f"sleep {lasts_s}"))
+    run(shell(f"sleep {lasts_s}"), **options)
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
     assert children == ""
 
