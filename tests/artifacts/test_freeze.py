@@ -378,8 +378,8 @@ def test_disk_without_locks(place: Workplace) -> None:
         "from gpualert_common.redact import Redactor\n"
         "record = Record.open(sys.argv[1])\n"
         "freeze(record)\n"
-        "made = bundle(record, Redactor(), files_bytes=999, file_bytes=999, files=9, deadline_s=9)\n"
-        "print(len(made.attachments))\n"
+        "limits = dict(files_bytes=999, file_bytes=999, files=9, deadline_s=9)\n"
+        "print(len(bundle(record, Redactor(), **limits).attachments))\n"
     )
     environment = {**os.environ, "LD_PRELOAD": str(library)}
     command = [*python(code), place.record.path]
