@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gpualert_provider.task_outcome import GOOD_STATES
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gpualert_common.model import Verdict
     from gpualert_common.record import Record
     from gpualert_common.redact import Redactor
-    from gpualert_common.report.verdict_view import VerdictView
+    from gpualert_common.report.verdict_view import EvidenceItem, VerdictView
     from gpualert_provider.alerts import Log, Secrets
 
 _COLUMNS = 100
@@ -77,22 +78,28 @@ def _format_block(
         view = replace(view_verdict(verdict, TextSanitizer(redactor)), state=state)
         yield from _format_view(view, _lasted_s(record))
     yield from _entry("Log", *(record.log_path(name) for name in record.logs))
-    yield from _entry("Record", f"{record.path} (gpualert show {record.run_id})")
+    yield from _entry("Record", record.path)
+    yield from _entry("More", f"gpualert show {record.run_id}")
 
 
 def _format_view(view: VerdictView, lasted_s: float | None) -> Iterator[str]:
     from gpualert_common.report.formatting import wrap
-    from gpualert_common.report.verdict_view import EvidenceItem
 
     yield from wrap(view.headline, _COLUMNS).splitlines()
     yield from wrap(view.summarize(lasted_s), _COLUMNS).splitlines()
     for title, items in view.sections():
         if title in _SECTIONS:
-            texts = (
-                f"{one.claim} [{one.where}]" if isinstance(one, EvidenceItem) else one
-                for one in items[:_MOST_ITEMS]
-            )
-            yield from _entry(title, *filter(None, texts))
+            texts = filter(None, map(_format_item, items))
+            yield from _entry(title, *islice(texts, _MOST_ITEMS))
+
+
+def _format_item(item: str | EvidenceItem) -> str:
+    """Return one item of a section; "" for the exit status, which the summary has."""
+    from gpualert_common.report.verdict_view import EXIT_STATUS
+
+    if isinstance(item, str):
+        return item
+    return "" if item.where == EXIT_STATUS else f"{item.claim} [{item.where}]"
 
 
 def _entry(title: str, *texts: str) -> Iterator[str]:
