@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from gpualert_common.errors import UsageError
+from gpualert_common.errors import ConfigError, UsageError
 from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.notify.launch_checks import require_deliverable
 from gpualert_common.run_hooks import RunHooks, send_alerts
-from gpualert_common.settings import OPTIONS, given_options, load_settings
+from gpualert_common.settings import OPTIONS, given_options, load_settings, name_origin
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import supervise
 
@@ -129,6 +129,9 @@ def make_spec(
         from gpualert_common.classify import require_sound
 
         given["rules"] = os.path.abspath(given["rules"])
+        if not os.path.exists(given["rules"]):
+            where = name_origin("rules", settings["rules"].origin)
+            raise ConfigError(f"{where}: {given['rules']}: No such file or directory")
         require_sound(given["rules"])
     if given["pty"] and given["streams"] == "apart":
         raise UsageError("pty: a terminal has one stream; streams cannot be apart")

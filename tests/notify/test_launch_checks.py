@@ -48,6 +48,12 @@ def test_template_directory_that_is_a_file(lab: Lab) -> None:
     assert f"config.toml: templates: {lab.home}/page: Not a directory" in error
 
 
+def test_rules_that_are_not_there(lab: Lab) -> None:
+    """A missing directory of the user's own rules is refused by the name of the flag."""
+    error = refusal(lab, "--rules", "nowhere")
+    assert f"--rules: {lab.home}/nowhere: No such file or directory" in error
+
+
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
@@ -132,7 +138,7 @@ def test_checks_import_no_channel_library(lab: Lab) -> None:
         ({"notify": "command:nosuch-program"}, "notify: .*no program nosuch-program in PATH"),
         ({"notify": [{"kind": "mailbox", "path": __file__}]}, "channel mailbox: path: .*directory"),
         ({"artifact": ["a\0b"]}, "argument: artifact: .*names no file"),
-        ({"rules": "nowhere"}, "nowhere"),
+        ({"rules": "nowhere"}, "argument: rules: .*nowhere: No such file"),
     ],
 )
 def test_run_in_python_refuses(lab: Lab, options: Mapping[str, Any], expected: str) -> None:
@@ -142,8 +148,7 @@ def test_run_in_python_refuses(lab: Lab, options: Mapping[str, Any], expected: s
         run(["touch", "started"], state_dir=lab.state, **given)
     assert not Path("started").exists()
     assert not (lab.state / "runs").exists()
-    if "rules" not in options:
-        assert isinstance(raised.value, ConfigError)
+    assert isinstance(raised.value, ConfigError)
 
 
 def test_mailbox_that_does_not_exist_yet(lab: Lab) -> None:

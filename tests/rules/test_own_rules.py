@@ -11,7 +11,7 @@ import pytest
 
 from gpualert_common import run
 from gpualert_common.classify import check_rules, load_rules
-from gpualert_common.errors import RuleError
+from gpualert_common.errors import ConfigError, RuleError
 
 STORAGE = """
 id = "filesystem_io"
@@ -111,9 +111,12 @@ def test_an_invalid_rule_is_refused_before_the_launch(tmp_path: Path, wrong: str
 
 
 def test_a_directory_without_rules(tmp_path: Path) -> None:
-    """A directory without rules is an error that names it."""
-    with pytest.raises(RuleError, match="no such directory"):
+    """A directory without rules is an error that names it, and the option if it is not there."""
+    with pytest.raises(ConfigError, match="argument: rules: .*nowhere: No such file or directory"):
         run(["true"], rules=tmp_path / "nowhere", state_dir=tmp_path / "state", notify=[])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RuleError, match="empty: .*no rule files in this directory"):
+        run(["true"], rules=tmp_path / "empty", state_dir=tmp_path / "state", notify=[])
 
 
 def test_a_rule_that_breaks_during_the_run(tmp_path: Path) -> None:
