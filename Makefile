@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -151,6 +151,7 @@ nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)
 	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
 	+$(MAKE) --no-print-directory corpus
+	+$(MAKE) --no-print-directory matrix
 
 # All rows again, with the engines' own operators as controls; their results are not asserted.
 fault-tables: debian $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## docs/faults.md from faults done to our operators and the engines' own (as root)
@@ -161,6 +162,11 @@ $(FAULT_LANES): fault-tables-%:
 
 test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests of the engines' own operators, with ours in their place
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class gpualert
+
+# A row is named as `python -m tests.matrix --list` prints it.  It takes ten minutes on two cores.
+ROWS ?=
+matrix: $(VENV)/.ready  ## docs/versions.md from the tests on other versions of Airflow, Prefect and Python (nightly)
+	$(PY) -m tests.matrix --uv $(abspath $(UV)) $(ROWS)
 
 debian:
 	tests/faults/install-debian-packages.sh
@@ -189,5 +195,5 @@ docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
