@@ -25,7 +25,13 @@ NONE = "-"
 SUMMARY = re.compile(r"(?:^|\s)(\d+) (passed|failed|error|errors)\b")
 OURS = {"airflow": "airflow_provider", "prefect": "prefect_collection"}
 ENGINES = {
-    "airflow": ("apache-airflow", ("apache-airflow-providers-standard==1.21.0", "apprise==2.2.0")),
+    "airflow": (
+        "apache-airflow",
+        (
+            *("apache-airflow-providers-standard==1.21.0", "apache-airflow-providers-celery"),
+            *("apache-airflow-providers-postgres", "apprise==2.2.0", "celery<5.7"),
+        ),
+    ),
     "prefect": ("prefect", ("prefect-shell==0.3.7",)),
 }
 """The distribution of each engine, and what the tests need next to it."""
