@@ -46,7 +46,7 @@ from airflow import sdk
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 from gpualert_provider.operators.gpualert import GPUAlertOperator
 
@@ -148,6 +148,21 @@ def database() -> None:
     from airflow.utils.db import initdb
 
     initdb()
+    if VERSION < (3, 3):
+        _give_callbacks_the_error()
+
+
+def _give_callbacks_the_error() -> None:
+    """Let ``dag.test()`` put the error into the context, as a worker does; 3.3 does it itself."""
+    from airflow.sdk.execution_time import task_runner
+
+    finalize = task_runner.finalize
+
+    def finalize_with_error(ti: Any, state: Any, context: Any, log: Any, error: Any = None) -> None:
+        context["exception"] = error
+        finalize(ti, state, context, log, error)
+
+    task_runner.finalize = finalize_with_error
 
 
 @pytest.fixture
