@@ -112,10 +112,10 @@ def test_an_invalid_rule_is_refused_before_the_launch(tmp_path: Path, wrong: str
 
 def test_a_directory_without_rules(tmp_path: Path) -> None:
     """A directory without rules is an error that names it, and the option if it is not there."""
-    with pytest.raises(ConfigError, match="argument: rules: .*nowhere: No such file or directory"):
+    with pytest.raises(ConfigError, match=r"argument: rules: .*nowhere: No such file or directory"):
         run(["true"], rules=tmp_path / "nowhere", state_dir=tmp_path / "state", notify=[])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(RuleError, match="empty: .*no rule files in this directory"):
+    with pytest.raises(RuleError, match=r"empty: .*no rule files in this directory"):
         run(["true"], rules=tmp_path / "empty", state_dir=tmp_path / "state", notify=[])
 
 
