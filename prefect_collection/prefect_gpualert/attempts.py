@@ -20,14 +20,19 @@ from prefect.context import FlowRunContext, TaskRunContext
 
 from gpualert_common.guardian import Attempt
 from prefect_gpualert.contexts import current
+from prefect_gpualert.engine_task import describe_current_task
 from prefect_gpualert.retry_condition import refuses
 from prefect_gpualert.run_identity import training_name
 
 if TYPE_CHECKING:
     from gpualert_common.model import Verdict
 
-ADOPTION_SLACK_S = 60.0
-"""A worker polls every 10 to 15 s, and an engine starts within 20 s on a busy machine."""
+ADOPTION_S = 900.0
+"""The automations run a flow run again some 60 s after a crash that its worker reports, and within
+eight minutes where its heartbeats stop; the rest is for a person, or for a busy machine.  A
+training that nobody adopts occupies its GPUs for so long."""
+RETRY_SLACK_S = 60.0
+"""For the next attempt of the same engine, which begins without a worker."""
 _LEASE_S = 60.0
 """Prefect keeps a slot of a concurrency limit for so long after the engine's death."""
 _FLOW_ATTEMPT = 1000
@@ -50,7 +55,7 @@ def current_attempt(
     context, flow = current()
     within_s = next_within_s()
     if adopt_within_s is None:
-        adopt_within_s = 0.0 if within_s is None else within_s + _slot_s(context)
+        adopt_within_s = ADOPTION_S + _slot_s(context) if has_reruns_left() else 0.0
     if context is not None:
         run = context.task_run
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, *_place(run, digest))
@@ -70,6 +75,7 @@ def current_attempt(
         shown_number=shown,
         fingerprint=digest,
         training=training_name(),
+        task=describe_current_task(),
     )
 
 
@@ -87,8 +93,7 @@ def next_within_s(verdict: Verdict | None = None) -> float | None:
     """Return the longest time until the next attempt after a failure; None if none follows.
 
     ``retry_by_cause`` decides by ``verdict``; another ``retry_condition_fn`` may still refuse the
-    attempt.  The retries of a task end with its engine.  They then show that the author wants
-    another attempt, which begins when the flow run runs again.
+    attempt.
     """
     context, flow = current()
     if context is not None:
@@ -98,12 +103,25 @@ def next_within_s(verdict: Verdict | None = None) -> float | None:
             delays = task.retry_delay_seconds or 0.0
             if isinstance(delays, Sequence):
                 delays = delays[min(run.run_count, len(delays)) - 1]
-            return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + ADOPTION_SLACK_S
+            return float(delays) * (1 + (task.retry_jitter_factor or 0.0)) + RETRY_SLACK_S
     if flow is None or flow.flow is None or flow.flow_run is None:
         return None
     if (flow.flow.retries or 0) < max(flow.flow_run.run_count, 1):
         return None
-    return float(flow.flow.retry_delay_seconds or 0.0) + ADOPTION_SLACK_S
+    return float(flow.flow.retry_delay_seconds or 0.0) + RETRY_SLACK_S
+
+
+def has_reruns_left() -> bool:
+    """Return True if the flow run is to be run again when its engine dies.
+
+    The retries of a task end with its engine.  They then show how many more attempts the author
+    wants, and each run of the flow run is one of them.
+    """
+    context, flow = current()
+    if flow is None or flow.flow is None or flow.flow_run is None:
+        return False
+    of_task = 0 if context is None else context.task.retries or 0
+    return max(flow.flow_run.run_count, 1) <= max(flow.flow.retries or 0, of_task)
 
 
 def _slot_s(context: TaskRunContext | None) -> float:

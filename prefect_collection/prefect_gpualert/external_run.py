@@ -16,6 +16,7 @@ from gpualert_common.external_run import (
 from gpualert_common.spec import Ending
 from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from prefect_gpualert.attempts import find_attempt_number, find_shown_number
+from prefect_gpualert.engine_task import describe_task
 
 _MOST_CHARACTERS = 64 << 10
 _MOST_LINE = 500
@@ -27,11 +28,13 @@ def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> 
     if isinstance(run, TaskRun):
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, str(run.id))
         number, shown, name = find_attempt_number(run), find_shown_number(run), run.name
+        described = describe_task(run, None, None)
         began = run.start_time or run.expected_start_time
     else:
         key = ("prefect", str(run.id))
         number = shown = max(run.run_count, 1)
         name = f"{getattr(owner, 'name', 'flow')}/{run.name}"
+        described = describe_task(None, run, getattr(owner, "name", "flow"))
         began = run.created or run.expected_start_time  # the same for two engines of one run
     ended_at = state.timestamp.timestamp()
     started_at = min(began.timestamp() if began is not None else ended_at, ended_at)
@@ -42,6 +45,7 @@ def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> 
         key=key,
         number=number,
         shown_number=shown,
+        task=described,
         name=name,
         state="success" if state.is_completed() else state_name.lower(),
         ending=_ending(Ending(started_at, ended_at), state, summary),

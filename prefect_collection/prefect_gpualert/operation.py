@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from prefect.blocks.abstract import JobBlock
 from pydantic import (
@@ -20,6 +20,7 @@ from pydantic import (
 
 from gpualert_common.errors import UsageError
 from gpualert_common.settings import OPTIONS, Interface, option_names
+from gpualert_common.suspicion import OnSuspect
 from prefect_gpualert import alerts
 from prefect_gpualert.command import command_line
 from prefect_gpualert.preparation import load_settings_and_blocks, make_training
@@ -66,7 +67,8 @@ class TrainingOperation(JobBlock[list[str]]):
         artifact: Files that alerts carry, as glob patterns.
         observe: Whether to sample GPUs, kernel log, memory and disks.
         rules: Directory of your own rules for causes.
-        publish: Whether to show verdict and progress in Prefect, by artifacts and an event.
+        on_suspect: Reaction to a training that exits with 0 although its log reports a failure.
+        publish: Whether to show verdict and progress in Prefect, by an artifact and an event.
 
     Examples:
         Load a configured block:
@@ -131,9 +133,17 @@ class TrainingOperation(JobBlock[list[str]]):
     artifact: str | list[str] | None = _option("artifact")
     observe: bool | None = _option("observe")
     rules: str | None = _option("rules")
+    on_suspect: Literal["warn", "fail"] = Field(
+        default="warn",
+        title="On Suspect",
+        description=(
+            "Reaction to a training that exits with 0 although its log reports a failure: a "
+            "warning, or `TrainingFailed`."
+        ),
+    )
     publish: bool = Field(
         default=True,
-        description="Whether to show verdict and progress in Prefect, by artifacts and an event.",
+        description="Whether to show verdict and progress in Prefect, by an artifact and an event.",
     )
 
     _trainings: list[Training] = PrivateAttr(default_factory=list)
@@ -286,6 +296,7 @@ class TrainingOperation(JobBlock[list[str]]):
             logger=self.logger,
             show=lambda log, text: self._show(training, log, text),
             publish=self.publish,
+            on_suspect=OnSuspect(self.on_suspect),
             end_survivors=end_survivors,
         )
         return training

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpualert_common.api import make_spec
 from gpualert_common.settings import Setting, load_settings
+from gpualert_common.suspicion import OnSuspect
 from prefect_gpualert import alerts
 from prefect_gpualert.attempts import current_attempt
 from prefect_gpualert.contexts import current
@@ -38,6 +39,7 @@ def make_training(
     logger: Logger,
     show: ShowLine,
     publish: bool = True,
+    on_suspect: OnSuspect = OnSuspect.WARN,
     end_survivors: bool = False,
 ) -> Training:
     """Return the training of the current task or flow.  ``env`` is added to the environment."""
@@ -50,7 +52,7 @@ def make_training(
     )
     spec.end_survivors |= end_survivors
     attempt = current_attempt(command, env, cwd, adopt_within_s)
-    return Training(spec, attempt, logger, show, publish=publish)
+    return Training(spec, attempt, logger, show, publish=publish, on_suspect=on_suspect)
 
 
 def _name() -> str | None:

@@ -1,14 +1,8 @@
-"""The evidence of a verdict as a table for Prefect's UI, and links to log and record.
-
-The UI renders descriptions and cells as Markdown, so text from a log is escaped.  A browser does
-not follow a ``file:`` link from a page of another origin; the text of the link is the path, so that
-it can be copied.
-"""
+"""The evidence of a verdict for Prefect's events, and the page of a training in progress."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import PurePath
 
 from gpualert_common.model import Claim, Verdict
 from gpualert_common.report.formatting import one_line
@@ -19,33 +13,22 @@ from gpualert_common.whole_words import cut_words
 MOST_ROWS = 200
 MOST_CELL = 500
 _MOST_READ = 1 << 16
+_BAR = 25
 
 Row = dict[str, str | int | None]
 
 
-def links(paths: Iterable[str]) -> str:
-    """Return links to files of this machine, one a line; the text of each is its path."""
-    return "\n\n".join(f"[{plain(path)}]({_uri(path)})" for path in paths)
-
-
-def _uri(path: str) -> str:
-    return PurePath(path).as_uri().replace("(", "%28").replace(")", "%29")
+def progress_page(percent: float, counts: str, logs: Iterable[str]) -> str:
+    """Return the page of a training in progress, as Markdown."""
+    done = round(percent / 100 * _BAR)
+    bar = "█" * done + "░" * (_BAR - done)
+    paths = "".join(f"- Log: {code(path)}\n" for path in logs)
+    return f"## {percent:.0f} % done\n\n{code(bar)} {plain(counts)}\n\n### Run\n\n{paths}"
 
 
 def rows(verdict: Verdict | None, masks: Masks) -> list[Row]:
-    """Return the evidence of a verdict, a row per claim, redacted and not yet escaped."""
+    """Return the evidence of a verdict, a row per claim, redacted."""
     return [_row(claim, masks) for claim in verdict.shows[:MOST_ROWS]] if verdict else []
-
-
-def table(rows: list[Row]) -> list[Row]:
-    """Return the rows with their texts escaped for the UI."""
-    return [
-        {
-            name: (code if name == "excerpt" else plain)(cell) if isinstance(cell, str) else cell
-            for name, cell in row.items()
-        }
-        for row in rows
-    ]
 
 
 def _row(claim: Claim, masks: Masks) -> Row:

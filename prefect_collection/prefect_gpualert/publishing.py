@@ -1,4 +1,4 @@
-"""The schedule of a training's artifacts and events in Prefect, and how long a task waits for them.
+"""The schedule of a training's artifact and events in Prefect, and how long a task waits for them.
 
 They are made and posted in threads that end with the process.  None of them is essential, since the
 record has all of it: no fault of Prefect's API reaches the task, and an API that does not answer
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from prefect_gpualert.artifact_places import take_place
 from prefect_gpualert.run_identity import RunIdentity, current_identity
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 
 
 class Publication:
-    """The artifacts and events of one training; see :func:`begin`.
+    """The artifact and the events of one training; see :func:`begin`.
 
     Use it in the thread of the task, whose context identifies the run.  Raises nothing except the
     errors of a caller's ``check``.
@@ -44,6 +45,7 @@ class Publication:
     ) -> None:
         self._record = record
         self._identity = identity
+        self._place = None if identity is None else take_place(identity)
         self._log = log
         self._known = [secret for channel in secrets.values() for secret in channel.values()]
         self._poster: Poster | None = None
@@ -115,7 +117,8 @@ class Publication:
         with self._making:
             if self._poster is None:
                 assert self._identity is not None, "without an identity nothing is started"
-                self._poster = Poster(self._record, self._identity, self._known)
+                assert self._place is not None, "as above"
+                self._poster = Poster(self._record, self._identity, self._place, self._known)
             return self._poster
 
     def _report(self, problem: str | BaseException) -> None:

@@ -7,7 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpualert_common.errors import UsageError
 from gpualert_common.settings import given_options
+from gpualert_common.suspicion import OnSuspect, parse_on_suspect
 from prefect_gpualert import output, suspicion
 from prefect_gpualert.command import command_line
 from prefect_gpualert.contexts import current
@@ -15,7 +17,7 @@ from prefect_gpualert.preparation import load_settings_and_blocks, make_training
 from prefect_gpualert.run_log import run_logger
 from prefect_gpualert.sync_async import SyncAsyncTask, current_interrupts
 from prefect_gpualert.training import Training
-from prefect_gpualert.training_result import is_success, make_error
+from prefect_gpualert.training_result import make_error
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -45,6 +47,7 @@ def gpualert_run(
     observe: bool | None = None,
     rules: str | os.PathLike[str] | None = None,
     publish: bool = True,
+    on_suspect: str = "warn",
 ) -> str | list[str]:
     """Run a shell command as a supervised training; returns the last line of its output.
 
@@ -56,8 +59,8 @@ def gpualert_run(
     timeout: wall-clock limit, which also holds when no task follows the training any more.
     grace: time between the first signal of a stop and SIGKILL, in seconds or as "2m".
     adopt_within: seconds that the training continues after the death of its engine, so that the
-        next attempt of the flow run can adopt it.  None: 60 s and the retry delay while the task or
-        the flow has retries left, else 0, which stops it at once.
+        next attempt of the flow run can adopt it.  None: 15 minutes if the flow run has retries
+        left, else 0, which stops it at once.
     state_dir: directory that holds the run records.
     notify: where alerts go: channels, addresses such as "smtp://HOST/?to=ME", tables with settings,
         MailChannel and ChatChannel blocks or their names ("prefect:gpualert-mail/NAME",
@@ -69,18 +72,21 @@ def gpualert_run(
     artifact: files that alerts carry, as glob patterns.
     observe: sample GPUs, kernel log, memory and disks during the run.
     rules: directory of your own rules for causes, used in addition to the shipped ones.
-    publish: show verdict and progress in Prefect, by artifacts and an event.
+    publish: show verdict and progress in Prefect, by an artifact and an event.
+    on_suspect: reaction to a training that exits with 0 although its log reports a failure.
+        "warn": the task succeeds, in a state of type Completed named "Suspect"; "fail": it raises
+        TrainingFailed; "skip": its state has the type Cancelled and the name "Skipped", so that
+        tasks that wait for it do not run, and the flow does not fail.  In each case the run log has
+        a warning, and the alert is sent.
 
     ``return_all`` returns a list of all lines, of at most the last 32 MiB.
-
-    A training that exits with 0 although its log reports a failure is a success.  The state of its
-    task has the type Completed and the name "Suspect", and the run log has a warning.
 
     Raises TrainingFailed, a RuntimeError, if the command failed or was stopped, also if it was
     stopped and exited with 0.  Invalid arguments and missing blocks raise an error before the
     launch.  Errors of alerts are never raised.
     """
     given = given_options(locals())
+    reaction = _parse_reaction(on_suspect)
     interrupts = current_interrupts()
     settings = load_settings_and_blocks(given)
     line = command_line(
@@ -99,18 +105,29 @@ def gpualert_run(
         logger=run_logger(),
         show=lambda _log, text: training.log(text, stream_level),
         publish=publish,
+        on_suspect=reaction,
         end_survivors=True,
     )
     with training.closing(interrupts):
         training.launch(interrupts)
         result = training.complete(interrupts)
-    if not is_success(result):
+    if not training.is_success(result):
         raise make_error(result, training.redactor)
     value = _output_of(result, training, return_all)
     if not _is_the_task():
         return value
-    wrapped: str | list[str] = suspicion.wrap_value(value, result.verdict, training.redactor)
+    wrapped: str | list[str] = suspicion.wrap_value(
+        value, result.verdict, training.redactor, reaction
+    )
     return wrapped
+
+
+def _parse_reaction(on_suspect: str) -> OnSuspect:
+    """Return the reaction to a suspect training.  Raises UsageError."""
+    reaction = parse_on_suspect(on_suspect)
+    if reaction is OnSuspect.SKIP and not _is_the_task():
+        raise UsageError("on_suspect: a training within another task cannot skip that task")
+    return reaction
 
 
 def _is_the_task() -> bool:

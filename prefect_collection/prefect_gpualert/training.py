@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 from gpualert_common.errors import GPUAlertError, SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.spec import RunSpec
+from gpualert_common.suspicion import OnSuspect, choose_reaction
 from prefect_gpualert import known_runs, publishing, suspicion
-from prefect_gpualert.attempts import next_within_s
+from prefect_gpualert.attempts import has_reruns_left, next_within_s
+from prefect_gpualert.contexts import current
 from prefect_gpualert.interrupts import FlowEndedError, Interrupts
 from prefect_gpualert.outcome import OutcomeReport
+from prefect_gpualert.rescue_mark import mark_rescuable
 from prefect_gpualert.run_log import Logger, log_line
 from prefect_gpualert.training_result import is_success
 
@@ -47,6 +50,7 @@ class Training:
         show: ShowLine,
         *,
         publish: bool = True,
+        on_suspect: OnSuspect = OnSuspect.WARN,
     ) -> None:
         self._spec = spec
         self._attempt = attempt
@@ -55,6 +59,7 @@ class Training:
         self._next_within_s = next_within_s()
         """The longest time until the next attempt if this one fails; None if none follows."""
         self._handle: RunHandle | None = None
+        self._on_suspect = on_suspect
         self._publish = publish
         self._publication: publishing.Publication | None = None
         self._has_outcome = False
@@ -100,6 +105,9 @@ class Training:
         )
         known_runs.remember(handle.record.path)
         self.log(f"Training {handle.run_id} {handle.origin}, record: {handle.record.path}")
+        _context, flow = current()
+        if flow is not None and has_reruns_left():
+            mark_rescuable(flow, handle.run_id)
         if self._publish:
             self._publication = publishing.begin(handle.record, self.log, self._spec.secrets)
 
@@ -237,6 +245,10 @@ class Training:
         grace_s = self._spec.grace_s if left_s is None else min(self._spec.grace_s, left_s)
         self.handle.end_survivors(grace_s)
 
+    def is_success(self, result: RunResult) -> bool:
+        """Return True if the task succeeds, or is skipped."""
+        return is_success(result, self._on_suspect)
+
     def _report_result(self, result: RunResult, interrupts: Interrupts) -> None:
         """Record the state of the task, and wait for the alerts that are then due."""
         self._has_outcome = True
@@ -246,7 +258,9 @@ class Training:
             if remark:
                 message = f"Training {self.handle.run_id} ended with 0, but {remark}"
                 self.log(message, logging.WARNING)
-            report.record("success", None)
+        if self.is_success(result):
+            is_skipped = choose_reaction(result.verdict, self._on_suspect) is OnSuspect.SKIP
+            report.record("skipped" if is_skipped else "success", None)
         else:
             report.record("failed", next_within_s(result.verdict))
         # The outcome is final: the end of the flow does not change it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpualert_common.guardian.failure_text import describe_failure
+from gpualert_common.suspicion import OnSuspect, choose_reaction
 from prefect_gpualert.errors import TrainingFailed
 
 if TYPE_CHECKING:
@@ -12,11 +13,16 @@ if TYPE_CHECKING:
     from gpualert_common.redact import Redactor
 
 
-def is_success(result: RunResult) -> bool:
-    """Return True for a training that exited with 0, and that nothing stopped."""
+def is_success(result: RunResult, on_suspect: OnSuspect = OnSuspect.WARN) -> bool:
+    """Return True for a training that exited with 0, and that nothing stopped.
+
+    A suspect training is none if ``on_suspect`` is FAIL.
+    """
     ending = result.record.ending
     is_stopped = ending is None or ending.signal is not None or ending.limit is not None
-    return result.exit_code == 0 and not is_stopped
+    if result.exit_code != 0 or is_stopped:
+        return False
+    return choose_reaction(result.verdict, on_suspect) is not OnSuspect.FAIL
 
 
 def make_error(

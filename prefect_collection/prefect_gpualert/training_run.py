@@ -12,7 +12,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.settings import parse_duration
 from prefect_gpualert import output
 from prefect_gpualert.sync_async import current_interrupts, dispatches_to, run_in_thread
-from prefect_gpualert.training_result import is_success, make_error
+from prefect_gpualert.training_result import make_error
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
@@ -96,7 +96,7 @@ class TrainingRun(JobRun[list[str]]):
     def _wait_for_completion(self) -> None:
         if self._result is None:
             self._result = self._complete(current_interrupts())
-        if not is_success(self._result):
+        if not self._training.is_success(self._result):
             status = _FAILED.format(pid=self.pid)
             raise make_error(self._result, self._training.redactor, status)
         self._training.log(f"PID {self.pid} completed with return code {self.return_code}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from uuid import UUID
 
@@ -36,17 +35,18 @@ def artifacts(run_id: UUID | None) -> dict[str, Artifact]:
     return {}
 
 
+def versions_of(task_run_id: UUID | None) -> list[Artifact]:
+    """Return all artifacts of a task run, also several of one key."""
+    assert task_run_id is not None
+    wanted = ArtifactFilter(task_run_id=ArtifactFilterTaskRunId(any_=[task_run_id]))
+    with get_client(sync_client=True) as client:
+        return list(client.read_artifacts(artifact_filter=wanted, limit=200))
+
+
 def text_of(artifact: Artifact) -> str:
     """Return the Markdown of an artifact."""
     assert isinstance(artifact.data, str), artifact
     return artifact.data
-
-
-def rows_of(artifact: Artifact) -> list[dict[str, Any]]:
-    """Return the table of an artifact."""
-    rows = json.loads(text_of(artifact))
-    assert isinstance(rows, list)
-    return rows
 
 
 def events(name: str = VERDICT_EVENT) -> list[dict[str, Any]]:

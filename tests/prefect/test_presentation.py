@@ -1,4 +1,4 @@
-"""Tests of the table, the links and the page that Prefect's UI shows."""
+"""Tests of the pages that Prefect's UI shows, and of the evidence in its events."""
 
 from __future__ import annotations
 
@@ -42,18 +42,13 @@ def test_claim_without_a_place() -> None:
     assert set(row.values()) == {None}
 
 
-def test_cells_are_escaped() -> None:
-    """Cells are escaped as Markdown; an excerpt is shown as code."""
-    row: presentation.Row = {"claim": "*a* <b>", "line": 3, "excerpt": "c`d", "rank": None}
-    (shown,) = presentation.table([row])
-    assert shown == {"claim": r"\*a\* &lt;b&gt;", "line": 3, "excerpt": "``c`d``", "rank": None}
-
-
-def test_links_are_whole() -> None:
-    """A path with brackets and blanks is one link, and is shown as it is."""
-    assert presentation.links(["/a [b]/(c) d"]) == (
-        r"[/a \[b]/(c) d](file:///a%20%5Bb%5D/%28c%29%20d)"
-    )
+def test_progress_is_a_bar() -> None:
+    """The page of a training in progress has its percentage, a bar, the counts and its log."""
+    page = presentation.progress_page(40.0, "2 of 5 epochs", ["/a [b]/log"])
+    assert page.splitlines() == [
+        "## 40 % done", "", f"`{'█' * 10}{'░' * 15}` 2 of 5 epochs", "", "### Run", "",
+        "- Log: `/a [b]/log`",
+    ]  # fmt: skip
 
 
 NASTY = "<img src=x> | *b* `c` ``` [d](http://e) ~~f~~ # g __h__ \\ &amp; 1. i"

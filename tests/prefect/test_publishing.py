@@ -73,16 +73,13 @@ def nightly(way: str, command: str, **arguments: Any) -> Ended:
 
 @FACES
 def test_failed_training(way: str, home: Path) -> None:
-    """The task run has a page with the verdict, a table with the evidence, and links."""
+    """The task run has one artifact, a page with verdict, evidence and the paths of the record."""
     done = nightly(way, raising("RuntimeError", OOM))
-    found = server_objects.artifacts(done.task_run_id)
-    assert sorted(found) == [
-        f"gpualert-{what}-nightly-gpualert-run" for what in ("evidence", "log", "record", "verdict")
-    ]
-    for artifact in found.values():
-        assert artifact.flow_run_id == done.flow_run_id
-        assert "failed: cuda_oom after" in str(artifact.description)
-    page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    ((key, artifact),) = server_objects.artifacts(done.task_run_id).items()
+    assert key == "gpualert-nightly-gpualert-run"
+    assert artifact.flow_run_id == done.flow_run_id
+    assert "failed: cuda_oom after" in str(artifact.description)
+    page = server_objects.text_of(artifact)
     assert page.startswith("## CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card\n")
     assert "exit status 1" in page
     assert "(`stderr.log:" in page
@@ -90,21 +87,12 @@ def test_failed_training(way: str, home: Path) -> None:
     (record,) = records(home)
     for path in (record.log_path("stdout.log"), record.log_path("stderr.log"), record.path):
         assert f"`{path}`" in page
-    rows = server_objects.rows_of(found["gpualert-evidence-nightly-gpualert-run"])
-    assert any(
-        row["file"] == "stderr.log" and row["line"] and OOM in row["excerpt"] for row in rows
-    )
-    links = server_objects.text_of(found["gpualert-log-nightly-gpualert-run"])
-    assert f"(file://{record.log_path('stderr.log')})" in links
-    assert f"(file://{record.path})" in server_objects.text_of(
-        found["gpualert-record-nightly-gpualert-run"]
-    )
 
 
 def test_page_of_a_success_is_short(home: Path) -> None:
     """The page of a training that went well has no advice."""
     found = server_objects.artifacts(nightly("called", "echo fine").task_run_id)
-    page = server_objects.text_of(found["gpualert-verdict-nightly-gpualert-run"])
+    page = server_objects.text_of(found["gpualert-nightly-gpualert-run"])
     assert page.startswith("## Completed with exit status 0; no failure found\n")
     assert "### Do" not in page
     assert "At fault" not in page
@@ -138,8 +126,8 @@ def test_event(home: Path) -> None:
     assert any(claim["excerpt"] for claim in payload["shows"])
 
 
-def test_attempts_are_separate(home: Path) -> None:
-    """Each attempt has its page and event; only the last one is final."""
+def test_attempts_share_a_page(home: Path) -> None:
+    """A retry updates the page of the training; each attempt has its event, the last is final."""
 
     @flow(name="again")
     def again() -> Ended:
@@ -154,10 +142,9 @@ def test_attempts_are_separate(home: Path) -> None:
 
     until(lambda: len(finals()) == 2, "both events")
     assert sorted(finals()) == ["false", "true"]
-    description = str(
-        server_objects.artifacts(id_)["gpualert-verdict-again-gpualert-run"].description
-    )
-    assert "attempt 2" in description
+    (artifact,) = server_objects.versions_of(id_)
+    assert "attempt 2" in str(artifact.description)
+    assert records(home)[1].run_id in server_objects.text_of(artifact)
 
 
 def test_stopped_training(home: Path) -> None:
@@ -171,24 +158,41 @@ def test_stopped_training(home: Path) -> None:
     done = short()
     assert done.name == "TimedOut"
     found = server_objects.artifacts(done.task_run_id)
-    assert "ran out of time" in str(found["gpualert-verdict-short-gpualert-run"].description)
+    assert "ran out of time" in str(found["gpualert-short-gpualert-run"].description)
 
 
-def test_mapped_trainings_share_a_key(home: Path) -> None:
-    """Artifacts of mapped runs are versions of one; their descriptions differ."""
+def test_mapped_trainings_have_their_own_keys(home: Path) -> None:
+    """Each mapped run has an artifact with a key of its own, in the order of the arguments, also
+    if a later one ends first."""
 
     @flow(name="sweep")
     def sweep() -> list[Ended]:
         job = gpualert_run.with_options(name="seed", task_run_name="seed-{command}")
-        futures = job.map(["exit 3", "true"])
+        futures = job.map(["sleep 2; exit 3", "true", "exit 4"])
         futures.wait()
         return [ended(future.state) for future in futures]
 
-    shown = [
-        server_objects.artifacts(one.task_run_id)["gpualert-verdict-sweep-seed"] for one in sweep()
-    ]
-    descriptions = [str(one.description).partition(":")[0].partition(" after")[0] for one in shown]
-    assert descriptions == ["seed-exit 3 failed", "seed-true completed"]
+    for _run in range(2):
+        shown = [server_objects.artifacts(one.task_run_id) for one in sweep()]
+        assert [list(one) for one in shown] == [
+            ["gpualert-sweep-seed"], ["gpualert-sweep-seed-2"], ["gpualert-sweep-seed-3"]
+        ]  # fmt: skip
+
+
+def test_trainings_of_one_task_have_their_own_keys(home: Path) -> None:
+    """Two trainings in a task have two artifacts, which a retry of the task updates."""
+
+    @task(retries=1)
+    def both() -> None:
+        for command in ("true", "exit 3"):
+            gpualert_run.fn(command)
+
+    @flow(name="pair")
+    def pair() -> Ended:
+        return ended(both(return_state=True))
+
+    found = server_objects.versions_of(pair().task_run_id)
+    assert sorted(str(one.key) for one in found) == ["gpualert-pair-both", "gpualert-pair-both-2"]
 
 
 def test_secrets_are_masked(home: Path) -> None:
@@ -217,7 +221,7 @@ def test_in_a_flow_without_a_task(home: Path) -> None:
         return context.flow_run.id
 
     found = server_objects.artifacts(bare())
-    assert "gpualert-verdict-uber-flow-7" in found
+    assert list(found) == ["gpualert-uber-flow-7"]
     assert all(artifact.task_run_id is None for artifact in found.values())
 
 
@@ -225,7 +229,7 @@ def test_in_a_task_without_a_flow(home: Path) -> None:
     """A training with a task has them at the task run alone."""
     done = ended(gpualert_run("true", return_state=True))
     found = server_objects.artifacts(done.task_run_id)
-    assert "gpualert-verdict-gpualert-run" in found
+    assert list(found) == ["gpualert-gpualert-run"]
     assert all(artifact.flow_run_id is None for artifact in found.values())
 
 
@@ -240,9 +244,9 @@ def test_in_a_users_task(home: Path) -> None:
     def outer() -> Ended:
         return ended(mine(return_state=True))
 
-    keys = list(server_objects.artifacts(outer().task_run_id))
-    assert len(keys) == 4
-    assert all(key.startswith("gpualert-") and key[-8:].isalnum() for key in keys)
+    (key,) = server_objects.artifacts(outer().task_run_id)
+    assert key.startswith("gpualert-outer-")
+    assert key[-8:].isalnum()
 
 
 def test_nothing_outside_of_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,32 +292,43 @@ def stepping(word: str) -> str:
 
 @FACES
 def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One artifact is updated during the training, and has 100 percent after a success."""
+    """The page shows the progress during the training, and its verdict afterwards."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
-    shown: list[float] = []
+    shown: list[str] = []
     from prefect_gpualert.api_posts import Poster
 
-    set_progress = Poster._set_progress
+    post = Poster._post
 
-    def noting(self: Poster, client: Any, percent: float, words: str) -> None:
-        shown.append(percent)
-        set_progress(self, client, percent, words)
+    def noting(self: Poster, client: Any, page: str, words: str) -> None:
+        shown.append(page.splitlines()[0])
+        post(self, client, page, words)
 
-    monkeypatch.setattr(Poster, "_set_progress", noting)
+    monkeypatch.setattr(Poster, "_post", noting)
     done = nightly(way, stepping("step"))
-    artifact = server_objects.artifacts(done.task_run_id)["gpualert-progress-nightly-gpualert-run"]
-    assert artifact.data == 100
+    (artifact,) = server_objects.versions_of(done.task_run_id)
     assert "completed" in str(artifact.description)
-    assert shown == sorted(shown)
-    assert 2 <= len(shown) <= 8
-    assert shown[-2] <= 80
+    assert server_objects.text_of(artifact).startswith(shown[-1])
+    percents = [int(line.split()[1]) for line in shown[:-1]]
+    assert percents == sorted(percents)
+    assert 1 <= len(percents) <= 8
+    assert percents[-1] <= 80
 
 
 def test_no_progress_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log without progress has no artifact of it."""
+    """A log without progress is published once, at the end."""
+    from prefect_gpualert.api_posts import Poster
+
+    shown: list[str] = []
+    post = Poster._post
+
+    def noting(self: Poster, client: Any, page: str, words: str) -> None:
+        shown.append(page)
+        post(self, client, page, words)
+
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    found = server_objects.artifacts(nightly("called", stepping("thing")).task_run_id)
-    assert not [key for key in found if "progress" in key]
+    monkeypatch.setattr(Poster, "_post", noting)
+    nightly("called", stepping("thing"))
+    assert len(shown) == 1
 
 
 def test_wait_is_interrupted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

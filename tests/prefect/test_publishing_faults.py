@@ -86,7 +86,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "silent": silent,
     "error 500": answering(lambda _body: 500),
     "busy for a minute": answering(lambda _body: 503, Retry_After="60"),
-    "no page taken": answering(lambda body: 413 if b"gpualert-verdict" in body else 201),
+    "no page taken": answering(lambda body: 413 if b"gpualert-" in body else 201),
     "no answer to make sense of": answering(lambda _body: 204),
 }
 

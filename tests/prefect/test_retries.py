@@ -148,13 +148,13 @@ class TestInFlows:
 
     @pytest.mark.parametrize(
         ("options", "within_s"),
-        [({}, 0.0), ({"retries": 1}, 60.0), ({"retries": 1, "tags": ["gpu"]}, 120.0)],
+        [({}, 0.0), ({"retries": 1}, 900.0), ({"retries": 1, "tags": ["gpu"]}, 960.0)],
         ids=["no retry", "retry", "slot"],
     )
     def test_time_for_the_next_attempt(
         self, options: dict[str, Any], within_s: float, home: Path
     ) -> None:
-        """A training waits for the next engine, and longer if that must wait for a slot."""
+        """A training waits for an automation or a person, and longer if a slot is needed."""
         run("called", "true", options)
         (record,) = records(home)
         assert record.spec.owner["adopt_within_s"] == within_s

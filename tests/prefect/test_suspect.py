@@ -14,8 +14,10 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State
 from prefect.task_runners import ProcessPoolTaskRunner
-from prefect_gpualert import TrainingOperation, gpualert_run
+from prefect_gpualert import TrainingFailed, TrainingOperation, gpualert_run, retry_by_cause
 
+from gpualert_common.errors import UsageError
+from tests.notify.alerting import states as alert_states
 from tests.prefect.running import records
 from tests.supervised import until
 
@@ -145,3 +147,74 @@ def test_state_is_suspect(home: Path) -> None:
         ("Completed", ""),
     }
     assert len(records(home)) == 2
+
+
+# -- the choice ------------------------------------------------------------------------------
+
+
+def choose(on_suspect: str, **options: Any) -> State[Any]:
+    """Return the state of a suspect task with that choice, which sends alerts."""
+
+    states: list[State[Any]] = []
+
+    @flow
+    def outer() -> None:
+        chosen = job.with_options(**options)
+        arguments: dict[str, Any] = {"on_suspect": on_suspect, "notify": "mailbox"}
+        states.append(chosen(SUSPECT, return_state=True, **arguments))
+
+    outer()
+    return states[0]
+
+
+@pytest.mark.parametrize(
+    ("on_suspect", "kind", "name"),
+    [
+        ("warn", "COMPLETED", "Suspect"),
+        ("fail", "FAILED", "Failed"),
+        ("skip", "CANCELLED", "Skipped"),
+    ],
+)
+def test_reaction(on_suspect: str, kind: str, name: str, home: Path, caplog: Any) -> None:
+    """Each choice has its state; the run log has a warning, and the alert is sent, in all."""
+    state = choose(on_suspect)
+    assert (state.type.value, state.name) == (kind, name)
+    assert HEADLINE in (state.message or "")
+    assert "ended with 0, but cuda_oom" in caplog.text
+    (record,) = records(home)
+    assert alert_states(record) == {"mailbox": "sent"}
+
+
+def test_retries_follow_the_verdict(home: Path) -> None:
+    """With "fail" a suspect training is retried as any other, unless its cause is certain."""
+    options = {"retries": 1, "retry_condition_fn": retry_by_cause}
+    assert choose("fail", **options).is_failed()
+    assert len(records(home)) == 1
+    assert choose("fail", retries=1).is_failed()
+    assert len(records(home)) == 3
+
+
+def test_tasks_behind_a_skipped_one_do_not_run(home: Path) -> None:
+    """They are not ready, the call returns None, and the flow completes."""
+
+    @flow
+    def outer() -> str:
+        behind = after.submit(job.submit(SUSPECT, on_suspect="skip"))
+        behind.wait()
+        assert job(SUSPECT, on_suspect="skip") is None
+        return str(behind.state.name)
+
+    assert outer() == "NotReady"
+
+
+def test_operation_fails(home: Path) -> None:
+    """An operation raises with "fail", and cannot skip the task that it is in."""
+    with pytest.raises(TrainingFailed, match=r"cuda_oom: .* return code 0"):
+        TrainingOperation(commands=[SUSPECT], on_suspect="fail").run()
+    with pytest.raises(ValueError, match="on_suspect"):
+        TrainingOperation(commands=[SUSPECT], on_suspect="skip")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="cannot skip that task"):
+        gpualert_run.fn(SUSPECT, on_suspect="skip")
+    with pytest.raises(UsageError, match="'wran' is not one of warn, fail, skip"):
+        gpualert_run.fn(SUSPECT, on_suspect="wran")
+    assert len(records(home)) == 1

@@ -46,9 +46,9 @@ def test_sweep(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert time.monotonic() - began < MOST_S
 
     def shown() -> bool:
-        key = ArtifactFilterKey(any_=["gpualert-verdict-sweep-gpualert-run"])
+        key = ArtifactFilterKey(like_="gpualert-sweep-gpualert-run%")
         with get_client(sync_client=True) as client:
             found = client.read_artifacts(artifact_filter=ArtifactFilter(key=key), limit=200)
-        return len(found) == TRAININGS
+        return len({artifact.key for artifact in found}) == TRAININGS
 
     until(shown, "every verdict to be shown", 60.0)

@@ -52,7 +52,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         "PREFECT_HOME": str(home / "prefect"),
         "XDG_STATE_HOME": str(home / "xdg-state"),
         "GPUALERT_NOTIFY": "none",  # tests of alerts name their channels
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'prefect_collection'}",
         **more,
     }
 
@@ -102,8 +102,15 @@ def server(home: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 
 @contextmanager
 def worker(home: Path, url: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process worker that polls every second, in its own session."""
-    fast = {"PREFECT_WORKER_QUERY_SECONDS": "1", "PREFECT_API_URL": url}
+    """Start a process worker that polls every second, in its own session.
+
+    Its engines send heartbeats as often as Prefect allows.
+    """
+    fast = {
+        "PREFECT_WORKER_QUERY_SECONDS": "1",
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+        "PREFECT_API_URL": url,
+    }
     with (home / f"worker-{uuid.uuid4().hex[:6]}.log").open("wb") as log:
         process = subprocess.Popen(
             [PREFECT, "worker", "start", "--pool", POOL, "--type", "process"],

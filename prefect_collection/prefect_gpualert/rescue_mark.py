@@ -1,0 +1,30 @@
+"""The event by which an automation of Prefect knows the flow runs to run again after a crash."""
+
+from __future__ import annotations
+
+import contextlib
+
+from prefect.context import FlowRunContext
+from prefect.events import emit_event
+
+RESCUABLE = "gpualert.rescuable"
+"""Event about a flow run: it trains, and is to be run again if it crashes."""
+
+
+def mark_rescuable(flow: FlowRunContext, run_id: str) -> None:
+    """Emit the event that a flow run trains, for the automation.  Raises nothing.
+
+    Only a flow run of a deployment can be run again by a worker.
+    """
+    flow_run = flow.flow_run
+    if flow_run is None or flow_run.deployment_id is None:
+        return
+    with contextlib.suppress(Exception):  # the training is supervised without it, too
+        emit_event(
+            RESCUABLE,
+            resource={
+                "prefect.resource.id": f"prefect.flow-run.{flow_run.id}",
+                "prefect.resource.name": flow_run.name,
+                "gpualert.run-id": run_id,
+            },
+        )
