@@ -157,7 +157,7 @@ OPTIONS: dict[str, Option] = {
             "one log for stdout and stderr (merged) or one for each (apart)",
             details="`auto`: merged where both go to one place (a terminal, a file), so that "
             "their order is kept; else apart, so that pipes work.",
-            interfaces=_PYTHON,
+            interfaces=(*_PYTHON, Interface.PREFECT),
             spec_field="streams",
         ),
         Option(

@@ -58,6 +58,7 @@ class TrainingOperation(JobBlock[list[str]]):
         extension: The extension of the file that the commands are executed from.
         timeout: Wall-clock limit, which also holds when no flow follows the training any more.
         grace: Time between the first signal of a stop and SIGKILL.
+        streams: Whether stdout and stderr share one log.
         adopt_within: How long the training continues after the death of its engine.
         state_dir: Directory that holds the run records.
         notify: Where to send alerts.
@@ -117,6 +118,7 @@ class TrainingOperation(JobBlock[list[str]]):
     )
     timeout: float | str | None = _option("timeout")
     grace: float | str | None = _option("grace")
+    streams: str | None = _option("streams")
     adopt_within: float | None = Field(
         default=None,
         title="Adopt Within",

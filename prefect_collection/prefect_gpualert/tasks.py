@@ -37,6 +37,7 @@ def gpualert_run(
     *,
     timeout: float | str | None = None,
     grace: float | str | None = None,
+    streams: str | None = None,
     adopt_within: float | None = None,
     state_dir: str | os.PathLike[str] | None = None,
     notify: Target | Sequence[Target] | None = None,
@@ -58,6 +59,8 @@ def gpualert_run(
 
     timeout: wall-clock limit, which also holds when no task follows the training any more.
     grace: time between the first signal of a stop and SIGKILL, in seconds or as "2m".
+    streams: "apart", so that the result is stdout alone, as upstream's; "merged": one log with the
+        lines of stdout and stderr in their order, of which the result is the last line.
     adopt_within: seconds that the training continues after the death of its engine, so that the
         next attempt of the flow run can adopt it.  None: 15 minutes if the flow run has retries
         left, else 0, which stops it at once.

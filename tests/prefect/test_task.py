@@ -121,6 +121,16 @@ def test_in_a_users_task_and_outside(home: Path) -> None:
     assert len(records(home)) == 3
 
 
+def test_merged_streams_keep_their_order(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With ``streams="merged"`` run log and result have the lines of both in their order."""
+    command = "for n in 1 2 3 4; do echo out $n; echo err $n >&2; done"
+    with caplog.at_level(logging.INFO):
+        lines = run("called", command, return_all=True, streams="merged")
+    expected = [f"{stream} {n}" for n in range(1, 5) for stream in ("out", "err")]
+    assert lines == expected
+    assert [one for one in caplog.messages if one in expected] == expected
+
+
 def test_removed_log(home: Path) -> None:
     """A training whose log is removed continues, and its output is returned."""
     remove = "rm $GPUALERT_STATE_DIR/runs/$GPUALERT_RUN_ID/*.log"

@@ -60,9 +60,13 @@ def train_for_a_while(scenes: list[Scene], **parameters: object) -> None:
     """Run the scenes by the worker until each has trained for seconds, as Prefect's database of
     tests may be locked while trainings start."""
     begin(scenes, **parameters)
-    for scene in scenes:
-        log = Path(scene.records()[0].log_path(scene.records()[0].logs[0]))
-        until(lambda log=log: b"step 20 " in log.read_bytes(), "twenty steps", START_S)
+    until(lambda: all(map(has_trained, scenes)), "twenty steps", START_S)
+
+
+def has_trained(scene: Scene) -> bool:
+    """Return whether the log of the training has twenty steps."""
+    (record,) = scene.records()
+    return b"step 20 " in Path(record.log_path(record.logs[0])).read_bytes()
 
 
 def kill_engine(scene: Scene) -> None:
