@@ -48,7 +48,7 @@ class RunResult:
     @property
     def log_paths(self) -> tuple[str, ...]:
         """Paths of all logs in the record; stdout comes before stderr."""
-        return tuple(self.record.log_path(name) for name in self.record.logs)
+        return self.record.log_paths
 
 
 def run(

@@ -133,7 +133,12 @@ class RunHandle:
     @property
     def log_path(self) -> str:
         """Path of the log, or stderr's where the streams are apart."""
-        return self.record.log_path(self.record.logs[-1])
+        return self.log_paths[-1]
+
+    @property
+    def log_paths(self) -> tuple[str, ...]:
+        """Paths of all logs; stdout comes before stderr."""
+        return self.record.log_paths
 
     def wait_for_pid(self) -> int | None:
         """Wait for the launch; return the command's process, None where none was started."""

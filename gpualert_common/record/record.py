@@ -206,6 +206,11 @@ class Record(Control):
         """Names of the logs in the launch record."""
         return list(self.spec.logs)
 
+    @property
+    def log_paths(self) -> tuple[str, ...]:
+        """Paths of all logs: one, or those of stdout and stderr if the streams are apart."""
+        return tuple(self.log_path(name) for name in self.logs)
+
     def store(self, name: str, value: dict[str, Any], *, sync: bool = False) -> bool:
         """Replace one of the last files as a whole; True if reserved space of a full disk was used.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+from pathlib import Path
 
 from gpualert_common.record import VERDICT, Record
 from tests.guardian.faces import (
@@ -48,6 +49,14 @@ def test_stdout_is_the_id(lab: Lab) -> None:
     (lab.home / "go").touch()
     wait_for_state(record, "ended")
     assert exit_of(record)["code"] == 3
+
+
+def test_both_logs_are_named(lab: Lab) -> None:
+    """With separate streams the places of both logs are on stderr."""
+    done = lab.gpualert("run", "--detach", "--streams", "apart", "--", "true")
+    logs = lab.record().log_paths
+    assert [Path(path).name for path in logs] == ["stdout.log", "stderr.log"]
+    assert all(path in done.stderr.decode() for path in logs)
 
 
 def test_quiet(lab: Lab) -> None:

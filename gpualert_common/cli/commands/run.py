@@ -122,7 +122,8 @@ def _detach(spec: RunSpec, *, quiet: bool) -> int:
     if not quiet:
         tried = [f"gpualert: no log at {place}: {problem}" for place, problem in handle.tried]
         follow = f"follow it with: gpualert follow {handle.run_id}"
-        printing.print_notes(*tried, f"gpualert: log {handle.log_path}; {follow}")
+        logs = " and ".join(handle.log_paths)
+        printing.print_notes(*tried, f"gpualert: log {logs}; {follow}")
     return 0
 
 
