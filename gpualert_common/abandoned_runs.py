@@ -66,8 +66,7 @@ def _is_unsupervised(path: str) -> bool:
             mark_finished(path, is_undelivered=False)  # it was removed
         return False
     try:
-        fields = record.read_json(SPEC) or {}
-        return not record.is_held and fields.get("host") == host_name()
+        return not record.is_held and (record.read_json(SPEC) or {}).get("host") == host_name()
     except (GPUAlertError, OSError):
         return False  # a damaged record, or a filesystem without locks
     finally:
