@@ -125,12 +125,14 @@ def ended(cases: Cases, row: str) -> Case:
     return case
 
 
-@pytest.mark.parametrize(("row", "code"), [("marked", -15), ("marked_success", 0)])
-def test_marked_while_deferred(cases: Cases, row: str, code: int) -> None:
-    """A deferred task that a user marks leaves no training, and its verdict gives the reason."""
+@pytest.mark.parametrize(
+    ("row", "code", "outcome"), [("marked", -15, "failed"), ("marked_success", 0, "success")]
+)
+def test_marked_while_deferred(cases: Cases, row: str, code: int, outcome: str) -> None:
+    """A deferred task that a user marks leaves no training; its record has reason and state."""
     case = ended(cases, row)
     (run,) = case.runs
-    assert (run["exit_code"], run["disposition"], run["outcome"]) == (code, "cancelled", "failed")
+    assert (run["exit_code"], run["disposition"], run["outcome"]) == (code, "cancelled", outcome)
 
 
 def test_cleared_while_deferred(cases: Cases) -> None:
