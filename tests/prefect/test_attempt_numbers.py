@@ -47,7 +47,6 @@ def test_attempts_of_a_flow_are_counted_from_one(work: Any, home: Path) -> None:
     assert work(return_state=True).is_failed()
     first, second = records(home)
     subjects = [str(mail["Subject"]) for mail in mails(home / "state" / "mailbox")]
-    assert len(subjects) == 2
     numbered = [subject for subject in subjects if "attempt" in subject]
     assert ["attempt 2" in subject for subject in numbered] == [True]
     for number, record in enumerate((first, second), 1):
