@@ -181,7 +181,10 @@ def test_error_shows_no_token(lab: Lab) -> None:
         ("[channels.ops]\nhost = 'x'\n", b"[channels.ops] needs a kind"),
         ("channels = 3\n", b"channels are tables"),
         ("notify = ['ops']\n[channels.ops]\nkind = 'smtp'\nhots = 'x'\n", b"hots: unknown key"),
-        ("notify_on = 'sometimes'\n", b"'sometimes' is not one of failure, always, never"),
+        (
+            "notify_on = 'sometimes'\n",
+            b"'sometimes' is not one of failure, failure_or_stop, always, never",
+        ),
         ("notify_deadline = 'none'\n", b"a deadline is required"),
     ],
     ids=["no kind", "no table", "unknown key", "no such choice", "no deadline"],
