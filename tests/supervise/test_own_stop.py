@@ -231,3 +231,20 @@ def test_progress_after_a_failure_hides_it(lab: Lab) -> None:
     assert lab.gpualert("stop").returncode == 0
     found.wait()
     assert verdict_of(found.record) == by_command()
+
+
+@pytest.mark.e2e
+def test_signal_from_outside_of_the_container_is_not_the_terminals(lab: Lab) -> None:
+    """A container's runtime sends from another namespace: its signal is not taken for a key."""
+    inside = ("unshare", "--pid", "--fork", "--mount-proc", *PROGRAM)
+    outer = lab.start((*inside, "run", "--streams", "merged", "--notify", "mailbox", "--", *WAITS))
+    until(lambda: lab.has_output(b"ready"), "the child")
+    children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGTERM)
+    outer.wait(30)
+    assert verdict_of(lab.record()) == {
+        **OWN,
+        "headline": "Stopped by SIGTERM from a process outside of this container",
+        "confidence": 0.9,
+        "alerts": 1,
+    }
