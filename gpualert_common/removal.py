@@ -23,6 +23,7 @@ from gpualert_common.record_locations import RUNS
 
 TRASH = ".trash"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+_TRIES = 20
 _BLOCK_BYTES = 512
 """Unit of ``st_blocks`` on Linux, whatever the filesystem."""
 
@@ -68,21 +69,22 @@ def remove_record(record: Record, *, force: bool = False) -> None:
     if obstacle:
         raise UsageError(obstacle)
     place = os.path.dirname(os.path.dirname(record.path))
-    runs, trash = open_folder(place, RUNS), open_folder(place, RUNS, TRASH, create=True)
+    name = f"{record.run_id}.{time.time_ns()}"
+    runs = open_folder(place, RUNS)
     try:
-        name = f"{record.run_id}.{time.time_ns()}"
-        os.rename(record.run_id, name, src_dir_fd=runs, dst_dir_fd=trash)
-        os.fsync(runs)
+        trash = _move_to_trash(record.run_id, name, place, runs)
         for marks in (UNDELIVERED, UNFINISHED):
             try:
                 marks.remove(record.path)
             except OSError:
                 pass  # as a rule there is none
-        _delete(name, trash)
+        try:
+            _delete(name, trash)
+        finally:
+            os.close(trash)
         _remove_trash(runs)
     finally:
         os.close(runs)
-        os.close(trash)
 
 
 def empty_trash(place: str) -> None:
@@ -140,6 +142,25 @@ def _find_processes(run_id: str) -> str:
     for process in members:
         process.close()
     return f"{len(members)} of its processes are alive" if members else ""
+
+
+def _move_to_trash(run_id: str, name: str, place: str, runs: int) -> int:
+    """Rename a record into the trash, and return a descriptor of the trash.  Raises OSError."""
+    left = _TRIES
+    while True:
+        try:
+            trash = open_folder(place, RUNS, TRASH, create=True)
+            try:
+                os.rename(run_id, name, src_dir_fd=runs, dst_dir_fd=trash)
+                os.fsync(runs)
+            except OSError:
+                os.close(trash)
+                raise
+            return trash
+        except FileNotFoundError:  # another removal has just removed the trash, which was empty
+            left -= 1
+            if not left:
+                raise
 
 
 def _delete(name: str, trash: int) -> None:
