@@ -120,7 +120,7 @@ def test_each_platform_has_its_own_name() -> None:
     ],
 )
 def test_shared_card_is_not_the_jobs_fault(error: str) -> None:
-    """Where other processes hold the memory, the job is not at fault, and a retry may help."""
+    """The job is not at fault if other processes hold the memory, and a retry may help."""
     found = verdict_of(error)
     assert (found.cause, found.details["kind"]) == ("cuda_oom", "co_tenant")
     assert (found.attribution, found.retry) == (Attribution.EXTERNAL, Retry.ELSEWHERE)
@@ -136,7 +136,7 @@ def test_shared_card_is_not_the_jobs_fault(error: str) -> None:
     ],
 )
 def test_own_memory_is_the_jobs_fault(rest: str) -> None:
-    """Where the request would not fit without the others either, the job is at fault."""
+    """The job is at fault if the request would not fit without the others either."""
     found = verdict_of(f"torch.OutOfMemoryError: CUDA {TRIED} {ON_CARD}{rest}")
     assert (found.attribution, found.retry) == (Attribution.JOB, Retry.AFTER_FIX)
     assert RetryRules.of().advise(found).action is Action.STOP
