@@ -58,7 +58,7 @@ def test_a_bare_status_is_not_sure(code: int) -> None:
 
 
 def test_others_on_the_card() -> None:
-    """Where the verdict says that a retry may help, no retry is stopped."""
+    """No retry is stopped if the verdict says that it may help."""
     found = dataclasses.replace(verdict("cuda_oom"), retry=Retry.ELSEWHERE)
     assert RetryRules.of().advise(found).action is Action.DEFAULT
 

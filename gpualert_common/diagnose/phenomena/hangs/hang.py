@@ -1,4 +1,4 @@
-"""Whether the run hung at its end, or was working.
+"""Hang at the end of a run, or work without output.
 
 It hung if it printed nothing for longer than its longest step, and neither its processes nor its
 GPUs worked.  Then a time limit only stopped it, and is not the cause.  If a person stopped the run,
