@@ -66,10 +66,14 @@ def _absolute(path: str) -> str:
 
 
 def _shorten(path: str) -> str:
-    """Return a short name of a path, for a part of a file name."""
-    import hashlib  # takes 2 ms, and most runs need no stand-in
+    """Return a short name of a path, for a part of a file name.
 
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+    Without :mod:`hashlib`, since a module cannot be imported where no descriptor is left.
+    """
+    number = 0
+    for byte in os.fsencode(path):
+        number = (number * 1_000_003 + byte) % (1 << 61)
+    return f"{number:016x}"
 
 
 def list_places(
