@@ -14,10 +14,13 @@ def list_runs(
     places: Iterable[str],
     is_wanted: Callable[[RunSummary], bool] = lambda _run: True,
     most: int | None = None,
+    *,
+    on_note: Callable[[str], None] = lambda _text: None,
 ) -> list[RunSummary]:
     """Return the newest ``most`` of the runs that are wanted, newest first.
 
-    Records of another user are left out; damaged ones are listed as such.
+    Records of another user are left out; damaged ones are listed as such.  ``on_note`` gets a
+    sentence about each cache that cannot be used.
     """
     places = list(places)
     caches = {place: SummaryCache(place) for place in places}
@@ -34,5 +37,8 @@ def list_runs(
         if run is not None and is_wanted(run):
             found.append(run)
     for cache in caches.values():
-        cache.store()
+        if cache.problem:
+            on_note(cache.problem)
+        else:
+            cache.store()
     return found

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
-from gpualert_common.history.database import Database, HistoryUnavailableError, transaction
+from gpualert_common.history.database import (
+    BusyError,
+    Database,
+    HistoryUnavailableError,
+    transaction,
+)
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.record import EXIT, SPEC, VERDICT
 from gpualert_common.record.files import find_refusal
@@ -35,17 +40,23 @@ _SOURCES = (SPEC, EXIT, VERDICT)
 
 
 class SummaryCache:
-    """The cache in one state directory; its rows are read when it is opened."""
+    """The cache in one state directory; its rows are read when it is opened.
+
+    ``problem`` describes a cache that cannot be used, such as a file of another user.
+    """
 
     def __init__(self, place: str) -> None:
         self._file = Database(place, NAME, application=_APPLICATION, schema=_SCHEMA, tables=_TABLES)
         self._rows: dict[str, tuple[str, str]] = {}
         self._new: list[tuple[str, str, str]] = []
+        self.problem = ""
         if self._file.exists:
             try:
                 self._rows = self._file.use(_read)
-            except HistoryUnavailableError:
+            except BusyError:
                 pass  # the records are read
+            except HistoryUnavailableError as error:
+                self.problem = str(error)
 
     def find(self, path: str) -> RunSummary | None:
         """Return the summary of the record at a path; None without a valid one."""

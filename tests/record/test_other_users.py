@@ -211,16 +211,18 @@ def test_journal_of_the_attacker_in_an_own_directory(scene: Scene) -> None:
     """A database or journal of another user is refused before SQLite opens it."""
     lab = scene.lab
     assert lab.run("true").returncode == 0
-    _temporary_directory_with_a_journal(scene, scene.shared / "planted")
-    for name in ("history.sqlite3", "history.sqlite3-journal"):
-        os.rename(scene.shared / "planted" / name, lab.state / name)
+    for database in ("history", "listing"):
+        planted = scene.shared / database
+        _temporary_directory_with_a_journal(scene, planted)
+        for suffix in (".sqlite3", ".sqlite3-journal"):
+            os.rename(planted / f"history{suffix}", lab.state / f"{database}{suffix}")
     before = scene.state()
     done = lab.gpualert("runs")
     assert done.returncode == 0
     assert f"belongs to user {ATTACKER}".encode() in done.stderr
     assert lab.run("true").returncode == 0
     assert len(lab.json("runs")["runs"]) == 2
-    os.unlink(lab.state / "history.sqlite3")
+    os.unlink(lab.state / "listing.sqlite3")
     assert lab.gpualert("runs").returncode == 0, "a journal alone"
     assert scene.state() == before
 

@@ -68,7 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """List the runs, newest first; as JSON oldest first, as in earlier releases."""
     places = list_places(options)
-    runs = list_runs(places, lambda run: _is_wanted(run, options), options.limit)
+    runs = list_runs(
+        places,
+        lambda run: _is_wanted(run, options),
+        options.limit,
+        on_note=lambda text: printing.print_notes(f"gpualert: {text}"),
+    )
     runs = [_find_unsupervised(run) for run in runs]
     if options.json:
         rows = [run.to_json() for run in reversed(runs)]
