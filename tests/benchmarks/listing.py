@@ -30,13 +30,15 @@ def measure(bench: Bench) -> Row:
 
 def _make_runs(bench: Bench, count: int) -> None:
     """Make the records of so many runs, copies of one that failed."""
-    command = [bench.ours.program, "run", "--quiet", "--", "sh", "-c", "echo MemoryError; exit 1"]
+    failing = ["sh", "-c", "echo MemoryError; exit 1"]
+    command = [bench.ours.program, "run", "--quiet", "--notify-on", "never", "--", *failing]
     subprocess.run(command, cwd=bench.scratch, env=bench.environment, stdout=subprocess.DEVNULL)
     runs = Path(bench.environment["GPUALERT_STATE_DIR"], "runs")
     (source,) = runs.iterdir()
     for number in range(count - 1):
         second = time.strftime("%Y%m%d-%H%M%S", time.gmtime(1_600_000_000 + 60 * number))
-        shutil.copytree(source, runs / f"{second}-000000-aaaa")
+        copy = runs / f"{second}-000000-aaaa"
+        shutil.copytree(source, copy, ignore=shutil.ignore_patterns(".*"))  # reserved space
 
 
 def _seconds(bench: Bench, *options: str) -> float:

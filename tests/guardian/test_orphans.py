@@ -209,7 +209,7 @@ def test_frozen_and_superseded(lab: Lab) -> None:
     assert second.wait_for("origin") == "adopted"
     first.thaw()
     assert first.wait_for("error") == "SupersededError"
-    assert "attempt 2" in first.wait_for("text")
+    assert "a later attempt" in first.wait_for("text")
     refused = wait_for_event(record, "request_refused")
     assert (refused["request"]["kind"], refused["because"]) == ("stop", "it was superseded")
     first.wait()

@@ -220,11 +220,14 @@ def test_leader_number_is_not_trusted(lab: Lab, orphaned: Supervised) -> None:
     """Another process with the leader's number is not the leader."""
     end_child(lab)
     other = lab.start(("env", "-i", "sleep", "1000"))
-    orphaned.record.append_event("launched", pid=other.pid, start_ticks=1, boot_id="another")
-    assert lab.gpualert("stop", orphaned.record.run_id).returncode == 1
-    assert lab.json("recover")["records"][0]["outcome"] == "recovered"
-    assert other.poll() is None
-    other.kill()
+    try:
+        orphaned.record.append_event("launched", pid=other.pid, start_ticks=1, boot_id="another")
+        assert lab.gpualert("stop", orphaned.record.run_id).returncode == 1
+        assert lab.gpualert("recover", orphaned.record.run_id).returncode == 0
+        assert lab.json("show", orphaned.record.run_id)["state"] == "ended"
+        assert other.poll() is None
+    finally:
+        other.kill()
 
 
 def test_follow_of_an_orphaned_run(lab: Lab, orphaned: Supervised) -> None:
