@@ -9,7 +9,7 @@ from gpualert_common.errors import UsageError
 from tests.airflow.conftest import Trials
 from tests.airflow.test_task_log import FAILED
 from tests.notify.alerting import mails
-from tests.supervised import Lab
+from tests.supervised import Lab, until
 
 DIVERGING = """
 import time
@@ -34,7 +34,7 @@ def test_warn(trials: Trials, lab: Lab, capfd: pytest.CaptureFixture[str], choic
     block = log[log.rindex("Verdict") :].splitlines()
     assert "NaN" in block[1]
     assert "[warning" in block[1]
-    (mail,) = mails(lab)
+    (mail,) = until(lambda: mails(lab), "mail")
     assert "nan_loss" in mail["Subject"]
 
 
@@ -50,7 +50,7 @@ def test_fail(trials: Trials, lab: Lab, capfd: pytest.CaptureFixture[str], more:
     assert second == "Bash command failed. It returned 0, but its log reports a failure."
     before, _ = capfd.readouterr()[0].split(FAILED)
     assert "its task failed" in before[before.rindex("Verdict") :]
-    assert len(mails(lab)) == 1
+    assert len(until(lambda: mails(lab), "mail")) == 1
 
 
 def test_retries_follow_the_verdict(trials: Trials, lab: Lab) -> None:
@@ -70,7 +70,7 @@ def test_skip(trials: Trials, lab: Lab, capfd: pytest.CaptureFixture[str], more:
     assert (lab.record().read_json("outcome.json") or {})["state"] == "skipped"
     log, _ = capfd.readouterr()
     assert "[warning" in log[log.rindex("Verdict") :].splitlines()[1]
-    assert len(mails(lab)) == 1
+    assert len(until(lambda: mails(lab), "mail")) == 1
 
 
 @pytest.mark.parametrize("choice", ["warn", "fail", "skip"])

@@ -10,7 +10,7 @@ import pytest
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
 from tests.notify.alerting import body, mails
-from tests.supervised import Lab
+from tests.supervised import Lab, until
 
 AGAIN = "retries=1, retry_delay=datetime.timedelta(0)"
 NOTIFIER = "on_failure_callback=GPUAlertNotifier('mailbox')"
@@ -69,7 +69,7 @@ with DAG("mapped_facts", schedule=None) as dag:
     dag.test()
     names = [Record.open(str(path)).spec.name for path in lab.records()]
     assert names == ["mapped_facts.train[0]", "mapped_facts.train[1]"]
-    (mail,) = mails(lab)
+    (mail,) = until(lambda: mails(lab), "mail")
     assert "mapped_facts.train[1]" in mail["Subject"]
     (row,) = facts(lab)
     assert isinstance(row["task"], dict)
