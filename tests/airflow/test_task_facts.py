@@ -67,8 +67,8 @@ with DAG("mapped_facts", schedule=None) as dag:
 """,
     )
     dag.test()
-    names = [Record.open(str(path)).spec.name for path in lab.records()]
-    assert names == ["mapped_facts.train[0]", "mapped_facts.train[1]"]
+    names = {Record.open(str(path)).spec.name for path in lab.records()}
+    assert names == {"mapped_facts.train[0]", "mapped_facts.train[1]"}
     (mail,) = until(lambda: mails(lab), "mail")
     assert "mapped_facts.train[1]" in mail["Subject"]
     (row,) = facts(lab)
