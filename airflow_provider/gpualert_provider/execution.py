@@ -229,10 +229,10 @@ class TaskExecution:
         is_success = code == 0 or code in self.task.skip_on_exit_code
         is_stopped = result.record.event("stopping") is not None
         if code is None or not is_success or is_stopped:
-            raise self._failure(result)
+            raise self._make_failure(result)
         match choose_reaction(result.verdict, self._on_suspect):
             case OnSuspect.FAIL:
-                raise self._failure(result)
+                raise self._make_failure(result)
             case OnSuspect.SKIP:
                 raise AirflowSkipException(f"on_suspect is skip: {describe_verdict(result)}")
             case OnSuspect.WARN | None:
@@ -244,7 +244,7 @@ class TaskExecution:
             output = ""
         return SubprocessResult(code, output)
 
-    def _failure(self, result: RunResult) -> TrainingTaskFailed:
+    def _make_failure(self, result: RunResult) -> TrainingTaskFailed:
         is_final = self._retries.refuses(result.verdict)
         return (TrainingTaskFailedForGood if is_final else TrainingTaskFailed).of(result)
 

@@ -31,7 +31,7 @@ from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from gpualert_provider.identity import describe_task, get_map_index, make_name, make_task_key
 from gpualert_provider.output import task_log
 from gpualert_provider.stopping import find_state
-from gpualert_provider.task_outcome import GOOD_STATES, outcome_of_change
+from gpualert_provider.task_outcome import GOOD_STATES, find_outcome
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -161,7 +161,7 @@ def _find_marked_state(ti: Any) -> str | None:
     Airflow then calls ``on_retry_callback``, as if a retry followed.
     """
     try:
-        marked = outcome_of_change(find_state(ti), 0.0)
+        marked = find_outcome(find_state(ti), 0.0)
     except Exception:  # noqa: BLE001 - Airflow failed, or the DAG processor runs this
         return None
     return marked.state if marked is not None and marked.is_final else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpualert_provider.identity import make_state_key
 from gpualert_provider.next_attempt import SCHEDULING_SLACK_S
-from gpualert_provider.task_outcome import TaskOutcome, describe_change, outcome_of_change
+from gpualert_provider.task_outcome import TaskOutcome, describe_change, find_outcome
 
 if TYPE_CHECKING:
     from gpualert_common.guardian import RunHandle
@@ -90,7 +90,7 @@ def find_reason(ti: Any) -> StopReason:
     if state == "running":
         return DRAINED
     because = f"its task was ended in Airflow: {describe_change(state)}"
-    return StopReason(because, "cancelled", outcome_of_change(state, SCHEDULING_SLACK_S))
+    return StopReason(because, "cancelled", find_outcome(state, SCHEDULING_SLACK_S))
 
 
 def find_state(ti: Any) -> str | None:

@@ -15,7 +15,7 @@ GOOD_STATES = ("success", "skipped")
 class TaskOutcome(NamedTuple):
     """State of a task after an attempt.
 
-    Another attempt begins ``within_s`` seconds, unless the outcome is final: then it is None.
+    Another attempt begins within ``within_s`` seconds; None says that none follows.
     """
 
     state: str
@@ -27,7 +27,7 @@ class TaskOutcome(NamedTuple):
         return self.within_s is None
 
 
-def outcome_of_change(state: str | None, restart_within_s: float) -> TaskOutcome | None:
+def find_outcome(state: str | None, restart_within_s: float) -> TaskOutcome | None:
     """Return the outcome of a task to which Airflow gave *state* while it ran.
 
     A task that was cleared runs again.  None where the attempt decides itself.

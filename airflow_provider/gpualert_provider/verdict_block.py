@@ -77,9 +77,9 @@ def _format_block(
     else:
         view = replace(view_verdict(verdict, TextSanitizer(redactor)), state=state)
         yield from _format_view(view, _lasted_s(record))
-    yield from _entry("Log", *(record.log_path(name) for name in record.logs))
-    yield from _entry("Record", record.path)
-    yield from _entry("More", f"gpualert show {record.run_id}")
+    yield from _format_entry("Log", *(record.log_path(name) for name in record.logs))
+    yield from _format_entry("Record", record.path)
+    yield from _format_entry("More", f"gpualert show {record.run_id}")
 
 
 def _format_view(view: VerdictView, lasted_s: float | None) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _format_view(view: VerdictView, lasted_s: float | None) -> Iterator[str]:
     for title, items in view.sections():
         if title in _SECTIONS:
             texts = filter(None, map(_format_item, items))
-            yield from _entry(title, *islice(texts, _MOST_ITEMS))
+            yield from _format_entry(title, *islice(texts, _MOST_ITEMS))
 
 
 def _format_item(item: str | EvidenceItem) -> str:
@@ -102,7 +102,7 @@ def _format_item(item: str | EvidenceItem) -> str:
     return "" if item.where == EXIT_STATUS else f"{item.claim} [{item.where}]"
 
 
-def _entry(title: str, *texts: str) -> Iterator[str]:
+def _format_entry(title: str, *texts: str) -> Iterator[str]:
     """Yield the lines of texts, with the title before the first."""
     from gpualert_common.report.formatting import wrap
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from docs.pages.markdown import format_code, format_list, join_parts
 from gpualert_common.classify.rules import Rule, RulePattern, RuleText
 from gpualert_common.diagnose.rule_text import show_template
+from gpualert_common.model import Role
 from gpualert_common.report.wording import describe_family
 
 HEAD = """\
@@ -27,6 +28,15 @@ Words in capitals stand for values of the run, such as PATH.
 | cause | family | attribution | retry | headline |
 |---|---|---|---|---|
 """
+
+
+_TITLES = {
+    Role.ROOT: "Root: the cause itself",
+    Role.CONFIRMATION: "Confirmation: a proof of the cause",
+    Role.CASCADE: "Cascade: a consequence of an earlier failure",
+    Role.REPORT: "Report: a launcher's summary of its processes",
+    Role.BENIGN: "Benign: no failure",
+}
 
 
 def make_rules_page(rules: Sequence[Rule]) -> str:
@@ -54,7 +64,7 @@ def make_cause_page(rule: Rule) -> str:
     parts += [_case_section(case) for case in rule.cases]
     if rule.patterns:
         parts.append("## Matched lines")
-        parts += [_pattern_section(rule, pattern) for pattern in rule.patterns]
+        parts += _role_sections(rule)
     parts += _exception_lines(rule)
     parts.append("Sources: " + "; ".join(rule.sources) + f". Since {rule.since}.")
     return join_parts(parts)
@@ -75,14 +85,24 @@ def _case_section(case: RuleText) -> str:
     return f"When {when}{other and f' ({other})'}:\n\n{format_list(texts)}"
 
 
-def _pattern_section(rule: Rule, pattern: RulePattern) -> str:
+def _role_sections(rule: Rule) -> Iterator[str]:
+    """Yield the samples of all patterns, those of one role below one heading."""
+    by_title: dict[str, list[str]] = {}
+    for pattern in rule.patterns:
+        only = pattern.where == "exception" or bool(pattern.raised_in)
+        title = _TITLES[pattern.role] + (", only in an exception" if only else "")
+        by_title.setdefault(title, []).append(_format_samples(rule, pattern))
+    for title, samples in by_title.items():
+        yield f"### {title}"
+        yield from samples
+
+
+def _format_samples(rule: Rule, pattern: RulePattern) -> str:
     """Return sample lines that a pattern matches, and a similar line that it does not match."""
     samples = rule.samples[pattern.name]
-    only = ", only in an exception" if pattern.where == "exception" or pattern.raised_in else ""
     hits = format_list(format_code(line) for line in samples.hits[:3])
     near_miss = format_code(samples.near_misses[0])
-    role = str(pattern.role).capitalize()
-    return f"{role}{only}:\n\n{hits}\n\nNo match: {near_miss}"
+    return f"{hits}\n\nNo match: {near_miss}"
 
 
 def _exception_lines(rule: Rule) -> list[str]:
