@@ -7,10 +7,6 @@ from gpualert_common.printable_text import REPLACEMENTS
 MOST_BYTES = 256 << 10
 """Size of a file; the largest rule that we ship has 46 KB."""
 _MOST_DEPTH = 32
-_MOST_DOTS = 100
-"""In one key: the parser takes time in their square."""
-_DELIMITERS = frozenset("\n=,[]{}")
-"""Characters that end a key, outside of quotes."""
 _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
@@ -19,13 +15,10 @@ def parse_toml(data: bytes) -> dict[str, object]:
 
     Raises ValueError with the reason.
     """
-    import tomllib
+    import tomli
 
     try:
-        text = data.decode()
-        if _has_long_key(text):
-            raise RecursionError
-        table = tomllib.loads(text)
+        table = tomli.loads(data.decode())
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except ValueError as error:
@@ -65,40 +58,12 @@ def _escape(char: str) -> str:
     return f"\\u{ord(char):04X}" if ord(char) in REPLACEMENTS else char
 
 
-def _has_long_key(text: str) -> bool:
-    """True if a key has too many parts; dots in comments, strings and numbers do not count."""
-    if all(line.count(".") <= _MOST_DOTS for line in text.split("\n")):
-        return False
-    at = dots = 0
-    while at < len(text) and dots <= _MOST_DOTS:
-        char = text[at]
-        if char in _DELIMITERS:
-            dots = 0
-        elif char == ".":
-            dots += 1
-        at = _skip_quoted(text, at) if char in "\"'#" else at + 1
-    return dots > _MOST_DOTS
-
-
-def _skip_quoted(text: str, start: int) -> int:
-    """Return the end of the comment or string that starts here; the length of an unfinished one."""
-    char = text[start]
-    if char == "#":
-        return len(text) if (end := text.find("\n", start)) < 0 else end
-    quote = 3 * char if text.startswith(3 * char, start) else char
-    at = start + len(quote)
-    while at < len(text) and not text.startswith(quote, at):
-        at += 2 if char == '"' and text[at] == "\\" else 1
-    at += len(quote)
-    while len(quote) == 3 and text.startswith(char, at):
-        at += 1  # a long string may end with quotes of its own
-    return at
-
-
 def _check(value: object, path: str, depth: int = 0) -> None:
     """Raise ValueError for a value that JSON, a path or a recursive reader cannot hold."""
     problem = ""
-    if isinstance(value, dict | list) and depth == _MOST_DEPTH:
+    if isinstance(value, str):
+        problem = "has a NUL character" if "\0" in value else ""
+    elif isinstance(value, dict | list) and depth == _MOST_DEPTH:
         problem = "nested too deeply"
     elif isinstance(value, dict):
         for key, below in value.items():
@@ -107,8 +72,6 @@ def _check(value: object, path: str, depth: int = 0) -> None:
     elif isinstance(value, list):
         for below in value:
             _check(below, path, depth + 1)
-    elif isinstance(value, str):
-        problem = "has a NUL character" if "\0" in value else ""
     elif isinstance(value, int):
         problem = "" if value in _INTEGERS else "does not fit into 64 bits"
     elif not isinstance(value, float):

@@ -7,7 +7,7 @@ import time
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.alert_facts import alerts_in
-from gpualert_common.notify.reconciliation import ALERTS_LOCK, reconcile
+from gpualert_common.notify.reconciliation import reconcile
 from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import VERDICT_SHARE, become_sender, dispatch
 from gpualert_common.record import Record
@@ -23,17 +23,6 @@ _SOON_POLL_S = 0.03
 _LATER_POLL_S = 0.5
 _RECORDED_S = 60.0
 """A recorder that was stopped, or a frozen disk, may record the end that late."""
-
-
-def lock_alerts(record: Record) -> int:
-    """Return a descriptor that, until it is closed, says that a guardian delivers the alerts.
-
-    -1 where it cannot be locked: the task that follows the run then sends them.
-    """
-    try:
-        return record.try_lock(ALERTS_LOCK)
-    except OSError:
-        return -1
 
 
 def deliver_after_run(

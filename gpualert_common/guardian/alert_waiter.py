@@ -8,16 +8,16 @@ import time
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.alert_facts import alerts_in
 from gpualert_common.notify.entry import EntryState
-from gpualert_common.notify.reconciliation import ALERTS_LOCK, reconcile
+from gpualert_common.notify.reconciliation import reconcile
 from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.notify.sender_launch import dispatch
+from gpualert_common.record import ALERTS_LOCK, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gpualert_common.notify.entry import EntryFields, OutboxEntry
-    from gpualert_common.record import Record
 
     Secrets = Mapping[str, Mapping[str, str]]
 

@@ -19,11 +19,11 @@ import signal
 import time
 
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
-from gpualert_common.guardian.alert_delivery import deliver_after_run, lock_alerts
 from gpualert_common.guardian.keys import write_pointer
 from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
 from gpualert_common.guardian.policy import GuardianPolicy
 from gpualert_common.processes.bootstrap import extend_import_path
+from gpualert_common.record import ALERTS_LOCK
 from gpualert_common.run_hooks import RunHooks
 from gpualert_common.spec import RunSpec
 from gpualert_common.supervise import supervise
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.record import Record
 
 
 GO = b"go\n"
@@ -68,7 +69,7 @@ def _supervise(message: dict[str, Any]) -> None:
 
     def before_launch(prepared: PreparedRun) -> None:
         nonlocal alerts_fd
-        alerts_fd = lock_alerts(prepared.record)
+        alerts_fd = _lock_alerts(prepared.record)
         log = prepared.record.create_log(LOG)
         prepared.record.beat()
         if message["key_folder"]:
@@ -86,7 +87,21 @@ def _supervise(message: dict[str, Any]) -> None:
         before_launch=before_launch,
         policy=_policy(spec, message["follower"]),
     )
+    # Imported late: the child does not wait for it.
+    from gpualert_common.guardian.alert_delivery import deliver_after_run
+
     deliver_after_run(done.record, spec.secrets, alerts_fd)
+
+
+def _lock_alerts(record: Record) -> int:
+    """Return a descriptor that, until it is closed, says that a guardian delivers the alerts.
+
+    -1 where it cannot be locked: the task that follows the run then sends them.
+    """
+    try:
+        return record.try_lock(ALERTS_LOCK)
+    except OSError:
+        return -1
 
 
 def _policy(spec: RunSpec, follower: object) -> GuardianPolicy | None:

@@ -11,12 +11,10 @@ from gpualert_common.notify.alert_facts import alerts_in, has_ended, list_warnin
 from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.schedule import AlertAction, AlertDecision, Schedule, schedule
-from gpualert_common.record import Record
+from gpualert_common.record import ALERTS_LOCK, Record
 from gpualert_common.spec import EARLY, ENDED
 
 TOO_LATE = "the run has ended"
-ALERTS_LOCK = ".watch"
-"""Locked while a guardian takes care of the alerts, also once it has become their sender."""
 
 
 def preview(

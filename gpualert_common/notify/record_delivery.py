@@ -11,8 +11,8 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
-from gpualert_common.notify.reconciliation import ALERTS_LOCK, queue_warnings, reconcile
-from gpualert_common.record import Record
+from gpualert_common.notify.reconciliation import queue_warnings, reconcile
+from gpualert_common.record import ALERTS_LOCK, Record
 from gpualert_common.record.marks import UNDELIVERED, find_state_dir
 
 Secrets = Mapping[str, Mapping[str, str]]

@@ -31,6 +31,7 @@ from gpualert_common.record.control import CLAIM, CONTROL
 from gpualert_common.record.events import Event
 from gpualert_common.record.files import make_directory
 from gpualert_common.record.record import (
+    ALERTS_LOCK,
     EVENTS,
     EXIT,
     INDEX,
@@ -47,6 +48,7 @@ from gpualert_common.record.record import (
 from gpualert_common.record.run_state import RunState
 
 __all__ = [
+    "ALERTS_LOCK",
     "CLAIM",
     "CONTROL",
     "EVENTS",

@@ -33,6 +33,8 @@ INDEX = "output.idx"
 OUTCOME = "outcome.json"
 SUCCESSOR = "successor.json"
 OUTBOX = "outbox"
+ALERTS_LOCK = ".watch"
+"""Locked while a guardian takes care of the alerts, also once it has become their sender."""
 SPARE_BYTES = {EXIT: 64 << 10, VERDICT: 192 << 10}
 """Space reserved for the last files of a run, in case the log fills the disk.
 

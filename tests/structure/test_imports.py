@@ -26,7 +26,7 @@ SHUT_OUT = {
 
 HEAVY = {
     "ast", "concurrent", "dataclasses", "email", "inspect", "logging", "numpy",
-    "pathlib", "re2", "socket", "sqlite3", "tempfile", "tomllib", "typing", "urllib",
+    "pathlib", "re2", "socket", "sqlite3", "tempfile", "tomli", "tomllib", "typing", "urllib",
 }  # fmt: skip
 """Each costs milliseconds, some of them many; the child is running before any is imported."""
 
@@ -64,7 +64,12 @@ def light_modules() -> list[str]:
     plain = [f"gpualert_common.{name}" for name in names]
     program = ["gpualert_common", "gpualert_common.cli.main", "gpualert_common.cli.commands.run"]
     channels = [f"gpualert_common.notify.channels.{kind}" for kind in channel_kinds()]
-    plain += ["gpualert_common.api", "gpualert_common.notify.channel_config", *channels]
+    plain += [
+        "gpualert_common.guardian.main",
+        "gpualert_common.api",
+        "gpualert_common.notify.channel_config",
+        *channels,
+    ]
     return [*program, *plain, *(name.removesuffix(".__init__") for name in supervising)]
 
 
