@@ -31,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if arguments is None else arguments)
     parser = build_parser(argv[0] if argv else "")
     try:
+        if not argv:
+            parser.print_help(sys.stderr)
+            return parser.usage_status
         options = parser.parse_args(argv)
         return int(options.execute(options))
     except printing.NoReaderError:

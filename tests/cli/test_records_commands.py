@@ -178,3 +178,11 @@ def test_stop_with_json(lab: Lab) -> None:
         "outcome": "ended",
     }
     assert run.wait() == 128 + signal.SIGTERM
+
+
+def test_without_a_command(lab: Lab) -> None:
+    """The program without arguments lists its commands on stderr, as after a usage error."""
+    done = lab.gpualert()
+    assert done.returncode == 2
+    assert not done.stdout
+    assert b"\n    run       run a command under supervision\n" in done.stderr

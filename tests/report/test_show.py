@@ -103,7 +103,7 @@ def test_live(lab: Lab) -> None:
     page = show(lab)
     assert page.startswith("Still running\nIt has been running for ")
     assert re.search(
-        r"^Progress       step \d+ of 1000, loss 2\.\d+, [\d.]+ s a step, about .+\s+left$",
+        r"^Progress       step \d+ of 1000, loss 2\.\d+, [\d.]+ s per step, about .+\s+left$",
         page,
         re.MULTILINE,
     ), page
