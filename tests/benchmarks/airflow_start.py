@@ -1,10 +1,10 @@
-"""Time until an Airflow task starts its command: GPUAlertOperator and BashOperator.
+"""Time that an Airflow task takes around its command: GPUAlertOperator and BashOperator.
 
 Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
-tests.benchmarks.airflow_start``.  The command is bash printing the time: measured is the time from
-``execute``, before which Airflow does the same for both, to the first action of the command.  One
-round is one ``dag.test()`` of each; the record is on a real disk, synced, and the other settings
-are the defaults.
+tests.benchmarks.airflow_start``.  Measured is the time from ``execute``, before which Airflow does
+the same for both, to the first action of the command, which prints the time, and to the return of
+``execute``, for that command and for ``true``.  One round is one ``dag.test()`` of each; the record
+is on a real disk, synced, and the other settings are the defaults.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from tests.benchmarks import program
 from tests.benchmarks.measure import Row
 
 OPERATORS = ("GPUAlertOperator", "BashOperator")
+COMMANDS = {"prints": "echo $EPOCHREALTIME", "silent": "true"}
 
-Sample = tuple[float, float]
-"""Milliseconds from ``execute`` to the command's start, and to the return of ``execute``."""
+Sample = tuple[float | None, float]
+"""Milliseconds from ``execute`` to the command's start, if it prints that, and to its return."""
 
 _SOURCE = """
 import time
@@ -34,19 +35,17 @@ def note(*_anything):
 
 dags = []
 for operator in (GPUAlertOperator, BashOperator):
-    with DAG(operator.__name__, schedule=None) as dag:
-        operator(
-            task_id="print_time",
-            bash_command="echo $EPOCHREALTIME",
-            pre_execute=note,
-            post_execute=note,
-        )
-    dags.append(dag)
+    for name, command in {commands!r}.items():
+        with DAG(operator.__name__ + "-" + name, schedule=None) as dag:
+            operator(
+                task_id="measured", bash_command=command, pre_execute=note, post_execute=note
+            )
+        dags.append(dag)
 """
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """Measure two rows: until the command runs, and until the task has returned."""
+    """Measure three rows: until a command runs, and until the task of each has returned."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": f"{home}/dags",
@@ -59,24 +58,28 @@ def measure(home: Path, rounds: int) -> list[Row]:
     initdb()
     times = home / "times"
     dags = _load(home, times)
-    found: dict[str, list[Sample]] = {name: [] for name in OPERATORS}
+    found: dict[str, list[Sample]] = {dag.dag_id: [] for dag in dags}
     for number in range(rounds + 1):
         for dag in dags:
             sample = _run(dag, times)
             if number:  # the first one imports
                 found[dag.dag_id].append(sample)
     started = Row("Airflow: execute to start of its command")
-    returned = Row("Airflow: execute to its return")
-    for name, samples in found.items():
-        started.add(name, [sample[0] for sample in samples], "ms")
-        returned.add(name, [sample[1] for sample in samples], "ms")
-    return [started, returned]
+    returned = {
+        name: Row(f"Airflow: execute to its return, {text}") for name, text in COMMANDS.items()
+    }
+    for operator in OPERATORS:
+        starts = [sample[0] for sample in found[f"{operator}-prints"]]
+        started.add(operator, [start for start in starts if start is not None], "ms")
+        for name, row in returned.items():
+            row.add(operator, [sample[1] for sample in found[f"{operator}-{name}"]], "ms")
+    return [started, *returned.values()]
 
 
 def _load(home: Path, times: Path) -> list[Any]:
     path = home / "dags" / "start.py"
     path.parent.mkdir()
-    path.write_text(_SOURCE.format(times=str(times)))
+    path.write_text(_SOURCE.format(times=str(times), commands=COMMANDS))
     spec = importlib.util.spec_from_file_location("start", path)
     assert spec is not None
     assert spec.loader is not None
@@ -89,11 +92,12 @@ def _load(home: Path, times: Path) -> list[Any]:
 def _run(dag: Any, times: Path) -> Sample:
     times.unlink(missing_ok=True)
     run = dag.test()
-    task = run.get_task_instance("print_time")
+    task = run.get_task_instance("measured")
     assert task.state == "success", task.state
     began, ended = map(float, times.read_text().split())
-    printed = float(task.xcom_pull(task_ids="print_time"))
-    return (printed - began) * 1000, (ended - began) * 1000
+    printed = task.xcom_pull(task_ids="measured")
+    start_ms = (float(printed) - began) * 1000 if printed else None
+    return start_ms, (ended - began) * 1000
 
 
 if __name__ == "__main__":
