@@ -13,9 +13,10 @@ from pathlib import Path
 
 from celery import Celery  # type: ignore[import-untyped]
 
+from gpualert_common.processes.procfs import read_stat
 from tests.faults.airflow.deployment import Deployment, send
 from tests.faults.airflow.servers import Redis
-from tests.observer import every_pid, parent_of, task_of
+from tests.observer import every_pid, task_of
 from tests.supervised import free_port, until
 
 STEADY = "steady"
@@ -201,7 +202,9 @@ class CeleryWorkers(Deployment):
 
 
 def _children(pid: int) -> list[int]:
-    return [one for one in every_pid() if _parent(one) == pid]
+    """Return the children of a process, the oldest first: process ids begin again at the lowest."""
+    found = [stat for one in every_pid() if (stat := read_stat(one)) and stat.parent == pid]
+    return [stat.pid for stat in sorted(found, key=lambda stat: stat.start_ticks)]
 
 
 def _descendants(pid: int) -> list[int]:
@@ -210,10 +213,3 @@ def _descendants(pid: int) -> list[int]:
     for one in found:
         found += _children(one)
     return found[1:]
-
-
-def _parent(pid: int) -> int:
-    try:
-        return parent_of(pid)
-    except OSError:
-        return 0
