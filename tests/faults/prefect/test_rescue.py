@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from prefect.client.orchestration import get_client
 
+from gpualert_common.record import VERDICT
 from tests.faults.prefect.deployment import Place, end, environment, worker
 from tests.faults.prefect.scene import START_S, Scene
 from tests.faults.prefect.test_adoption import begin, result_of
@@ -112,7 +113,7 @@ def test_killed_engine_is_run_again(place: Place, new_scene: Callable[[str], Sce
         until(lambda: scene.records()[0].event("adopted"), "the adoption", START_S)
         assert place.observer.most[scene.mark] == 1
         kill_engine(scene)
-        until(lambda: scene.records()[0].state == "ended", "the training to end", START_S)
+        until(lambda: scene.records()[0].has(VERDICT), "the verdict on the training", START_S)
         until(lambda: scene.state() == "Crashed", "the worker to report the crash", START_S)
         assert scene.read_facts()["disposition"] == "preempted"
     assert len(scene.engines()) == 2
