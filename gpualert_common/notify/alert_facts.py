@@ -8,6 +8,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.notify.schedule import AlertFacts
+from gpualert_common.quantities import is_seconds
 from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
 from gpualert_common.spec import Ending
 from gpualert_common.stop_origin import is_own_stop
@@ -36,6 +37,8 @@ def read_facts(record: Record) -> AlertFacts:
         wanted = "always"  # people who got a warning need the outcome of the run
     ending = record.ending
     verdict = None if ending is None else read_verdict(record)
+    outcome = read_lenient(record, OUTCOME)
+    was_left = spec.custody is not None and ending is not None and outcome is None
     if verdict is not None:  # without a known status, a log without a failure is not a success
         is_well = verdict.cause == "none" and verdict.disposition != "unknown"
     else:  # the classifier failed: only the status counts
@@ -47,10 +50,25 @@ def read_facts(record: Record) -> AlertFacts:
         is_suspect=is_suspect(verdict),
         is_own_stop=ending is not None and is_own_stop(ending.signal, ending.sender, spec.uid),
         ownership=spec.custody,
-        outcome=read_lenient(record, OUTCOME),
+        adoptable_until=_find_adoption_end(record) if was_left else None,
+        outcome=outcome,
         has_successor=read_lenient(record, SUCCESSOR) is not None,
         channels=alerts.get("channels", []),
     )
+
+
+def _find_adoption_end(record: Record) -> float | None:
+    """Return until when the next attempt may adopt a run that its task left; None if unknown."""
+    until = None
+    try:
+        for event in record.events():
+            if event.name == "orphaned" and is_seconds(event.fields.get("adopt_within_s")):
+                until = event.at + event.fields["adopt_within_s"]
+            elif event.name == "adopted":
+                until = None
+    except (OSError, RecordError):
+        return None
+    return until
 
 
 def _read_end(record: Record, ending: Ending) -> float:

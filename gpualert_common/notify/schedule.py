@@ -53,11 +53,13 @@ class AlertFacts:
     run is in progress; ``is_well`` is True when the verdict found no failure, ``is_suspect`` when
     it found one although the run exited with 0 by itself, ``is_own_stop`` when its user stopped it
     by hand.  ``ownership`` holds the terms agreed with an engine's attempt (None: no engine),
-    ``outcome`` the result of its task (None: not known); ``has_successor`` is True when a later
-    attempt has begun.  ``channels`` are the channels that the run names.
+    ``adoptable_until`` is until when the next attempt could adopt a run that its task had left
+    (None: it had not), ``outcome`` the result of its task (None: not known); ``has_successor`` is
+    True when a later attempt has begun.  ``channels`` are the channels that the run names.
     """
 
     __slots__ = (
+        "adoptable_until",
         "channels",
         "ended_at",
         "has_successor",
@@ -78,6 +80,7 @@ class AlertFacts:
         is_suspect: bool = False,
         is_own_stop: bool = False,
         ownership: Owner | None = None,
+        adoptable_until: float | None = None,
         outcome: JsonObject | None = None,
         has_successor: bool = False,
         channels: Sequence[ChannelConfig] = (),
@@ -88,6 +91,7 @@ class AlertFacts:
         self.is_suspect = is_suspect
         self.is_own_stop = is_own_stop
         self.ownership = ownership
+        self.adoptable_until = adoptable_until
         self.outcome = outcome
         self.has_successor = has_successor
         self.channels = channels
@@ -176,10 +180,18 @@ def _decide_time(facts: AlertFacts, ended_at: float, at: float) -> AlertDecision
     if facts.has_successor:
         return AlertDecision(AlertAction.SKIP, "a later attempt has begun")
     within_s = None if outcome is None else outcome.get("next_within_s")
-    if not is_seconds(within_s):
-        adopt_within_s = ownership.get("adopt_within_s")
-        within_s = (adopt_within_s if is_seconds(adopt_within_s) else 0.0) + NEXT_ATTEMPT_SLACK_S
-    if at < ended_at + within_s:
-        because = "another attempt may follow"
-        return AlertDecision(AlertAction.HOLD, because, ended_at + within_s)
+    if is_seconds(within_s):
+        until = ended_at + within_s
+    else:
+        until = _find_adoption_end(facts, ownership, ended_at) + NEXT_ATTEMPT_SLACK_S
+    if at < until:
+        return AlertDecision(AlertAction.HOLD, "another attempt may follow", until)
     return AlertDecision(AlertAction.SEND, "no further attempt came in time")
+
+
+def _find_adoption_end(facts: AlertFacts, ownership: Owner, ended_at: float) -> float:
+    """Return until when the next attempt may adopt the run, or take its result."""
+    if facts.adoptable_until is not None:
+        return facts.adoptable_until
+    adopt_within_s = ownership.get("adopt_within_s")
+    return ended_at + (adopt_within_s if is_seconds(adopt_within_s) else 0.0)

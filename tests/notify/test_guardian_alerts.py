@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.notify.alert_facts import read_facts
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from tests.notify.alerting import alerts, entries, mails, send, states
@@ -150,6 +151,19 @@ def test_worker_is_killed(lab: Lab) -> None:
     process.kill()
     until(lambda: states(record) == {"mailbox": "sent"}, "the guardian to send it")
     assert "preempted" in mails(lab)[0]["Subject"]
+
+
+def test_adoption_ends_a_time_after_the_task(lab: Lab) -> None:
+    """The alert of a run that its task left waits for an adoption from then on."""
+    with launch(lab, command=WAITS) as handle:
+        record = handle.record
+        until(lambda: record.event("launched"), "the launch")
+    until(lambda: record.event("orphaned"), "the guardian to notice that its task has gone")
+    (lab.home / "go").touch()
+    until(lambda: record.ending, "the end of the run")
+    left = record.event("orphaned")
+    assert left is not None
+    assert read_facts(record).adoptable_until == left.at + 60.0
 
 
 def test_guardian_is_killed(lab: Lab) -> None:

@@ -70,6 +70,14 @@ def test_silence_of_an_earlier_attempt() -> None:
     assert (found.action, found.until) == (HOLD, ENDED + 300.0 + NEXT_ATTEMPT_SLACK_S)
 
 
+def test_silence_of_an_attempt_whose_run_was_left() -> None:
+    """The time for an adoption counts from the death of the task, not from the end of the run."""
+    facts = {"ownership": NOT_LAST, "adoptable_until": ENDED + 2.0}
+    found = decision(OUTCOME_S, **facts)
+    assert (found.action, found.until) == (HOLD, ENDED + 2.0 + NEXT_ATTEMPT_SLACK_S)
+    assert decision(2.0 + NEXT_ATTEMPT_SLACK_S, **facts).action == SEND
+
+
 def test_silence_after_a_good_end() -> None:
     """A success without a follower is not sent as a failure."""
     assert decision(OUTCOME_S, ownership=LAST, is_well=True).action == SKIP
