@@ -58,13 +58,13 @@ def of_flow(flow_run_id: UUID, state_dir: str | None) -> list[Record]:
 def is_final_failure(record: Record) -> bool:
     """Return True for a run that failed, and that no later attempt has replaced.
 
-    A damaged file counts as unknown.
+    A run that skipped its task has not failed.  A damaged file counts as unknown.
     """
     if not has_ended(record) or record.has(SUCCESSOR):
         return False
     outcome = read_lenient(record, OUTCOME)
     if outcome is not None:
-        return outcome.get("state") != "success"
+        return outcome.get("state") not in ("success", "skipped")
     verdict = read_verdict(record)
     return verdict is None or verdict.cause != "none"
 

@@ -14,7 +14,13 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State
 from prefect.task_runners import ProcessPoolTaskRunner
-from prefect_gpualert import TrainingFailed, TrainingOperation, gpualert_run, retry_by_cause
+from prefect_gpualert import (
+    TrainingFailed,
+    TrainingOperation,
+    gpualert_hook,
+    gpualert_run,
+    retry_by_cause,
+)
 
 from gpualert_common.errors import UsageError
 from tests.notify.alerting import states as alert_states
@@ -205,6 +211,20 @@ def test_tasks_behind_a_skipped_one_do_not_run(home: Path) -> None:
         return str(behind.state.name)
 
     assert outer() == "NotReady"
+
+
+def test_hook_of_a_flow_after_a_skipped_training(home: Path) -> None:
+    """A flow that runs out of time later sends its own alert, not that of the training."""
+
+    @flow(on_failure=[gpualert_hook("mailbox")])
+    def outer() -> None:
+        job(SUSPECT, on_suspect="skip", notify="none")
+        raise TimeoutError("the bucket does not answer")
+
+    assert outer(return_state=True).is_failed()
+    training, of_flow = records(home)
+    assert alert_states(training) == {}
+    assert alert_states(of_flow) == {"mailbox": "sent"}
 
 
 def test_operation_fails(home: Path) -> None:
