@@ -38,7 +38,7 @@ ENGINES = {
 
 TODAY = (
     *("apache-airflow-providers-common-compat", "apache-airflow-providers-standard", "apprise"),
-    *("google-re2", "hatchling", "numpy", "prefect-shell", "pytest"),
+    *("google-re2", "hatchling", "numpy", "prefect-shell", "pytest", "tomli"),
 )
 """Packages that are never taken from the day of the engine: ours and the tests need newer ones."""
 

@@ -29,7 +29,8 @@ def parse_moment(text: str) -> float:
     except (ValueError, OverflowError):
         pass
     try:
-        ago_s = parse_duration(text)
+        # A number alone is no moment: one person means days by it, another one seconds.
+        ago_s = None if text.strip().isdecimal() else parse_duration(text)
     except ValueError:
         ago_s = None
     if ago_s is None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from gpualert_common.causes import NO_CAUSES
 from gpualert_common.cli.columns import Column, format_table
-from gpualert_common.listing.condition import FAILURES, Condition
+from gpualert_common.listing.condition import FAILURES, LIVE, Condition
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.printable_text import make_printable
 from gpualert_common.report import terminal
@@ -119,7 +119,7 @@ def _format_headline(run: RunSummary) -> str:
 def _format_duration(run: RunSummary, now: float) -> str:
     if run.duration_s is not None:
         return short_duration(run.duration_s)
-    is_live = run.state not in (Condition.LOST, Condition.DAMAGED) and run.ended_at is None
+    is_live = run.condition in LIVE
     return short_duration(now - run.started_at) if is_live and run.started_at else "-"
 
 

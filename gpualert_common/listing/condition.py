@@ -45,6 +45,14 @@ FAILURES = frozenset(
 )
 """Conditions of the runs that ended badly, or may have."""
 
+LIVE = frozenset(
+    {
+        *(Condition.STARTING, Condition.RUNNING, Condition.ORPHANED, Condition.STOPPING),
+        Condition.UNSUPERVISED,
+    }
+)
+"""Conditions of the runs that go on."""
+
 _OF_DISPOSITION = {
     "completed": Condition.COMPLETED,
     "failed": Condition.FAILED,

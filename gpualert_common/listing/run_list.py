@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from gpualert_common.listing.run_summary import RunSummary, summarize_checked
+from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.listing.summary_cache import SummaryCache
 from gpualert_common.record_locations import list_record_paths
 
@@ -29,11 +29,7 @@ def list_runs(
         if most is not None and len(found) >= most:
             break
         cache = caches[os.path.dirname(os.path.dirname(path))]
-        run = cache.find(path)
-        if run is None:
-            run = summarize_checked(path)
-            if run is not None:
-                cache.add(run)
+        run = cache.summarize(path)
         if run is not None and is_wanted(run):
             found.append(run)
     for cache in caches.values():

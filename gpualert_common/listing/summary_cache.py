@@ -20,7 +20,7 @@ from gpualert_common.history.database import (
     HistoryUnavailableError,
     transaction,
 )
-from gpualert_common.listing.run_summary import RunSummary
+from gpualert_common.listing.run_summary import RunSummary, summarize_checked
 from gpualert_common.record import EXIT, SPEC, VERDICT
 from gpualert_common.record.files import find_refusal
 from gpualert_common.record.private_directory import find_other_writers
@@ -58,7 +58,7 @@ class SummaryCache:
             except HistoryUnavailableError as error:
                 self.problem = str(error)
 
-    def find(self, path: str) -> RunSummary | None:
+    def _find(self, path: str) -> RunSummary | None:
         """Return the summary of the record at a path; None without a valid one."""
         row = self._rows.get(os.path.basename(path))
         if row is None or row[0] != _make_stamp(path):
@@ -68,11 +68,20 @@ class SummaryCache:
         except (ValueError, TypeError, RecordError):
             return None
 
-    def add(self, run: RunSummary) -> None:
-        """Add the summary of a run that has ended and has its verdict; others may change."""
-        stamp = _make_stamp(run.path)
-        if run.error is None and stamp:
+    def summarize(self, path: str) -> RunSummary | None:
+        """Return the summary of a record, from the cache or else read, and add it then.
+
+        Only the summary of a run that has ended and has its verdict is added; others may change.
+        Of a record that changed meanwhile none is.  None for a record of another user.
+        """
+        run = self._find(path)
+        if run is not None:
+            return run
+        stamp = _make_stamp(path)
+        run = summarize_checked(path)
+        if run is not None and run.error is None and stamp and stamp == _make_stamp(path):
             self._new.append((run.run_id, stamp, json.dumps(encode(run))))
+        return run
 
     def store(self) -> None:
         """Store the added summaries, if that saves time; remove those of missing records."""

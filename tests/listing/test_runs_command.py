@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import threading
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.listing.summary_cache import LEAST_NEW, NAME
+from gpualert_common.listing.summary_cache import LEAST_NEW, NAME, SummaryCache
+from gpualert_common.record import VERDICT
 from gpualert_common.report.formatting import columns
 from tests.supervised import PROGRAM, Lab, python, shell, until
 
@@ -128,6 +130,16 @@ def test_state_of_a_run_without_a_supervisor(lab: Lab) -> None:
     assert re.search(r"  unsupervised +-  ", table(lab)[1])
     (row,) = lab.json("runs")["runs"]
     assert (row["state"], row["condition"]) == ("lost", "unsupervised")
+
+
+def test_recovered_run_lasts_no_longer(lab: Lab) -> None:
+    """A run whose end nobody saw shows no duration once it is recovered."""
+    run = lab.launch(*WAITS)
+    run.process.kill()
+    run.process.wait()
+    (lab.home / "go").touch()
+    until(lambda: lab.json("runs")["runs"][0]["state"] == "ended", "the recovery")
+    assert re.search(r"  unknown +-  +-  ", table(lab)[1])
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160, 200])
@@ -290,6 +302,30 @@ def test_cached_runs_are_those_of_the_records(lab: Lab) -> None:
     assert (lab.state / NAME).exists()
     assert lab.json("runs")["runs"] == first
     assert len(first) == LEAST_NEW + 1
+
+
+def test_record_that_changes_while_it_is_read_is_not_cached(lab: Lab) -> None:
+    """A summary without the verdict that came while it was made is not taken for the newest."""
+    copies = copy(run_named(lab, "a", *OOM), LEAST_NEW)
+    cache = SummaryCache(str(lab.state))
+    for path in copies:
+        has_read = threading.Event()
+        thread = threading.Thread(target=move_verdict_to_and_fro, args=(path, has_read))
+        thread.start()
+        cache.summarize(str(path))
+        has_read.set()
+        thread.join()
+    cache.store()
+    filled = SummaryCache(str(lab.state))
+    found = [filled.summarize(str(path)) for path in copies]
+    assert [run.cause for run in found if run is not None] == ["cuda_oom"] * LEAST_NEW
+
+
+def move_verdict_to_and_fro(path: Path, is_over: threading.Event) -> None:
+    """Move the verdict of a record away and back until it is over."""
+    while not is_over.is_set():
+        (path / VERDICT).rename(path / "away.json")
+        (path / "away.json").rename(path / VERDICT)
 
 
 def test_changed_record_is_read_again(lab: Lab) -> None:
