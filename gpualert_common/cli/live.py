@@ -70,7 +70,8 @@ def _progress(record: Record) -> str:
     shown += [f"loss {losses[-1]:.4g}"] if losses else []
     pace_s = _pace_s(positions)
     if pace_s:
-        shown.append(f"{pace_s:.2g} s per {unit}" if pace_s < 10 else f"{duration(pace_s)} per {unit}")
+        pace = f"{pace_s:.2g} s" if pace_s < 10 else duration(pace_s)
+        shown.append(f"{pace} per {unit}")
         if total and position is not None and _MOST_STEPS > total > position:
             shown.append(f"about {duration((total - position) * pace_s)} left")
     return ", ".join(shown)
