@@ -17,8 +17,9 @@ SUSPECT = "Suspect"
 SKIPPED = "Skipped"
 """Names of the state of a task whose training is suspect, of type Completed and Cancelled.
 
-Prefect has no state for a skipped task.  Tasks that wait for a cancelled one do not run, and the
-flow does not fail.
+Prefect has no state for a skipped task.  Tasks that wait for a cancelled one do not run.  The flow
+continues after a call; ``result()`` of a submitted or mapped task raises CancelledRun, and a flow
+that returns such a future or state is cancelled.
 """
 
 

@@ -79,8 +79,10 @@ def gpualert_run(
     on_suspect: reaction to a training that exits with 0 although its log reports a failure.
         "warn": the task succeeds, in a state of type Completed named "Suspect"; "fail": it raises
         TrainingFailed; "skip": its state has the type Cancelled and the name "Skipped", so that
-        tasks that wait for it do not run, and the flow does not fail.  In each case the run log has
-        a warning, and the alert is sent.
+        tasks that wait for it do not run.  A call then returns None, and the flow continues.  Of a
+        submitted or mapped task ``result()`` raises CancelledRun, and
+        ``result(raise_on_failure=False)`` returns None.  A flow that returns the future or the
+        state is cancelled.  In each case the run log has a warning, and the alert is sent.
 
     ``return_all`` returns a list of all lines, of at most the last 32 MiB.
 

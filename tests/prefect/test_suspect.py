@@ -13,6 +13,7 @@ from prefect.cache_policies import INPUTS
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import State
+from prefect.exceptions import CancelledRun
 from prefect.task_runners import ProcessPoolTaskRunner
 from prefect_gpualert import (
     TrainingFailed,
@@ -211,6 +212,24 @@ def test_tasks_behind_a_skipped_one_do_not_run(home: Path) -> None:
         return str(behind.state.name)
 
     assert outer() == "NotReady"
+
+
+def test_future_of_a_skipped_one(home: Path) -> None:
+    """Its result raises CancelledRun or is None; the flow that returns it is cancelled."""
+
+    @flow
+    def outer() -> Any:
+        future = job.submit(SUSPECT, on_suspect="skip")
+        with pytest.raises(CancelledRun, match=HEADLINE):
+            future.result()
+        assert future.result(raise_on_failure=False) is None
+        mapped = job.map(["echo fine", SUSPECT], on_suspect="skip")
+        with pytest.raises(CancelledRun, match=HEADLINE):
+            mapped.result()
+        assert mapped.result(raise_on_failure=False) == ["fine", None]
+        return future
+
+    assert outer(return_state=True).is_cancelled()
 
 
 def test_hook_of_a_flow_after_a_skipped_training(home: Path) -> None:
