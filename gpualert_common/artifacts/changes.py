@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpualert_common.artifacts.safe_open import resolve_links
 from gpualert_common.artifacts.search import (
@@ -15,6 +16,7 @@ from gpualert_common.artifacts.search import (
 )
 from gpualert_common.artifacts.snapshot import DirectorySnapshot, read_baseline
 from gpualert_common.model import SCHEMA
+from gpualert_common.record import EXIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +38,8 @@ class FileCandidate:
 
     ``path`` is absolute and contains no link; ``name`` is the name for display.  ``is_requested``
     is True when a GLOB of the user names the file, ``is_changed`` when the run created or changed
-    it, ``is_late`` when it changed after the end of the run.  ``unavailable`` says why the file
-    cannot be read.  ``identity`` is that of :class:`~.search.FoundFile`; ``sha256`` and ``copy``
+    it.  ``late_because`` says why it counts as changed after the end of the run, and is empty for
+    another file; ``unavailable`` says why the file cannot be read.  ``identity`` is that of :class:`~.search.FoundFile`; ``sha256`` and ``copy``
     (the name of a file) are those of the :mod:`~.freeze`.
     """
 
@@ -47,7 +49,7 @@ class FileCandidate:
     is_changed: bool = True
     size: int | None = None
     unavailable: UnavailableFile | None = None
-    is_late: bool = False
+    late_because: str = ""
     identity: tuple[int, ...] | None = None
     sha256: str | None = None
     copy: str | None = None
@@ -57,7 +59,7 @@ class FileCandidate:
         """Place among the candidates of a run; a lower one comes first."""
         if self.unavailable is not None:
             return 0, 0, self.name  # requested files that are unavailable must be visible
-        if self.is_late:
+        if self.late_because:
             return 3, self.size or 0, self.name
         rank = 2 if not self.is_changed else 0 if self.is_requested else 1
         return rank, self.size or 0, self.name
@@ -89,7 +91,9 @@ def find_changes(
     late.  Raises RecordError.
     """
     spec = record.spec
-    changes = _ChangeFilter(read_baseline(record), spec.created_at, find_end(record), most)
+    end = find_end(record)
+    ended_at = None if end is None else end.at
+    changes = _ChangeFilter(read_baseline(record), spec.created_at, ended_at, most)
     found = find_files(
         spec.cwd,
         (spec.alerts or {}).get("artifacts", ()) if globs is None else globs,
@@ -107,31 +111,45 @@ def find_changes(
         _make_candidate(root, file, is_changed=file.path in changes.changed_paths)
         for file in found.files
     ]
-    candidates += [_make_candidate(root, file, is_late=True) for file in changes.late]
+    because = "" if end is None else end.late_because
+    candidates += [_make_candidate(root, file, late_because=because) for file in changes.late]
     beyond = found.beyond_cap + changes.late_beyond + len(candidates[most:])
     notes = list(found.notes)
     if changes.missing_count and found.is_complete:
         notes.append(f"{changes.missing_count} files that existed after the launch no longer exist")
     if changes.late:
         late = len(changes.late) + changes.late_beyond
-        notes.append(f"{late} files changed after the end of the run; they are left out")
+        notes.append(f"{late} files {because}; they are left out")
     return Changes(tuple(candidates[:most]), beyond, tuple(notes))
 
 
-def find_end(record: Record) -> float | None:
-    """Return the time of the end of a run; None for a run in progress.
+class RunEnd(NamedTuple):
+    """The end of a run, and what it means to have changed after that."""
 
-    Where nothing was there to see the end, it is the time of the last output.  Raises RecordError.
+    at: float
+    late_because: str
+
+
+def find_end(record: Record) -> RunEnd | None:
+    """Return the end of a run, and of the stop that belongs to it; None for a run in progress.
+
+    It is the time of the end record: the rest of a stopped tree may save results after its leader
+    has exited.  Where nothing was there to see the end, it is the time of the last output.  Raises
+    RecordError.
     """
     end = record.end_record
     if end is None:
         return None
-    written = [status.st_mtime for log in record.logs if (status := record.log_status(log))]
-    return max(written, default=record.spec.created_at) if end.ended_at is None else end.ended_at
+    if end.ended_at is None:
+        written = [status.st_mtime for log in record.logs if (status := record.log_status(log))]
+        at = max(written, default=record.spec.created_at)
+        return RunEnd(at, "changed after the last output of the run, whose end nobody saw")
+    stored_at = None if record.event("recovered") else record.stored_at(EXIT)
+    return RunEnd(max(end.ended_at, stored_at or 0.0), "changed after the end of the run")
 
 
 def _make_candidate(
-    root: str, file: FoundFile, *, is_changed: bool = True, is_late: bool = False
+    root: str, file: FoundFile, *, is_changed: bool = True, late_because: str = ""
 ) -> FileCandidate:
     return FileCandidate(
         os.path.join(root, file.path),
@@ -139,7 +157,7 @@ def _make_candidate(
         is_requested=file.is_requested,
         is_changed=is_changed,
         size=file.size,
-        is_late=is_late,
+        late_because=late_because,
         identity=file.identity,
     )
 
@@ -173,7 +191,8 @@ class _ChangeFilter:
         else:
             self._still_there += 1
             is_changed = before != found.identity or touched_ns >= self._began_ns - TICK_NS
-        if self._ended_ns is not None and found.ctime_ns > self._ended_ns:
+        # A time that is still to come is that of a file server whose clock is ahead.
+        if self._ended_ns is not None and self._ended_ns < found.ctime_ns <= time.time_ns():
             self._keep_late(found)
             return False
         if is_changed:

@@ -135,7 +135,7 @@ class _Freezer:
         kind = find_kind(os.path.basename(candidate.path))
         return (
             candidate.unavailable is None
-            and not candidate.is_late
+            and not candidate.late_because
             and 0 < (candidate.size or 0) <= MOST_READ_BYTES
             and (kind is None or kind.mode is not AttachMode.NAMED)
             and time.monotonic() < self._until

@@ -95,8 +95,8 @@ class _Packer:
         if candidate.unavailable is not None:
             fate = Fate.VANISHED if candidate.unavailable.is_gone else Fate.UNREADABLE
             return row.finish(fate, candidate.unavailable.why)
-        if candidate.is_late:
-            return row.finish(Fate.LEFT_IN_PLACE, "it changed after the end of the run")
+        if candidate.late_because:
+            return row.finish(Fate.LEFT_IN_PLACE, f"it {candidate.late_because}")
         kind = find_kind(os.path.basename(candidate.path))
         if why := self._find_obstacle(kind):
             return row.finish(Fate.LEFT_IN_PLACE, why)

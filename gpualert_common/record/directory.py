@@ -238,6 +238,13 @@ class Directory:
             return True
         return True
 
+    def stored_at(self, name: str) -> float | None:
+        """Return when file ``name`` was written, in seconds since the epoch; None if unknown."""
+        try:
+            return os.stat(name, dir_fd=self._dir_fd, follow_symlinks=False).st_mtime
+        except OSError:
+            return None
+
     def read_json(self, name: str, most_bytes: int = MOST_JSON_BYTES) -> dict[str, Any] | None:
         """Return the object in file ``name``; None if there is no file.
 

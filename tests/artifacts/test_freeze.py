@@ -229,7 +229,20 @@ def test_end_that_nothing_saw(place: Workplace) -> None:
     place.write("next.json", AFTER)
     rows = place.rows()
     assert rows["results.json"].fate is Fate.ATTACHED
-    assert rows["next.json"].fate is Fate.LEFT_IN_PLACE
+    late = rows["next.json"]
+    assert late.fate is Fate.LEFT_IN_PLACE
+    assert late.why == "it changed after the last output of the run, whose end nobody saw"
+
+
+def test_file_server_whose_clock_is_ahead(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file whose time is still to come by the clock of this machine is no later one."""
+    end_run(place)
+    ended_ns = time.time_ns()
+    place.write("results.json", BEFORE)
+    monkeypatch.setattr(time, "time_ns", lambda: ended_ns - TICK_NS)
+    assert place.rows()["results.json"].fate is Fate.ATTACHED
 
 
 def test_files_of_later_runs_take_no_row_of_this_run(

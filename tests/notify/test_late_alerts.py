@@ -14,7 +14,7 @@ import pytest
 from gpualert_common.artifacts.freeze import FREEZE
 from gpualert_common.record import Record
 from tests.notify.alerting import body, mails, script, write_config
-from tests.supervised import Lab, shell, until
+from tests.supervised import Lab, python, shell, until
 
 WRITES = "echo '{\"loss\": 1}' > results.json; echo 1,2 > metrics.csv; echo kept > notes.txt"
 LATER = b'{"loss": 999, "of": "another run"}\n'
@@ -153,9 +153,36 @@ def test_recovered_run_is_frozen(lab: Lab, work: Path) -> None:
     lab.gpualert("recover")
     frozen = await_freeze(record)
     assert {"results.json", "metrics.csv", "notes.txt"} <= {
-        row["name"] for row in frozen["candidates"] if not row.get("is_late")
+        row["name"] for row in frozen["candidates"] if not row.get("late_because")
     }
     change(work)
+    lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    assert attached(lab)["results.json"].strip() == '{"loss": 1}'
+
+
+SAVES_AFTER_ITS_PARENT = """
+import os, signal, time
+parent = os.getpid()
+if os.fork():
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
+    signal.pause()
+def save(*_):
+    while os.path.exists(f"/proc/{parent}"):
+        time.sleep(0.01)
+    time.sleep(0.1)  # several ticks of the clock that stamps files
+    open("results.json", "w").write('{"loss": 1}')
+    os._exit(0)
+signal.signal(signal.SIGTERM, save)
+print("trains", flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def test_results_that_are_saved_during_a_stop(lab: Lab, work: Path) -> None:
+    """What a child saves within the grace of a stop belongs to the run, also after its leader."""
+    options = ("--cwd", str(work), "--timeout", "1s", "--grace", "20s")
+    lab.gpualert("run", *options, "--", *python(SAVES_AFTER_ITS_PARENT))
     lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
     assert attached(lab)["results.json"].strip() == '{"loss": 1}'
 
