@@ -261,5 +261,6 @@ def _exit_facts(ending: Ending, facts: EndFacts, evidence: RunEvidence | None) -
         duration_s=duration_s,
         survivors=facts.survivors,
         log_disk_full=facts.log_disk_full,
+        is_log_cut=facts.is_log_cut,
         log_bytes_at_stop={} if evidence is None else evidence.read_log_bytes_at_stop(ending),
     )

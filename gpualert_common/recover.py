@@ -21,7 +21,7 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.quantities import is_number
-from gpualert_common.record import EXIT, SPEC, VERDICT, Event, Record, RunState
+from gpualert_common.record import EXIT, LOG_CUT, SPEC, VERDICT, Event, Record, RunState
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
 
@@ -188,6 +188,7 @@ def classify_logs(record: Record, ending: Ending | None, most_bytes: int | None 
     facts = EndFacts(
         log_path=path,
         log_disk_full=record.event("log_disk_full") is not None,
+        is_log_cut=record.event(LOG_CUT) is not None,
         survivors=0 if end is None else len(end.survivors),
     )
     return classifier.conclude(ending, facts)

@@ -139,14 +139,21 @@ class EndFacts:
     """Facts about the end of a run that ``exit.json`` does not have.
 
     ``survivors`` is the number of processes that outlived the run.  ``log_disk_full`` says that the
-    log is not complete, for want of space.  ``log_path`` is the log to cite.
+    log is not complete, for want of space, ``is_log_cut`` that the process that copies to it died.
+    ``log_path`` is the log to cite.
     """
 
-    __slots__ = ("log_disk_full", "log_path", "survivors")
+    __slots__ = ("is_log_cut", "log_disk_full", "log_path", "survivors")
 
     def __init__(
-        self, *, log_path: str | None = None, survivors: int = 0, log_disk_full: bool = False
+        self,
+        *,
+        log_path: str | None = None,
+        survivors: int = 0,
+        log_disk_full: bool = False,
+        is_log_cut: bool = False,
     ) -> None:
+        self.is_log_cut = is_log_cut
         self.log_path = log_path
         self.survivors = survivors
         self.log_disk_full = log_disk_full

@@ -39,8 +39,9 @@ class FileCandidate:
     ``path`` is absolute and contains no link; ``name`` is the name for display.  ``is_requested``
     is True when a GLOB of the user names the file, ``is_changed`` when the run created or changed
     it.  ``late_because`` says why it counts as changed after the end of the run, and is empty for
-    another file; ``unavailable`` says why the file cannot be read.  ``identity`` is that of :class:`~.search.FoundFile`; ``sha256`` and ``copy``
-    (the name of a file) are those of the :mod:`~.freeze`.
+    another file; ``unavailable`` says why the file cannot be read.  ``identity`` is that of
+    :class:`~.search.FoundFile`; ``sha256`` and ``copy`` (the name of a file) are those of the
+    :mod:`~.freeze`.
     """
 
     path: str

@@ -163,6 +163,9 @@ def _warnings(
         found.append(("exit_status", _STATUS_HIDDEN))
     if facts.log_disk_full:
         found.append(("log_incomplete", "the disk of the log was full: its end may be missing"))
+    if facts.is_log_cut:
+        text = "the process that copies the output to the log died: the log ends there"
+        found.append(("log_incomplete", text))
     if facts.survivors:
         found.append(("survivors", f"{facts.survivors} processes of the run outlived it"))
     for reading in readings:

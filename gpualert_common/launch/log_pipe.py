@@ -65,13 +65,21 @@ def start_copier(log_fd: int, count_fd: int, *, is_terminal: bool) -> tuple[int,
 
 
 def _open_terminal(screen: int) -> tuple[int, int]:
-    """Return both ends of a new terminal of the screen's size that passes output on as it is."""
+    """Return both ends of a new terminal of the screen's size that passes output on as it is.
+
+    Raises OSError.
+    """
     import termios
 
     read_fd, write_fd = os.openpty()
-    modes = termios.tcgetattr(write_fd)
-    modes[1] &= ~termios.OPOST
-    termios.tcsetattr(write_fd, termios.TCSANOW, modes)
+    try:
+        modes = termios.tcgetattr(write_fd)
+        modes[1] &= ~termios.OPOST
+        termios.tcsetattr(write_fd, termios.TCSANOW, modes)
+    except termios.error as error:
+        os.close(read_fd)
+        os.close(write_fd)
+        raise OSError(*error.args) from None
     _set_size(read_fd, screen)
     return read_fd, write_fd
 

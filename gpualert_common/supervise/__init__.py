@@ -157,14 +157,19 @@ def _open_outputs(spec: RunSpec, prepared: PreparedRun, copiers: list[int]) -> l
     """Return the descriptors for stdout and stderr (one when merged): logs, or ways to them."""
     if spec.log_full == "fail" and not spec.pty:
         return prepared.log_fds
-    pipes = []
-    for name, log_fd in zip(spec.logs, prepared.log_fds, strict=True):
-        count_fd = prepared.record.create_log(log_pipe.count_file(name), append=False)
-        write_fd, pid = log_pipe.start_copier(log_fd, count_fd, is_terminal=spec.pty)
-        os.close(count_fd)
-        os.close(log_fd)
-        pipes.append(write_fd)
-        copiers.append(pid)
+    pipes: list[int] = []
+    try:
+        for name, log_fd in zip(spec.logs, prepared.log_fds, strict=True):
+            count_fd = prepared.record.create_log(log_pipe.count_file(name), append=False)
+            write_fd, pid = log_pipe.start_copier(log_fd, count_fd, is_terminal=spec.pty)
+            os.close(count_fd)
+            os.close(log_fd)
+            pipes.append(write_fd)
+            copiers.append(pid)
+    except OSError:
+        for fd in pipes:
+            os.close(fd)  # which ends its copier
+        raise
     return pipes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import time
 
-from gpualert_common.record import EXIT, INDEX, SPEC
+from gpualert_common.record import EXIT, INDEX, LOG_CUT, SPEC
 from gpualert_common.supervise.log_finalization import finalize_logs
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ class RecordWriter:
     """The files of one record that change while the run goes on and when it ends.
 
     ``is_disk_full`` is True when the disk of the log was full, ``dropped_bytes`` how much of the
-    log was dropped because of that.
+    log was dropped because of that; ``is_log_cut`` when the process that copies to it died.
     """
 
     def __init__(self, record: Record, launch_record: dict[str, Any], logs: list[LogFile]) -> None:
@@ -35,6 +35,7 @@ class RecordWriter:
         self._index_sizes: list[int] = []
         self.is_disk_full = False
         self.dropped_bytes = 0
+        self.is_log_cut = False
 
     @property
     def age_s(self) -> float:
@@ -45,6 +46,7 @@ class RecordWriter:
         """Append an event, unless the disk is full or gone; a stop with the sizes of the logs."""
         if event == "stopping":
             fields["log_bytes"] = {log.name: log.size for log in self._logs}
+        self.is_log_cut = self.is_log_cut or event == LOG_CUT
         try:
             self._record.append_event(event, at, **fields)
         except OSError:

@@ -230,6 +230,7 @@ class Recorder:
             log_path=self._logs[-1].current_path,
             survivors=len(survivors),
             log_disk_full=self._writer.is_disk_full or bool(self._writer.dropped_bytes),
+            is_log_cut=self._writer.is_log_cut,
         )
         if self._classifier.conclude(ending, facts, VERDICT_DEADLINE_S):
             self._store_verdict()

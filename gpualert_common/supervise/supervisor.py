@@ -15,6 +15,7 @@ from gpualert_common.launch.signals import STOPS, Inbox
 from gpualert_common.processes.children import reap, reap_adopted
 from gpualert_common.processes.pidfd import await_exit, is_ready
 from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.record import LOG_CUT
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.leader import Leader
 from gpualert_common.supervise.recorder_messages import end_message, event_message
@@ -61,6 +62,7 @@ class Supervisor:
         self._policy = policy
         self._follower_fd = -1
         self._copiers = copiers
+        self._is_log_cut = False
         self._poll = select.poll()
         for fd in (self._leader.pidfd, inbox.fd if inbox is not None else -1):
             if fd >= 0:
@@ -140,7 +142,8 @@ class Supervisor:
         if self._policy is not None and self._recorder.fd < 0:
             self._start_recorder()  # without one no request would reach the run any more
         if self._tree.adopts:
-            reap_adopted(self._leader.pid)
+            failed = reap_adopted(self._leader.pid)
+            self._is_log_cut = self._is_log_cut or not set(failed).isdisjoint(self._copiers)
 
     def _reap_leader(self) -> None:
         if not self._leader.reap(self.ending):
@@ -288,7 +291,11 @@ class Supervisor:
         deadline = time.monotonic() + _COPIER_DEADLINE_S
         for pid in () if self._stop is not None and self._stop.survivors else self._copiers:
             await_exit(pid, max(0.0, deadline - time.monotonic()))
-            reap(pid)
+            self._is_log_cut = not reap(pid) or self._is_log_cut
+        if self._is_log_cut:
+            if not self._recorder.has_started:
+                self._start_recorder()
+            self._record(LOG_CUT)
         if self._recorder.has_started or not self._tree.is_childless():
             self.survivors = self._tree.survivors()
         if self._inbox is not None:

@@ -130,6 +130,9 @@ def test_killed_copier(lab: Lab) -> None:
     (lab.home / "go").touch()
     assert started.wait() == 5  # EIO
     assert started.log() == b"ready\n"
+    verdict = lab.json("show", "last")["verdict"]
+    (warning,) = verdict["warnings"]
+    assert (warning["kind"], warning["text"][-18:]) == ("log_incomplete", "the log ends there")
 
 
 def test_log_that_is_cut(lab: Lab) -> None:

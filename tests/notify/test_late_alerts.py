@@ -180,7 +180,7 @@ while True:
 
 
 def test_results_that_are_saved_during_a_stop(lab: Lab, work: Path) -> None:
-    """What a child saves within the grace of a stop belongs to the run, also after its leader."""
+    """Results that a child saves within the grace of a stop belong to the run, after its leader."""
     options = ("--cwd", str(work), "--timeout", "1s", "--grace", "20s")
     lab.gpualert("run", *options, "--", *python(SAVES_AFTER_ITS_PARENT))
     lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
