@@ -12,9 +12,9 @@ from prefect_gpualert import rescue
 
 DESCRIPTION = """\
 Create the automations that run a crashed flow run again, so that it adopts its training: one for
-the crashes that a worker reports, one for flow runs whose heartbeats stop. Only flow runs of
-deployments are run again, only those that train, and only if they have retries left. A second call
-changes nothing.
+the crashes that a worker reports, one for flow runs whose heartbeats stop. A flow run of a
+deployment is run again if it has launched a training with retries left, also if that training has
+ended; then it trains again. A second call changes nothing.
 """
 
 

@@ -36,7 +36,7 @@ def make_automations(silent_s: float) -> list[AutomationCore]:
     """Return the automations; ``silent_s`` 0 leaves out the one that waits for heartbeats."""
     wait = _automation(
         WAIT,
-        "Marks a flow run that crashed while it trained, if it has retries left.",
+        "Marks a flow run that crashed after the launch of a training with retries left.",
         EventTrigger(
             after={RESCUABLE},
             expect=_events("Crashed"),
@@ -51,7 +51,8 @@ def make_automations(silent_s: float) -> list[AutomationCore]:
     )
     rerun = _automation(
         RERUN,
-        "Runs such a flow run again, unless a person was quicker. The task adopts its training.",
+        "Runs such a flow run again, unless a person was quicker. Its task adopts the training; "
+        "if that and the task have ended, it trains again.",
         EventTrigger(
             after=_events(_WAITING),
             expect=_events("Scheduled", "AwaitingRetry", "Running", "Cancelling", "Cancelled"),

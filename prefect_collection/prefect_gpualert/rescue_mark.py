@@ -8,11 +8,12 @@ from prefect.context import FlowRunContext
 from prefect.events import emit_event
 
 RESCUABLE = "gpualert.rescuable"
-"""Event about a flow run: it trains, and is to be run again if it crashes."""
+"""Event about a flow run: it has launched a training, and is to be run again if it crashes, also
+after the end of that training."""
 
 
 def mark_rescuable(flow: FlowRunContext, run_id: str) -> None:
-    """Emit the event that a flow run trains, for the automation.  Raises nothing.
+    """Emit the event that a flow run has launched a training.  Raises nothing.
 
     Only a flow run of a deployment can be run again by a worker.
     """
