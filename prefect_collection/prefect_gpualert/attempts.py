@@ -114,12 +114,15 @@ def next_within_s(verdict: Verdict | None = None) -> float | None:
 def has_reruns_left() -> bool:
     """Return True if the flow run is to be run again when its engine dies.
 
+    Only a worker does that, with a flow run of a deployment.
     The retries of a task end with its engine.  They then show how many more attempts the author
     wants, and each run of the flow run is one of them.
     """
     context, flow = current()
     if flow is None or flow.flow is None or flow.flow_run is None:
         return False
+    if flow.flow_run.deployment_id is None:
+        return False  # a script or a subflow: nothing runs this flow run again
     of_task = 0 if context is None else context.task.retries or 0
     return max(flow.flow_run.run_count, 1) <= max(flow.flow.retries or 0, of_task)
 

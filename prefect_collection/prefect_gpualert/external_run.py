@@ -13,9 +13,11 @@ from gpualert_common.external_run import (
     format_error,
     format_traceback,
 )
+from gpualert_common.launch_record import EngineTask
 from gpualert_common.spec import Ending
 from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from prefect_gpualert.attempts import find_attempt_number, find_shown_number
+from prefect_gpualert.contexts import current
 from prefect_gpualert.engine_task import describe_task
 
 _MOST_CHARACTERS = 64 << 10
@@ -28,7 +30,7 @@ def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> 
     if isinstance(run, TaskRun):
         key = ("prefect", str(run.flow_run_id or ""), run.task_key, str(run.id))
         number, shown, name = find_attempt_number(run), find_shown_number(run), run.name
-        described = describe_task(run, None, None)
+        described = _describe_task_run(run)
         began = run.start_time or run.expected_start_time
     else:
         key = ("prefect", str(run.id))
@@ -53,6 +55,14 @@ def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> 
         summary=summary,
         statement=statement,
     )
+
+
+def _describe_task_run(run: TaskRun) -> EngineTask:
+    """Return the names of a task run, with those of its flow where the hook runs within that."""
+    _task, flow = current()
+    if flow is None or flow.flow_run is None or flow.flow_run.id != run.flow_run_id:
+        return describe_task(run, None, None)
+    return describe_task(run, flow.flow_run, None if flow.flow is None else flow.flow.name)
 
 
 def find_error(state: State[Any]) -> BaseException | None:

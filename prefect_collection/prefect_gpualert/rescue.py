@@ -70,7 +70,7 @@ def make_automations(silent_s: float) -> list[AutomationCore]:
         "Marks a flow run as crashed whose heartbeats stop, as after the death of its worker.",
         EventTrigger(
             after=_events("heartbeat"),
-            expect=_events("heartbeat", "Completed", "Failed", "Cancelled", "Crashed"),
+            expect=_events("heartbeat", "Completed", "Failed", "Cancelled", "Crashed", "Suspended"),
             posture=Posture.Proactive,
             within=timedelta(seconds=silent_s),
         ),

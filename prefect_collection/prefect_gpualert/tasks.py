@@ -62,8 +62,8 @@ def gpualert_run(
     streams: "apart", so that the result is stdout alone, as upstream's; "merged": one log with the
         lines of stdout and stderr in their order, of which the result is the last line.
     adopt_within: seconds that the training continues after the death of its engine, so that the
-        next attempt of the flow run can adopt it.  None: 15 minutes if the flow run has retries
-        left, else 0, which stops it at once.
+        next attempt of the flow run can adopt it.  None: 15 minutes if the flow run belongs to a
+        deployment and has retries left, else 0, which stops it at once.
     state_dir: directory that holds the run records.
     notify: where alerts go: channels, addresses such as "smtp://HOST/?to=ME", tables with settings,
         MailChannel and ChatChannel blocks or their names ("prefect:gpualert-mail/NAME",

@@ -44,7 +44,7 @@ def nightly(way: str) -> None:
     [
         ("task", ["nightly.train-exit 3", "run-7", "vision"]),
         ("flow", ["nightly", "run-7"]),
-        ("hook", ["fetch-1", "vision"]),
+        ("hook", ["nightly.fetch-1", "run-7", "vision"]),
     ],
 )
 def test_alert_names_the_run(way: str, facts: list[str], home: Path) -> None:
