@@ -12,6 +12,8 @@ from typing import Any
 import cloudpickle  # type: ignore[import-untyped]
 import pytest
 from prefect import flow, task
+from prefect.client.orchestration import get_client
+from prefect.flow_engine import run_flow
 from prefect.results import get_result_store
 from prefect.states import Failed
 from prefect.task_runners import ProcessPoolTaskRunner
@@ -155,9 +157,23 @@ class TestInFlows:
         self, options: dict[str, Any], within_s: float, home: Path
     ) -> None:
         """A training waits for an automation or a person, and longer if a slot is needed."""
-        run("called", "true", options)
+
+        @flow
+        def deployed() -> None:
+            gpualert_run.with_options(**options)("true")
+
+        with get_client(sync_client=True) as client:
+            deployment = client.create_deployment(client.create_flow(deployed), "d")
+            flow_run = client.create_flow_run_from_deployment(deployment)
+        run_flow(deployed, flow_run=flow_run)
         (record,) = records(home)
         assert record.spec.owner["adopt_within_s"] == within_s
+
+    def test_script_waits_for_no_next_attempt(self, home: Path) -> None:
+        """Nothing runs a flow run without a deployment again, whatever its retries are."""
+        run("called", "true", {"retries": 1})
+        (record,) = records(home)
+        assert record.spec.owner["adopt_within_s"] == 0.0
 
     def test_in_other_processes(self, home: Path) -> None:
         """The condition and the error pass through a process pool of Prefect."""
