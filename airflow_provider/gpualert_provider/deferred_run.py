@@ -20,7 +20,7 @@ from gpualert_common.errors import GPUAlertError, RecordError
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import EXIT, OUTCOME, Event, Record
 from gpualert_common.spec import SCHEMA
-from gpualert_provider.task_outcome import TaskOutcome, describe_change, find_outcome
+from gpualert_provider.task_outcome import describe_change, find_outcome_while_deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,9 +177,10 @@ def stop(path: str, owner: str, number: int, state: str | None) -> bool:
     try:
         if _has_ended(record):
             return False
-        outcome = find_outcome(state, AWAY_S) or TaskOutcome("failed", AWAY_S)
+        outcome = find_outcome_while_deferred(state, AWAY_S)
         _write_outcome(record, owner, number, *outcome)
-        _request_stop(record, owner, f"its task was ended in Airflow: {describe_change(state)}")
+        change = describe_change(outcome.state)
+        _request_stop(record, owner, f"its task was ended in Airflow: {change}")
         return True
     finally:
         record.close()

@@ -260,11 +260,14 @@ class TaskExecution:
             outcome = self._stop.outcome
         secrets = alerts.find_task_secrets(self.task)
         handle.record_outcome(outcome.state, final=outcome.is_final, next_within_s=outcome.within_s)
+        if self.is_killed:  # Airflow ends this process some seconds after its signal
+            self.has_logged_verdict = log_verdict(handle.record, outcome.state, log, secrets)
         alerts.await_alerts(handle, secrets, log)
         task_state.store_location(self._context, handle, log)
         if self.task.do_xcom_push:
             xcom.push(self._context.get("ti"), handle.record, log, secrets)
-        self.has_logged_verdict = log_verdict(handle.record, outcome.state, log, secrets)
+        if not self.is_killed:
+            self.has_logged_verdict = log_verdict(handle.record, outcome.state, log, secrets)
 
 
 def _not_launched() -> TrainingTaskFailed:

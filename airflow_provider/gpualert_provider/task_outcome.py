@@ -37,6 +37,14 @@ def find_outcome(state: str | None, restart_within_s: float) -> TaskOutcome | No
     return TaskOutcome(state) if state in _FINAL_STATES else None
 
 
+def find_outcome_while_deferred(state: str | None, restart_within_s: float) -> TaskOutcome:
+    """Return the outcome of a task that is not deferred any more, although its trigger still runs.
+
+    In any state that is not final it was cleared: Airflow may have scheduled or started it again.
+    """
+    return find_outcome(state, restart_within_s) or TaskOutcome(_RESTARTING, restart_within_s)
+
+
 def describe_change(state: str | None) -> str:
     """Return what happened to a task that has *state* although its attempt still runs."""
     return "it was cleared" if state in _CLEARED else f"it was set to {state}"

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import structlog
 from gpualert_provider.exceptions import TrainingTaskFailed
+from gpualert_provider.task_outcome import describe_change, find_outcome_while_deferred
 from gpualert_provider.timeout_signal import postpone_alarm_while_logging
 
 from gpualert_common.record import Record
@@ -52,6 +53,14 @@ def recorded_end(lab: Lab) -> tuple[object, object, object]:
     verdict = record.read_json("verdict.json") or {}
     outcome = record.read_json("outcome.json") or {}
     return ending.exit_code, verdict.get("disposition"), outcome.get("state")
+
+
+@pytest.mark.parametrize("state", [None, "restarting", "scheduled", "queued", "running"])
+def test_cleared_while_deferred(state: str | None) -> None:
+    """A deferred task that was cleared restarts, however far Airflow is with that."""
+    outcome = find_outcome_while_deferred(state, 60.0)
+    assert outcome == ("restarting", 60.0)
+    assert describe_change(outcome.state) == "it was cleared"
 
 
 @pytest.mark.parametrize(("how", "code"), [("plain", -15), ("save", 0), ("deaf", -9)])
