@@ -38,6 +38,16 @@ os.environ |= {
 
 VERSION = tuple(int(part) for part in version("apache-airflow-core").split(".")[:2])
 needs_policies = pytest.mark.skipif(VERSION < (3, 3), reason="retry policies came with 3.3")
+needs_store = pytest.mark.skipif(VERSION < (3, 3), reason="the task state store came with 3.3")
+needs_provider_examples = pytest.mark.skipif(
+    VERSION < (3, 3), reason="before 3.3 Airflow loads no examples of providers"
+)
+needs_form = pytest.mark.skipif(
+    VERSION < (3, 2), reason="the commands of 3.1 show a form only if wtforms is installed"
+)
+needs_marked_callback = pytest.mark.skipif(
+    VERSION < (3, 2), reason="3.1 calls no callback of a task that was marked while it ran"
+)
 
 _SOURCE = """
 import datetime

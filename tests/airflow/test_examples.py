@@ -12,7 +12,7 @@ import pytest
 from gpualert_provider import example_dags
 
 from gpualert_common.record import VERDICT
-from tests.airflow.conftest import Trials
+from tests.airflow.conftest import Trials, needs_provider_examples
 from tests.notify.alerting import mails
 from tests.supervised import Lab
 
@@ -63,6 +63,7 @@ def test_in_one_process(lab: Lab, trials: Trials, name: str) -> None:
     check(lab)
 
 
+@needs_provider_examples
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_at_a_shell(lab: Lab, database: None, name: str) -> None:
     """``airflow dags test`` finds the example if Airflow loads examples, and it ends the same."""

@@ -13,7 +13,7 @@ from gpualert_provider.exceptions import TrainingTaskFailed
 from gpualert_provider.triggers import gpualert as triggers
 
 from gpualert_common.record import Record
-from tests.airflow.conftest import Trials, needs_policies
+from tests.airflow.conftest import Trials, needs_policies, needs_store
 from tests.notify.alerting import states
 from tests.supervised import Lab, until
 
@@ -216,6 +216,7 @@ GPUAlertOperator.partial(task_id="train", post_execute=check).expand(bash_comman
 """
 
 
+@needs_store
 def test_store_by_index(maps: Maps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow's task state store has a run for each index."""
     monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", "CeleryExecutor")

@@ -12,7 +12,7 @@ import pytest
 from gpualert_provider.notifications.gpualert import GPUAlertNotifier
 
 from gpualert_common.record import Record
-from tests.airflow.conftest import Trials
+from tests.airflow.conftest import Trials, needs_marked_callback
 from tests.airflow.test_ending import When, mark
 from tests.notify.alerting import body, mails, queued, states
 from tests.notify.faults import mail_process, mail_target
@@ -73,6 +73,7 @@ def test_two_callbacks_send_once(trials: Trials, lab: Lab, operator: str) -> Non
     assert list(states(lab.record()).values()) == ["sent", "sent"]
 
 
+@needs_marked_callback
 def test_task_that_a_user_marked_failed(trials: Trials, lab: Lab, when: When) -> None:
     """``on_retry_callback`` of a task that was marked failed sends an alert without a retry."""
     started = lab.home / "started"

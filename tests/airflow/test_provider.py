@@ -15,6 +15,7 @@ from gpualert_provider.output import last_line
 
 from gpualert_common.external_run import record_run
 from gpualert_common.spec import Ending
+from tests.airflow.conftest import needs_form
 from tests.supervised import Lab
 
 PACKAGE = "airflow-provider-gpualert"
@@ -70,8 +71,12 @@ def test_provider_info_imports_nothing() -> None:
                 )
             },
         ),
-        ("behaviours", {"field_behaviours": "gpualert"}),
-        ("widgets", {"connection_parameter_name": "extra__gpualert__to", "package_name": PACKAGE}),
+        pytest.param("behaviours", {"field_behaviours": "gpualert"}, marks=needs_form),
+        pytest.param(
+            "widgets",
+            {"connection_parameter_name": "extra__gpualert__to", "package_name": PACKAGE},
+            marks=needs_form,
+        ),
     ],
 )
 def test_airflow_shows_it(command: str, shown: dict[str, str]) -> None:

@@ -8,8 +8,10 @@ import time
 import pytest
 
 from gpualert_common.guardian.run_location import RunLocation
-from tests.airflow.conftest import Trials
+from tests.airflow.conftest import Trials, needs_store
 from tests.supervised import Lab
+
+pytestmark = needs_store
 
 _SOURCE = """
 import json
