@@ -101,7 +101,9 @@ def leave(record: Record, attempt: Attempt, within_s: float) -> bool:
         events, offset = record.events_from(offset)
         for event in events:
             if event.name == "adopted" and event.fields.get("owner") == attempt.owner:
-                _write_outcome(record, attempt.owner, attempt.number, None, RESUMED_WITHIN_S)
+                _write_outcome(
+                    record, attempt.owner, attempt.number, None, RESUMED_WITHIN_S, attempt.task
+                )
                 return True
             if event.name == "request_refused" and _is_about(event, request):
                 return False
@@ -178,7 +180,8 @@ def stop(path: str, owner: str, number: int, state: str | None) -> bool:
         if _has_ended(record):
             return False
         outcome = find_outcome_while_deferred(state, AWAY_S)
-        _write_outcome(record, owner, number, *outcome)
+        task = (record.read_json(OUTCOME) or {}).get("task")
+        _write_outcome(record, owner, number, *outcome, task)
         change = describe_change(outcome.state)
         _request_stop(record, owner, f"its task was ended in Airflow: {change}")
         return True
@@ -214,7 +217,12 @@ def _left(record: Record) -> DeferredRun | None:
 
 
 def _write_outcome(
-    record: Record, owner: str, number: int, state: str | None, next_within_s: float | None
+    record: Record,
+    owner: str,
+    number: int,
+    state: str | None,
+    next_within_s: float | None,
+    task: object,
 ) -> None:
     """Record the state of the task; None while neither success nor failure is known."""
     fields: dict[str, Any] = {
@@ -225,6 +233,7 @@ def _write_outcome(
         "owner": owner,
         "number": number,
         "told_as": None,
+        "task": task,
         "at": time.time(),
         _DEFERRED: True,
     }
