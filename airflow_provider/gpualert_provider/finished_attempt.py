@@ -152,7 +152,9 @@ def _state(context: Any, ti: Any, *, is_last: bool) -> str:
         return "success"
     if state not in (*GOOD_STATES, "failed", "up_for_retry"):
         state = "failed" if is_last else "up_for_retry"
-    return _find_marked_state(ti) or state if state == "up_for_retry" else state
+    # Only the attempt itself has its error; the DAG processor may run this after a later attempt.
+    is_own = isinstance(context.get("exception"), BaseException)
+    return _find_marked_state(ti) or state if is_own and state == "up_for_retry" else state
 
 
 def _find_marked_state(ti: Any) -> str | None:
