@@ -147,7 +147,8 @@ class Database:
         self._create_or_check(folder)
         left_s = max(0.0, deadline - time.monotonic())
         try:
-            with closing(sqlite3.connect(self.path, left_s, isolation_level=None)) as connection:
+            opened = sqlite3.connect(self.path, timeout=left_s, isolation_level=None)
+            with closing(opened) as connection:
                 connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 self._create_tables(connection)
