@@ -30,7 +30,7 @@ def parse_moment(text: str) -> float:
         pass
     try:
         # A number alone is no moment: one person means days by it, another one seconds.
-        ago_s = None if text.strip().isdecimal() else parse_duration(text)
+        ago_s = None if text.strip()[-1:].isdigit() else parse_duration(text)
     except ValueError:
         ago_s = None
     if ago_s is None:
