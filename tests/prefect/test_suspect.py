@@ -229,7 +229,8 @@ def test_future_of_a_skipped_one(home: Path) -> None:
         assert mapped.result(raise_on_failure=False) == ["fine", None]
         return future
 
-    assert outer(return_state=True).is_cancelled()
+    state: Any = outer(return_state=True)
+    assert state.is_cancelled()
 
 
 def test_hook_of_a_flow_after_a_skipped_training(home: Path) -> None:
