@@ -13,12 +13,9 @@ after the end of that training."""
 
 
 def mark_rescuable(flow: FlowRunContext, run_id: str) -> None:
-    """Emit the event that a flow run has launched a training.  Raises nothing.
-
-    Only a flow run of a deployment can be run again by a worker.
-    """
+    """Emit the event that a flow run has launched a training.  Raises nothing."""
     flow_run = flow.flow_run
-    if flow_run is None or flow_run.deployment_id is None:
+    if flow_run is None:
         return
     with contextlib.suppress(Exception):  # the training is supervised without it, too
         emit_event(

@@ -238,7 +238,8 @@ def test_pod_of_one_task(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def left(lab: Lab, *command: str, lease_s: float = 2.0, within_s: float = 5.0) -> TrainingTrigger:
     """Return the trigger of a run that an attempt has left."""
-    attempt = Attempt(("task",), lease_s=lease_s, fingerprint=fingerprint(command, None, None))
+    same = fingerprint(command, None, None)
+    attempt = Attempt(("task",), lease_s=lease_s, fingerprint=same, task={"task": "train"})
     with RunHandle.launch(RunSpec(list(command), state_dir=str(lab.state)), attempt) as handle:
         assert deferred_run.leave(handle.record, attempt, within_s)
     return TrainingTrigger(handle.record.path, attempt.owner, attempt.number)
@@ -329,6 +330,31 @@ def test_airflow_answers_late(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None
     assert record.event("orphaned") is None
     assert record.ending is not None
     assert record.ending.signal == signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "change"),
+    [
+        ("queued", "restarting", "it was cleared"),
+        ("running", "restarting", "it was cleared"),
+        ("failed", "failed", "it was set to failed"),
+    ],
+)
+def test_stop_by_a_user(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, state: str, outcome: str, change: str
+) -> None:
+    """A task that was cleared restarts, also if Airflow has queued or started it meanwhile."""
+    trigger = ended_by_a_user(left(lab, "sleep", "60", lease_s=10.0, within_s=60))
+    answer = {"r": {"train": state}}
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", lambda **_asked: answer)
+    assert outcome_of(lab)["task"] == {"task": "train"}
+    asyncio.run(trigger.on_kill())
+    until(lab.is_empty, "the training to end")
+    assert outcome_of(lab)["state"] == outcome
+    assert outcome_of(lab)["task"] == {"task": "train"}
+    stopping = lab.record().event("stopping")
+    assert stopping is not None
+    assert stopping.fields["sender"]["because"] == f"its task was ended in Airflow: {change}"
 
 
 def test_airflow_never_answers(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

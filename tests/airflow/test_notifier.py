@@ -171,6 +171,21 @@ def test_callback_in_another_process(lab: Lab) -> None:
     assert lab.record().spec.owner["number"] == 2
 
 
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [(ValueError("the bucket is empty"), "failed"), (None, "up_for_retry"), ("", "up_for_retry")],
+)
+def test_state_of_a_later_attempt(lab: Lab, error: object, state: str) -> None:
+    """A final state is a user's mark in the attempt's own process only, which has the exception.
+
+    In the DAG processor a later attempt may have it.
+    """
+    states_now = {"manual": {"train": "failed"}}
+    context = seen_by_processor(max_tries=3, get_task_states=lambda **_asked: states_now)
+    GPUAlertNotifier().notify({**context, "exception": error})
+    assert (lab.record().read_json("outcome.json") or {})["state"] == state
+
+
 def test_training_whose_task_was_killed(trials: Trials, lab: Lab) -> None:
     """In another process, too, the callback finds the training's own record."""
     dag = trials.dag("bash_command='echo from the training; exit 1', notify='none'")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.airflow.conftest import Trials
+from tests.airflow.test_ending import When, is_training, send, trainer
 from tests.supervised import Lab
 
 FAILED = "Task failed with exception"
@@ -51,6 +54,20 @@ def test_short_traceback_of_a_timeout(
     log, _ = capfd.readouterr()
     assert log.split(FAILED)[1].count("gpualert_provider/") <= 2
     assert lab.record().log_path("output.log") in log.split(FAILED)[0].rpartition("Verdict")[2]
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_block_and_alerts(
+    trials: Trials, lab: Lab, when: When, capfd: pytest.CaptureFixture[str], is_killed: bool
+) -> None:
+    """The block is the last part of the log; a killed task logs it before the wait for alerts."""
+    if is_killed:
+        when(lambda: is_training(lab), send(signal.SIGTERM))
+        trials.train(trainer("plain", notify="mailbox"))
+    else:
+        trials.train("bash_command='exit 3', notify='mailbox'")
+    log, _ = capfd.readouterr()
+    assert (log.index("Verdict") < log.index("alert to mailbox")) == is_killed
 
 
 def test_traceback_of_the_authors_code(
