@@ -124,8 +124,8 @@ class TrainingOperation(JobBlock[list[str]]):
         title="Adopt Within",
         description=(
             "Seconds that the training continues after the death of its engine, so that the next "
-            "attempt of the flow run can adopt it. Without it 15 minutes if the flow run belongs to "
-            "a deployment and has retries left, else 0."
+            "attempt of the flow run can adopt it. Without it 15 minutes if the flow run belongs "
+            "to a deployment and has retries left, else 0."
         ),
     )
     state_dir: str | None = _option("state_dir")
