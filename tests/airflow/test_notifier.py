@@ -175,14 +175,15 @@ def test_callback_in_another_process(lab: Lab) -> None:
     ("error", "state"),
     [(ValueError("the bucket is empty"), "failed"), (None, "up_for_retry"), ("", "up_for_retry")],
 )
-def test_state_of_a_later_attempt(lab: Lab, error: object, state: str) -> None:
+def test_state_of_a_later_attempt(lab: Lab, error: Any, state: str) -> None:
     """A final state is a user's mark in the attempt's own process only, which has the exception.
 
     In the DAG processor a later attempt may have it.
     """
     states_now = {"manual": {"train": "failed"}}
     context = seen_by_processor(max_tries=3, get_task_states=lambda **_asked: states_now)
-    GPUAlertNotifier().notify({**context, "exception": error})
+    context["exception"] = error
+    GPUAlertNotifier().notify(context)
     assert (lab.record().read_json("outcome.json") or {})["state"] == state
 
 
