@@ -47,8 +47,8 @@ class ArtifactPlace:
     def key(self) -> str:
         """Its key, which ends in its number from the second training on.
 
-        It is asked for when something is published: by then the trainings that were submitted
-        before this one have begun.
+        It is asked for when something is published.  The trainings that were submitted before this
+        one have begun by then, except on a busy machine: then their numbers follow.
         """
         with _lock:
             if not self.number:

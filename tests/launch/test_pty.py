@@ -14,7 +14,17 @@ import pytest
 from gpualert_common import run
 from gpualert_common.errors import UsageError
 from tests.screens import drop_colours, on_screen
-from tests.supervised import PROGRAM, Lab, Supervised, breaking, listener, python, shell, until
+from tests.supervised import (
+    PROGRAM,
+    Lab,
+    Supervised,
+    breaking,
+    is_alive,
+    listener,
+    python,
+    shell,
+    until,
+)
 
 DRAWS = python(
     "import os, sys\n"
@@ -126,7 +136,9 @@ def test_killed_copier(lab: Lab) -> None:
     )
     started = launch(lab, *python(code))
     started.wait_for_output(b"ready\n")
-    os.kill(copier_of(lab), signal.SIGKILL)
+    copier = copier_of(lab)
+    os.kill(copier, signal.SIGKILL)
+    until(lambda: not is_alive(copier), "its death")
     (lab.home / "go").touch()
     assert started.wait() == 5  # EIO
     assert started.log() == b"ready\n"
