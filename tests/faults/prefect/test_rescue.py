@@ -7,30 +7,22 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import UUID
 
 import pytest
-from prefect import flow
 from prefect.client.orchestration import get_client
-from prefect.events import emit_event
-from prefect.states import Running, Suspended
-from prefect_gpualert.rescue import install
+from prefect.events.schemas.automations import EventTrigger
+from prefect_gpualert.rescue import DEFAULT_SILENT_S, make_automations
 
 from gpualert_common.record import VERDICT
 from tests.faults.prefect.deployment import Place, end, environment, worker
 from tests.faults.prefect.scene import START_S, Scene
 from tests.faults.prefect.test_adoption import begin, result_of
-from tests.prefect.server_objects import events
 from tests.supervised import is_alive, until
 
 pytestmark = pytest.mark.e2e
 
 WHILE_S = 900.0
 """Longer than any test takes: the tests end the trainings."""
-
-HEARTBEAT = "prefect.flow-run.heartbeat"
-WINDOW_S = 30.0
-"""Enough for a busy server, which stores an event some seconds later."""
 
 
 def rescue(place: Place, *arguments: str) -> list[str]:
@@ -148,41 +140,8 @@ def test_killed_worker_costs_nothing(place: Place, new_scene: Callable[[str], Sc
     assert len(alone.records()) == 1
 
 
-@flow
-def idle() -> None:
-    """A flow whose runs have no engine."""
-
-
-def create_run_with_heartbeat() -> UUID:
-    """Return a running flow run of a deployment, whose only heartbeat the server has stored."""
-    with get_client(sync_client=True) as client:
-        deployment = client.create_deployment(client.create_flow(idle), "idle")
-        id_ = client.create_flow_run_from_deployment(deployment, state=Running()).id
-    resource = {"prefect.resource.id": f"prefect.flow-run.{id_}"}
-    emit_event(HEARTBEAT, resource=resource)
-    until(
-        lambda: any(one["resource"].items() >= resource.items() for one in events(HEARTBEAT)),
-        "the heartbeat to be stored",
-    )
-    return id_
-
-
-def state_of(flow_run_id: UUID) -> str:
-    """Return the name of the flow run's state at the API."""
-    with get_client(sync_client=True) as client:
-        return str(client.read_flow_run(flow_run_id).state_name)
-
-
-def test_suspended_flow_run_has_not_crashed(place: Place) -> None:
-    """A suspended flow run sends no heartbeats; a running one that is silent has crashed."""
-    list(install(WINDOW_S))
-    try:
-        suspended = create_run_with_heartbeat()
-        with get_client(sync_client=True) as client:
-            client.set_flow_run_state(suspended, Suspended(timeout_seconds=3600))
-        assert state_of(suspended) == "Suspended"
-        silent = create_run_with_heartbeat()
-        until(lambda: state_of(silent) == "Crashed", "the silent one to have crashed", START_S)
-        assert state_of(suspended) == "Suspended"
-    finally:
-        rescue(place, "--remove")
+def test_suspended_flow_run_has_not_crashed() -> None:
+    """The automation for heartbeats expects the suspension of a flow run, which ends its engine."""
+    crash = make_automations(DEFAULT_SILENT_S)[-1]
+    assert isinstance(crash.trigger, EventTrigger)
+    assert "prefect.flow-run.Suspended" in crash.trigger.expect
