@@ -28,14 +28,13 @@ supervised as long as the lock is held, whatever its process id.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL
-from gpualert_common.record.events import Event
+from gpualert_common.record.events import LOG_CUT, Event
 from gpualert_common.record.files import make_directory
 from gpualert_common.record.record import (
     ALERTS_LOCK,
     EVENTS,
     EXIT,
     INDEX,
-    LOG_CUT,
     OUTBOX,
     OUTCOME,
     SPARE_BYTES,

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+LOG_CUT = "log_cut"
+"""Event: the process that copies the output to the log died, so that the log ends there."""
+
 
 class Event:
     """One event of a run.  ``at`` is in seconds since the epoch; 0 in a line without a time."""

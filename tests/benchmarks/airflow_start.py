@@ -19,6 +19,8 @@ from tests.benchmarks.measure import Row
 
 OPERATORS = ("GPUAlertOperator", "BashOperator")
 COMMANDS = {"prints": "echo $EPOCHREALTIME", "silent": "true"}
+MOST_LONGER_MS = 150.0
+"""Promise about the task of a silent command, compared with BashOperator's."""
 
 Sample = tuple[float | None, float]
 """Milliseconds from ``execute`` to the command's start, if it prints that, and to its return."""
@@ -73,6 +75,9 @@ def measure(home: Path, rounds: int) -> list[Row]:
         started.add(operator, [start for start in starts if start is not None], "ms")
         for name, row in returned.items():
             row.add(operator, [sample[1] for sample in found[f"{operator}-{name}"]], "ms")
+    silent = returned["silent"]
+    ours, theirs = (silent.entries[operator].median for operator in OPERATORS)
+    silent.promise("longer than BashOperator", ours - theirs, MOST_LONGER_MS, "ms")
     return [started, *returned.values()]
 
 

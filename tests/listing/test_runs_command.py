@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from gpualert_common.listing import summary_cache
 from gpualert_common.listing.summary_cache import LEAST_NEW, NAME, SummaryCache
 from gpualert_common.record import VERDICT
 from gpualert_common.report.formatting import columns
@@ -305,9 +306,12 @@ def test_cached_runs_are_those_of_the_records(lab: Lab) -> None:
     assert len(first) == LEAST_NEW + 1
 
 
-def test_record_that_changes_while_it_is_read_is_not_cached(lab: Lab) -> None:
+def test_record_that_changes_while_it_is_read_is_not_cached(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A summary without the verdict that came while it was made is not taken for the newest."""
     copies = copy(run_named(lab, "a", *OOM), LEAST_NEW)
+    monkeypatch.setattr(summary_cache, "LEAST_NEW", 1)  # so that each row of it is stored
     cache = SummaryCache(str(lab.state))
     for path in copies:
         has_read = threading.Event()
