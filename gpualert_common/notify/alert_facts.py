@@ -75,11 +75,7 @@ def _read_end(record: Record, ending: Ending) -> float:
     """Return when a run ended: where its supervisor died, when its record was completed."""
     if ending.ended_at is not None:
         return ending.ended_at
-    try:
-        recovered = record.event("recovered")
-    except (OSError, RecordError):
-        recovered = None
-    return ending.started_at if recovered is None else recovered.at
+    return record.recovered_at or ending.started_at
 
 
 def list_warnings(record: Record) -> list[Event]:

@@ -109,6 +109,15 @@ class Record(Control):
         return next((event for event in self.events() if event.name == name), None)
 
     @property
+    def recovered_at(self) -> float | None:
+        """When the record was completed after its supervisor's death; None also if unreadable."""
+        try:
+            recovered = self.event("recovered")
+        except (OSError, RecordError):
+            return None
+        return None if recovered is None else recovered.at
+
+    @property
     def leader_pid(self) -> int | None:
         """Process number of the run's leader; None before its launch is recorded."""
         launched = self.event("launched")
