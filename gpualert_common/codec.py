@@ -7,9 +7,6 @@ NaN and no infinity: such a number is the string "nan", "inf" or "-inf".
 
 from __future__ import annotations
 
-import contextlib
-import sys
-
 from gpualert_common.errors import DamagedFileError, RecordError
 from gpualert_common.quantities import Number, Seconds, Time
 from gpualert_common.spec import SCHEMA
@@ -32,7 +29,7 @@ def encode(value: Any) -> dict[str, Any]:
     All fields of *value* itself are present.  In the objects below it, None is left out where it is
     the default.
     """
-    fields = {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    fields = {name: _plain(getattr(value, name)) for name in _defaults(type(value))}
     return {"schema": fields.pop("schema"), **fields} if "schema" in fields else fields
 
 
@@ -55,9 +52,17 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     return {
         name: _plain(one)
-        for name, field in value.__dataclass_fields__.items()
-        if (one := getattr(value, name)) is not None or field.default is not None
+        for name, default in _defaults(type(value)).items()
+        if (one := getattr(value, name)) is not None or default is not None
     }
+
+
+def _defaults(kind: Any) -> dict[str, Any]:
+    """Return the default of each field of a Struct or a dataclass; not None where it has none."""
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: field.default for name, field in kind.__dataclass_fields__.items()}
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    return dict(zip(names, [...] * (len(names) - len(defaults)) + list(defaults), strict=True))
 
 
 def decode(kind: type[T], data: Any, where: str) -> T:
@@ -66,7 +71,7 @@ def decode(kind: type[T], data: Any, where: str) -> T:
     *where* names the file in errors.  Raises DamagedFileError, which names the key, for a value of
     a wrong type, and RecordError for data of a newer version.
     """
-    if "schema" in getattr(kind, "__dataclass_fields__", ()):
+    if "schema" in getattr(kind, "__annotations__", ()):
         require_schema(data, where)
     found, problem, key = _convert(kind, data)
     if found is None:
@@ -97,12 +102,11 @@ def decode_valid(kind: type[T], data: dict[str, Any], where: str) -> T:
 
 def _convert(kind: type[T], data: Any) -> tuple[T | None, str, str]:
     """Return the object of *kind*, or the problem with *data* and the key that has it."""
-    _load_msgspec()
-    import msgspec
+    from gpualert_common.structs import ValidationError, convert
 
     try:
-        return msgspec.convert(data, kind, strict=False, dec_hook=_check_quantity), "", ""
-    except (msgspec.ValidationError, RecursionError) as error:
+        return convert(data, kind, strict=False, dec_hook=_check_quantity), "", ""
+    except (ValidationError, RecursionError) as error:
         problem, at, key = str(error).rpartition(" - at `$")  # the value may have it, too
         return None, problem if at else str(error), key.strip("`.") if at else ""
 
@@ -112,27 +116,6 @@ def _check_quantity(kind: type[float], value: Any) -> float:
     if kind not in _QUANTITIES:
         raise NotImplementedError(f"no field has the type {kind}")
     return kind(value)
-
-
-def _load_msgspec() -> None:
-    """Import msgspec in a thread of its own, where no signal handler runs.
-
-    A handler that raises during the import leaves the C code of msgspec 0.22 without a pointer that
-    it needs, and its next use crashes the process.  The import takes 20 ms; nothing is decoded
-    before a launch.
-    """
-    if "msgspec" in sys.modules:
-        return
-    import threading
-
-    def load() -> None:
-        with contextlib.suppress(ImportError):  # the caller's own import raises it again
-            import msgspec  # noqa: F401
-
-    loader = threading.Thread(target=load, daemon=True)
-    with contextlib.suppress(RuntimeError):  # no more threads are allowed
-        loader.start()
-        loader.join()
 
 
 def require_schema(data: Any, where: str) -> None:

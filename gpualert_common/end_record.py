@@ -5,10 +5,10 @@ Written by :meth:`gpualert_common.spec.Ending.to_json`, which imports none of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypedDict
 
 from gpualert_common.quantities import Number, Time
+from gpualert_common.structs import Struct
 
 
 class Sender(TypedDict, total=False):
@@ -35,8 +35,7 @@ class Survivor(TypedDict):
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndRecord:
+class EndRecord(Struct, frozen=True, kw_only=True):
     """The end of one run; :class:`gpualert_common.spec.Ending` explains the keys."""
 
     started_at: Time | None = None

@@ -14,7 +14,7 @@ import re
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -30,6 +30,7 @@ from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
 from gpualert_common.record.private_directory import make_folder, resolve_state_dir
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, EndFacts, Ending
+from gpualert_common.structs import Struct, field
 from gpualert_common.whole_words import cut_words
 
 LOG = "output.log"
@@ -38,8 +39,7 @@ _STATUS = re.compile(r"\b(?:exit|return|status) (?:code|status):? (-?\d{1,5})\b"
 _MOST_ERROR_CHARACTERS = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalRun:
+class ExternalRun(Struct, frozen=True):
     """A finished run that another program supervised, as an engine's objects describe it.
 
     ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt, and

@@ -6,10 +6,10 @@ Written before the launch by :func:`gpualert_common.record.describe`, which impo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Self, TypedDict
 
 from gpualert_common.quantities import Number, Seconds, Time
+from gpualert_common.structs import Struct, force_setattr
 
 LogName = Literal["output.log", "stdout.log", "stderr.log"]
 """Name of a log in the record; a file of another name is no log of the run."""
@@ -84,8 +84,7 @@ class AlertSettings(TypedDict, total=False):
     templates: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRecord:
+class LaunchRecord(Struct, frozen=True, kw_only=True):
     """The launch record of one run; a key that the file lacks has its default.
 
     ``logs`` is never empty.  ``custody`` is None for a run without a guardian, ``alerts`` for one
@@ -124,12 +123,12 @@ class LaunchRecord:
     def __post_init__(self) -> None:
         """Name each log once; without a valid name, the logs are those of the streams."""
         logs: tuple[LogName, ...] = tuple(dict.fromkeys(self.logs)) or _LOGS_OF[self.streams]
-        object.__setattr__(self, "logs", logs)
+        force_setattr(self, "logs", logs)
 
     @classmethod
     def of_own(cls, fields: Mapping[str, Any]) -> Self:
         """Return the launch record that this process wrote; it is valid, so nothing is checked."""
-        return cls(**{name: fields[name] for name in cls.__slots__ if name in fields})
+        return cls(**{name: fields[name] for name in cls.__struct_fields__ if name in fields})
 
     @property
     def owner(self) -> Owner:

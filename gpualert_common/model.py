@@ -1,15 +1,19 @@
 """Data that the stages pass on: verdict, claims, artifacts.
 
+The verdict and its parts, which a caller gets, are dataclasses; all other data classes are Structs.
+
 What must exist before the child is launched stands in :mod:`gpualert_common.spec`; this module
 is imported after it, because importing :mod:`dataclasses` costs more than the whole launch.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from gpualert_common.structs import Struct, field
 
 if TYPE_CHECKING:
     from gpualert_common.end_record import Sender
@@ -112,8 +116,7 @@ class Role(StrEnum):
     BENIGN = "benign"
 
 
-@dataclass(frozen=True, slots=True)
-class ExitFacts:
+class ExitFacts(Struct, frozen=True):
     """Facts about the end of a run besides its log.
 
     ``code`` is the child's own status: 0..255, -n when signal n ended it, None when unknown.
@@ -138,7 +141,7 @@ class ExitFacts:
     log_bytes_at_stop: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class LogLocation:
     """A place in a log: file name, line (from 1) and byte offset of the line's first byte.
 
@@ -150,7 +153,7 @@ class LogLocation:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
     """One thing that the evidence shows, and where it was read."""
 
@@ -161,7 +164,7 @@ class Claim:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class RuledOutFamily:
     """A family of failures that the evidence speaks against, and why."""
 
@@ -169,7 +172,7 @@ class RuledOutFamily:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class SecondaryCause:
     """Another cause that the evidence shows, and why it is not the root cause."""
 
@@ -177,7 +180,7 @@ class SecondaryCause:
     because: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class VerdictWarning:
     """A remark about the run, or about the verdict itself, for people; ``kind`` is for programs."""
 
@@ -185,7 +188,7 @@ class VerdictWarning:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class SourceStatus:
     """Status of an evidence source: available or not, the reason, and a remedy.
 
@@ -201,7 +204,7 @@ class SourceStatus:
     unscanned: tuple[tuple[int, int], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
     """The cause of a run's end, the evidence for it, and what to do.
 
@@ -225,7 +228,7 @@ class Verdict:
     family: str | None
     fault_class: str | None
     paper_class: str | None
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = dataclasses.field(default_factory=dict)
     shows: tuple[Claim, ...] = ()
     implies: str = ""
     cannot_decide: tuple[str, ...] = ()
@@ -234,7 +237,7 @@ class Verdict:
     secondary: tuple[SecondaryCause, ...] = ()
     warnings: tuple[VerdictWarning, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
-    measured: dict[str, int | float | str | bool] = field(default_factory=dict)
+    measured: dict[str, int | float | str | bool] = dataclasses.field(default_factory=dict)
     message_id: str | None = None
     schema: int = SCHEMA
 
@@ -255,8 +258,7 @@ class Fate(StrEnum):
     VANISHED = "vanished"
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A file of a run, and what became of it in one message: a row of the manifest.
 
     ``name`` is the path as people are shown it, relative to the run's directory where it lies in
@@ -275,8 +277,7 @@ class Artifact:
     redactions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file in a message: a name without folders, redacted, and what is in it."""
 
     name: str
@@ -284,8 +285,7 @@ class Attachment:
     media_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """Files that a message carries, and the manifest of all candidates.
 
     ``beyond_cap`` counts candidates that are not listed in ``artifacts``; ``notes`` say what the

@@ -8,13 +8,13 @@ behaves as before when its operator or its import is replaced.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gpualert_common.causes import CAUSES
 from gpualert_common.errors import UsageError
 from gpualert_common.model import Retry, Verdict
 from gpualert_common.settings import parse_duration
+from gpualert_common.structs import Struct
 from gpualert_common.suggestions import suggest
 
 DETERMINISTIC = frozenset(
@@ -38,8 +38,7 @@ class Action(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """Advice about the next attempt.
 
     ``delay_s`` is set with ``RETRY`` only; None means the delay that the task has.  ``reason`` is
@@ -55,8 +54,7 @@ RetryChoice = str | float
 """Choice for one cause: "stop", "retry", "default", or the delay of a retry (seconds or "10m")."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRules:
+class RetryRules(Struct, frozen=True):
     """The author's choices for causes; the careful default for all others."""
 
     choices: Mapping[str, Advice]

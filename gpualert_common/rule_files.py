@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpualert_common.errors import RuleError
+from gpualert_common.structs import Struct
 from gpualert_common.toml_table import Table
 from gpualert_common.toml_text import MOST_BYTES, parse_toml
 from gpualert_common.trusted_files import read_regular_file
@@ -19,8 +19,7 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _SAMPLES = b"\n[samples."
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """Lines that a pattern must match, and similar lines that it must not match."""
 
     hits: tuple[str, ...]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +26,7 @@ from gpualert_common.guardian.failure import find_failed_run
 from gpualert_common.guardian.keys import Key
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.spec import Ending
+from gpualert_common.structs import Struct
 from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from gpualert_provider.identity import describe_task, get_map_index, make_name, make_task_key
 from gpualert_provider.output import task_log
@@ -40,8 +40,7 @@ _MOST_TRACEBACK_CHARACTERS = 1 << 20
 _MOST_ARGUMENT_CHARACTERS = 4096
 
 
-@dataclass(frozen=True)
-class FinishedAttempt:
+class FinishedAttempt(Struct, frozen=True):
     """A finished attempt.  ``state`` is the task's state, ``error`` its exception or a text."""
 
     key: tuple[str, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import (
@@ -19,6 +18,7 @@ from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.processes.host import host_name
 from gpualert_common.recover import is_remote
 from gpualert_common.settings import load_settings
+from gpualert_common.structs import Struct, replace
 from gpualert_provider import deferred_run
 from gpualert_provider.deferral import RESUME
 from gpualert_provider.deferred_run import ResumeReason
@@ -32,8 +32,7 @@ FAILED = "__fail__"
 """Name of the method that Airflow resumes when the trigger failed or its time was over."""
 
 
-@dataclass(frozen=True)
-class Resumption:
+class Resumption(Struct, frozen=True):
     """The reason for which Airflow resumes a deferred task.
 
     ``event`` is the payload of the trigger.  ``fail``, where Airflow resumes the task in order to

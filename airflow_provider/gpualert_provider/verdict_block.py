@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from gpualert_common.structs import replace
 from gpualert_provider.task_outcome import GOOD_STATES
 from gpualert_provider.xcom import make_redactor
 

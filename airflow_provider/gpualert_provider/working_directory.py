@@ -11,15 +11,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from gpualert_common.structs import Struct
 
 if TYPE_CHECKING:
     from gpualert_common.launch_record import LaunchRecord
 
 
-@dataclass(frozen=True)
-class WorkingDirectory:
+class WorkingDirectory(Struct, frozen=True):
     """A directory and a rendered script in it; ``is_temporary``: it was made for the training."""
 
     directory: str

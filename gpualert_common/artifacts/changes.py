@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpualert_common.artifacts.safe_open import resolve_links
@@ -17,6 +16,7 @@ from gpualert_common.artifacts.search import (
 from gpualert_common.artifacts.snapshot import DirectorySnapshot, read_baseline
 from gpualert_common.model import SCHEMA
 from gpualert_common.record import EXIT
+from gpualert_common.structs import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,7 @@ TICK_NS = 20 * 10**6
 than that; otherwise a settings file written just before the run would count as a result."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCandidate:
+class FileCandidate(Struct, frozen=True):
     """A file that an alert could carry.
 
     ``path`` is absolute and contains no link; ``name`` is the name for display.  ``is_requested``
@@ -66,8 +65,7 @@ class FileCandidate:
         return rank, self.size or 0, self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The candidates of a run, the number of further ones, and notes on what the search skipped."""
 
     candidates: tuple[FileCandidate, ...] = ()

@@ -8,7 +8,6 @@ alert that is sent later carries nothing else.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import os
 import time
@@ -23,6 +22,7 @@ from gpualert_common.artifacts.snapshot import decode_path, encode_path
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
 from gpualert_common.record.files import OPEN_FLAGS, make_directory, open_directory, write_all
+from gpualert_common.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,19 +76,19 @@ def read_freeze(record: Record) -> Changes | None:
             return None
         changes = decode(Changes, value, os.path.join(record.path, FREEZE))
         candidates = tuple(_with_paths(one, decode_path) for one in changes.candidates)
-        return dataclasses.replace(changes, candidates=candidates)
+        return replace(changes, candidates=candidates)
     except (RecordError, ValueError):
         return None
 
 
 def _write(record: Record, changes: Changes) -> None:
     candidates = tuple(_with_paths(one, encode_path) for one in changes.candidates)
-    record.write_json(FREEZE, encode(dataclasses.replace(changes, candidates=candidates)))
+    record.write_json(FREEZE, encode(replace(changes, candidates=candidates)))
 
 
 def _with_paths(candidate: FileCandidate, convert: Callable[[str], str]) -> FileCandidate:
     away = candidate.unavailable
-    return dataclasses.replace(
+    return replace(
         candidate,
         path=convert(candidate.path),
         name=convert(candidate.name),
@@ -115,7 +115,7 @@ class _Freezer:
         finally:
             if self._folder_fd >= 0:
                 os.close(self._folder_fd)
-        return dataclasses.replace(changes, candidates=frozen)
+        return replace(changes, candidates=frozen)
 
     def _freeze_file(self, candidate: FileCandidate) -> FileCandidate:
         if not self._is_worth_reading(candidate):
@@ -148,7 +148,7 @@ class _Freezer:
         if identify(status) != candidate.identity or len(content) != status.st_size:
             return candidate  # it changed since the search
         digest = hashlib.sha256(content).hexdigest()
-        return dataclasses.replace(
+        return replace(
             candidate, sha256=digest, copy=self._copy((status.st_dev, status.st_ino), content)
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from gpualert_common.artifacts.packer import pack
 from gpualert_common.artifacts.search import DEADLINE_S
 from gpualert_common.codec import encode
 from gpualert_common.model import SCHEMA, Artifact, Bundle
+from gpualert_common.structs import replace
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
@@ -52,7 +52,7 @@ def bundle(
         deadline_s=deadline_s - (time.monotonic() - began),
     )
     notes = tuple(clean_path(redactor, note) for note in changes.notes)
-    return dataclasses.replace(packed, beyond_cap=changes.beyond_cap, notes=notes)
+    return replace(packed, beyond_cap=changes.beyond_cap, notes=notes)
 
 
 def encode_manifest(bundle: Bundle) -> dict[str, Any]:

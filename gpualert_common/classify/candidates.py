@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Final
 
@@ -27,6 +26,7 @@ from gpualert_common.classify.rules import RulePattern, RuleSet
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes
+from gpualert_common.structs import Struct, replace
 
 _CLOSING_LINES = 100
 """Number of lines at the end of a log that :func:`find_last_resort` searches."""
@@ -52,8 +52,7 @@ class Tier(IntEnum):
     CASCADE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A cause that the log names, its place, and the evidence for it.
 
     ``is_followed_by_progress``: training made progress after it; ``is_near_end``: at most a few
@@ -133,8 +132,7 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _ClosingMatch:
+class _ClosingMatch(Struct, frozen=True):
     """A pattern that matches one of the closing lines; ``lines_back`` is 0 for the last line."""
 
     pattern: RulePattern

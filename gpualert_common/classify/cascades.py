@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, COMMUNICATION_CAUSES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
+from gpualert_common.structs import Struct
 
 _ABORT = re.compile(r"(?i)\babort|sigabrt|exit ?code\s*: -6\b|signal:? 6\b")
 _ABANDONED = COMMUNICATION_CAUSES | {"killed_unknown", "segfault"}
 
 
-@dataclass(frozen=True, slots=True)
-class Cascade:
+class Cascade(Struct, frozen=True):
     """A cause that is a consequence when another failure in the same log explains it.
 
     ``follows`` says which other candidates explain it: those before it, and anywhere in the log

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
 from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAUSES
@@ -13,6 +12,7 @@ from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.traceback_model import ChainLink, Context, Traceback
 from gpualert_common.model import Role
+from gpualert_common.structs import Struct
 
 
 class Basis(IntEnum):
@@ -26,8 +26,7 @@ class Basis(IntEnum):
     CONFIRMATION = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ChainMember:
+class ChainMember(Struct, frozen=True):
     """An exception of a chain, the observations in its text, and the cause it has by itself."""
 
     exception: Traceback

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.model import Disposition, ExitFacts, StopOrigin
 from gpualert_common.stop_origin import describe_sender, find_origin
+from gpualert_common.structs import Struct
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _CRASHES = (
@@ -40,8 +40,7 @@ _START_ERRORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ExitStatus:
+class ExitStatus(Struct, frozen=True):
     """Meaning of the end of a run.
 
     ``cause`` counts when the log names no better one; None for no cause.  ``is_final`` is True

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpualert_common.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedCandidate:
+class ExplainedCandidate(Struct, frozen=True):
     """A candidate, with the rule that chose or rejected it.
 
     ``tier`` and ``basis`` say how much it weighs and what it is read from.  ``chain_rule`` is the
@@ -25,8 +24,7 @@ class ExplainedCandidate:
     chain_rule: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedRule:
+class AppliedRule(Struct, frozen=True):
     """A rule that changed something, in the order of application.
 
     ``rejected`` are the candidates that it took out, ``leading`` the one that it put first, by
@@ -40,8 +38,7 @@ class AppliedRule:
     is_status: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedFinding:
+class ExplainedFinding(Struct, frozen=True):
     """Conclusion of one family of failures from the evidence, and the effect on the cause."""
 
     family: str
@@ -50,8 +47,7 @@ class ExplainedFinding:
     effect: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Explanation: the steps in which the cause of a run's end was chosen.
 
     ``decided_by`` is "log", "exit status" or "finding"; ``because`` the reason for the cause.

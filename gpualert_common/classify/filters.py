@@ -9,7 +9,6 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
@@ -19,6 +18,7 @@ from gpualert_common.classify.log_position import is_last_word, is_training_done
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
+from gpualert_common.structs import Struct
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _END_OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
@@ -37,8 +37,7 @@ _RESTART_LINES = 8
 Candidates = Sequence[Candidate]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionContext:
+class SelectionContext(Struct, frozen=True):
     """The run whose cause is to be chosen; ``failed_rank`` is what the launcher reports."""
 
     readings: Sequence[LogReading]
@@ -46,8 +45,7 @@ class SelectionContext:
     failed_rank: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """A rule that rejects candidates: ``keep`` returns those that it leaves.
 
     ``because`` says why the others are not the cause, after the place of the candidate.

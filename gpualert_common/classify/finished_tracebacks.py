@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.structs import replace
 
 _MAX_FIRST = 16
 _MAX_LAST = 48

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.structs import Struct
 
 COUNT_LIMIT = 1_000
 """Matches of a pattern after which only the log's end is searched for more of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogReading:
+class LogReading(Struct, frozen=True):
     """Observations and tracebacks of one log file, and its end.
 
     ``observations`` holds the first and the last few of each pattern, in the order of the file;

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RulePattern
+from gpualert_common.structs import Struct, field
 
 _MAX_FIRST = 4
 _MAX_LAST = 4
 
 
-@dataclass(slots=True)
-class _Occurrences:
+class _Occurrences(Struct):
     """Observations of one pattern."""
 
     first: list[Observation] = field(default_factory=list)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.rules import RulePattern
 from gpualert_common.model import Role
 from gpualert_common.redact.middle import mask_middle
+from gpualert_common.structs import Struct
 from gpualert_common.whole_words import MARK, cut_to_last_words, cut_words
 
 EXCERPT_CHARS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """A match of a pattern.  ``details`` are its named groups, ``excerpt`` is the line, cut."""
 
     pattern: RulePattern

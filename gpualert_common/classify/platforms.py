@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from gpualert_common.regex import compile_text
+from gpualert_common.structs import Struct
 
 PLATFORM_CAUSES = frozenset(
     {"cuda_oom", "cuda_runtime", "cuda_environment", "gpu_hardware", "collective"}
@@ -17,8 +17,7 @@ _DEVICES = ("TPU", "NPU", "HPU", "MLU")
 """Platforms whose devices people do not call GPUs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Struct, frozen=True):
     """A device platform, as messages name it.
 
     ``signs`` is RE2 syntax over a message.  ``tool`` lists the processes on a device, ``report``

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpualert_common.causes import COMMUNICATION_CAUSES, EXPLAINED_BY
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.filters import SelectionContext
+from gpualert_common.structs import Struct
 
 _NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(Struct, frozen=True):
     """A rule that chooses: ``choose`` returns the candidate to lead from now on.
 
     It returns None where the exit status says more than any candidate.  ``because`` says why the

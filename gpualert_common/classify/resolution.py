@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, GENERIC_CAUSES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import (
@@ -35,6 +34,7 @@ from gpualert_common.classify.selection_report import explain, reason_against
 from gpualert_common.classify.stopped_log import select_before_stop
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition, ExitFacts, Role
+from gpualert_common.structs import Struct, field, replace
 
 _SCHEDULED = {
     "time_limit": Disposition.TIMEOUT,
@@ -59,8 +59,7 @@ _DESPITE_SUCCESS = 0.95
 """Factor for a cause that the exit status 0 contradicts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """The cause, and the evidence for it.
 
     ``evidence`` holds the observations behind the cause, earliest first; ``traceback`` the

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +17,7 @@ from gpualert_common.model import Attribution, Retry, Role
 from gpualert_common.rule_files import (
     Samples,
 )
+from gpualert_common.structs import Struct
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -29,8 +29,7 @@ class Scope(StrEnum):
     EXCEPTION = "exception"
 
 
-@dataclass(frozen=True, slots=True)
-class RulePattern:
+class RulePattern(Struct, frozen=True):
     """A pattern that finds a cause on one line of a log.
 
     ``re`` is RE2 syntax over the line without its prefixes and escape sequences; ``^`` is the
@@ -57,8 +56,7 @@ class RulePattern:
         return f"{self.cause}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleText:
+class RuleText(Struct, frozen=True):
     """Text of a verdict.  Of several templates the first with known placeholders is taken.
 
     ``when`` are the details to which the text applies; empty for the general text.  In such a case
@@ -74,8 +72,7 @@ class RuleText:
     retry: Retry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RaisedIn:
+class RaisedIn(Struct, frozen=True):
     """Exceptions that mean the cause of the rule when one of their innermost frames matches.
 
     ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``,
@@ -88,8 +85,7 @@ class RaisedIn:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A cause, with its properties, text and patterns.
 
     ``id`` is the cause's name.  ``order`` settles which cause a line names when several match: the
@@ -121,8 +117,7 @@ class Rule:
     is_own: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class RuleSet:
+class RuleSet(Struct, frozen=True, eq=False, dict=True):
     """All rules, in their order.  ``directory`` is where the shipped ones were read from."""
 
     rules: tuple[Rule, ...]

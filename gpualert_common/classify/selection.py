@@ -9,15 +9,14 @@ status.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from gpualert_common.classify.candidates import Candidate
 from gpualert_common.classify.filters import POSSIBLE, ROOTS, Filter, SelectionContext
 from gpualert_common.classify.preferences import MOST_IMPORTANT, PREFERENCES, Preference
+from gpualert_common.structs import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class RuleApplication:
+class RuleApplication(Struct, frozen=True):
     """An application of a rule that changed something."""
 
     rule: Filter | Preference
@@ -25,8 +24,7 @@ class RuleApplication:
     leading: Candidate | None = None
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(Struct):
     """The chosen candidate, None where the exit status decides, and each step to it.
 
     ``possible`` are the candidates that can have ended the run, whatever its status says.

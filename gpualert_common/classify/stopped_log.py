@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from gpualert_common.causes import ANNOUNCED_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier, find_candidates
@@ -13,6 +12,7 @@ from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.selection import Selection, select
 from gpualert_common.model import Disposition
+from gpualert_common.structs import replace
 
 
 def select_before_stop(

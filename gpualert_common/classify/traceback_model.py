@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 
 from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.observations import Observation
+from gpualert_common.structs import Struct, replace
 
 _MAX_CHAIN = 8
 """Exceptions kept of one chain: the first and the latest."""
@@ -46,8 +46,7 @@ class TracebackPart(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One frame: file, line and function as the interpreter wrote them."""
 
     file: str
@@ -55,8 +54,7 @@ class Frame:
     function: str
 
 
-@dataclass(frozen=True, slots=True)
-class Traceback:
+class Traceback(Struct, frozen=True):
     """One exception, from ``start`` (its header) to ``end`` (the line with type and message).
 
     ``text`` joins that line and the further lines of the message, ``observations`` are the

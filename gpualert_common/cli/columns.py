@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpualert_common.report.formatting import columns as count_columns
+from gpualert_common.structs import Struct
 
 _GAP = "  "
 _CUT = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column: its title, and a cell and a colour for each row.
 
     ``least`` is the width to which its cells may be cut, None for cells that are never cut.  Of two

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.columns import Column, format_table
@@ -21,6 +20,7 @@ from gpualert_common.report import terminal
 from gpualert_common.report.colours import has_colours
 from gpualert_common.report.formatting import size
 from gpualert_common.spec import SCHEMA
+from gpualert_common.structs import Struct, field
 
 _STDOUT = 1
 _MOST_ROWS = 20
@@ -44,8 +44,7 @@ def add_removal_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@dataclass(slots=True)
-class RemovalPlan:
+class RemovalPlan(Struct):
     """Runs to remove, with their sizes, and runs to keep, with the reasons."""
 
     removable: list[tuple[RunSummary, int]] = field(default_factory=list)

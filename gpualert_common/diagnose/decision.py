@@ -6,7 +6,6 @@ Each finding has one effect on the cause, by the first row of :data:`EFFECTS` th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpualert_common.causes import NO_CAUSES
@@ -15,6 +14,7 @@ from gpualert_common.classify.explanation import ExplainedFinding
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim
+from gpualert_common.structs import Struct, replace
 
 
 class Effect(StrEnum):
@@ -28,8 +28,7 @@ class Effect(StrEnum):
     NONE = "has no effect on the cause"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The cause according to all evidence, and what is reported with it.
 
     ``family`` is that of the finding which names or confirms the cause; "" where none does.
@@ -44,8 +43,7 @@ class Decision:
     cannot_decide: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     """Facts on which the effect of a finding depends."""
 
     cause: str

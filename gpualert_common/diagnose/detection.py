@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpualert_common.model import Claim
+from gpualert_common.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(Struct, frozen=True):
     """A detected problem, with the evidence for it.
 
     ``summary`` is a few words without a verb that a time can follow: "GPU 3 idle".  ``since`` is in

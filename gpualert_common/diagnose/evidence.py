@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +10,21 @@ from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
 from gpualert_common.model import Claim, Disposition, ExitFacts
 from gpualert_common.progress import Progress
+from gpualert_common.structs import Struct
 from gpualert_common.telemetry.series import Series, Telemetry, TelemetryEvent
 
 if TYPE_CHECKING:
     from gpualert_common.history import PastRun
 
 
-@dataclass(frozen=True, slots=True)
-class OutputTiming:
+class OutputTiming(Struct, frozen=True):
     """Output of a run in progress: how often it grew, and the longest pause before it did."""
 
     moments: int = 0
     longest_pause_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunObservations:
+class RunObservations(Struct, frozen=True):
     """Evidence about a run other than the messages in its logs.
 
     ``pid`` is the leader's.  Times are in seconds since the epoch; of a run in progress
@@ -49,8 +47,7 @@ class RunObservations:
     earlier: tuple[PastRun, ...] = ()
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True, dict=True):
     """All evidence about one run; ``resolution`` is the cause by log and exit status alone."""
 
     resolution: Resolution

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.model import Claim
+from gpualert_common.structs import Struct, field
 
 
 class Weight(IntEnum):
@@ -25,8 +25,7 @@ class Weight(IntEnum):
     """It names the cause, in place of any in ``over``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Conclusion of one family about a run, with the evidence for it.
 
     ``because`` is a sentence without its full stop.  ``over`` are the causes from log and

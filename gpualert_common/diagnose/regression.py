@@ -15,7 +15,6 @@ The history does not show whether code or data changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.run_metrics import RunMetrics, measure_run
 from gpualert_common.model import Claim
+from gpualert_common.structs import Struct, replace
 from gpualert_common.telemetry.series import SourceAvailability
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 HISTORY = "history"
 
 
-@dataclass(frozen=True, slots=True)
-class Slowdown:
+class Slowdown(Struct, frozen=True):
     """A run that was slower than ``usual``: ``ratio`` times, as ``text`` states with figures.
 
     ``is_comparable`` is False where the earlier runs used other GPUs; such a slowdown decides

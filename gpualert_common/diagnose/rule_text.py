@@ -6,7 +6,6 @@ A template with an unknown placeholder is left out, so that no text has a gap.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from string import Formatter
 
 from gpualert_common.classify.details import Details, Scalar, placeholders
@@ -14,6 +13,7 @@ from gpualert_common.classify.platforms import describe_platform
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.classify.rules import Rule, RuleSet, RuleText
 from gpualert_common.model import Attribution, Retry
+from gpualert_common.structs import replace
 from gpualert_common.whole_words import cut_words
 
 _FORMATTER = Formatter()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.details import Scalar
@@ -32,6 +31,7 @@ from gpualert_common.model import (
 )
 from gpualert_common.spec import message_id
 from gpualert_common.stop_origin import describe_sender
+from gpualert_common.structs import Struct, replace
 
 _STATUS_HIDDEN = (
     "the exit status is 0, but the log ends in a failure: "
@@ -39,8 +39,7 @@ _STATUS_HIDDEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """The verdict on a run, and how its cause was chosen."""
 
     verdict: Verdict

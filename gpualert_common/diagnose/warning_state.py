@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpualert_common.codec import encode_part
@@ -19,6 +18,7 @@ from gpualert_common.model import Disposition, Verdict, VerdictWarning
 from gpualert_common.quantities import is_time
 from gpualert_common.record import Event
 from gpualert_common.spec import EARLY
+from gpualert_common.structs import Struct
 
 RAISED, RECOVERED = "warning_raised", "warning_recovered"
 """Events of the record."""
@@ -29,8 +29,7 @@ MOST_CHANGES = 21
 _THERE_AND_BACK = 2
 
 
-@dataclass(slots=True)
-class _Warning:
+class _Warning(Struct):
     summary: str
     since: float
     part_of: str | None

@@ -6,7 +6,6 @@ import hashlib
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.launch_record import EngineTask
 from gpualert_common.quantities import is_number, is_seconds
 from gpualert_common.record import RunState
+from gpualert_common.structs import Struct, field
 
 if TYPE_CHECKING:
     from gpualert_common.guardian.run_location import RunLocation
@@ -30,8 +30,7 @@ _PASSING_NAMES = frozenset(("OLDPWD", "PWD", "SHLVL"))
 """Variables of shells and of ours, which do not make two runs of a command different."""
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt at a task, with its terms for the run.
 
     ``key`` names the task; of two attempts the one with the higher ``number`` is the later;
@@ -104,8 +103,7 @@ class TakeoverAction(StrEnum):
     FENCE = "fence"
 
 
-@dataclass(frozen=True)
-class Predecessor:
+class Predecessor(Struct, frozen=True):
     """The last run of the same key, by its record.
 
     ``has_same_fingerprint`` compares it with the attempt; ``has_status``: its exit status is known;

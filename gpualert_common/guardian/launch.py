@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 from gpualert_common import errors
@@ -19,12 +18,12 @@ from gpualert_common.processes.bootstrap import import_path
 from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
+from gpualert_common.structs import Struct
 
 _MOST_STDERR = 2000
 
 
-@dataclass(frozen=True)
-class PendingLaunch:
+class PendingLaunch(Struct, frozen=True):
     """A record whose guardian waits for :meth:`go`; ``tried`` are the places that had no room."""
 
     record: Record

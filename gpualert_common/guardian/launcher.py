@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpualert_common.guardian import launch
 from gpualert_common.guardian.attempt import Attempt
@@ -12,10 +11,10 @@ from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.takeover import Takeover
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
+from gpualert_common.structs import Struct
 
 
-@dataclass(frozen=True)
-class ObtainedRun:
+class ObtainedRun(Struct, frozen=True):
     """A run of an attempt; ``tried`` are the places that had no room for its record."""
 
     record: Record

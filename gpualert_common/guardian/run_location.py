@@ -7,7 +7,6 @@ attempt then learns that there is an earlier run, where its record is, and how l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from gpualert_common.errors import RecordError
@@ -15,6 +14,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RunPlace
 from gpualert_common.quantities import is_seconds
 from gpualert_common.recover import locate
+from gpualert_common.structs import Struct, asdict
 from gpualert_common.supervise.recorder import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
 
@@ -25,8 +25,7 @@ _MARGIN_S = BEAT_S + 5.0
 """Age of the last beat at the guardian's last look, and the tick until it acts on that look."""
 
 
-@dataclass(frozen=True)
-class RunLocation:
+class RunLocation(Struct, frozen=True):
     """The path of a run's record, its host, container and boot.
 
     Without a follower it has ended within ``ends_within_s`` seconds.
@@ -58,7 +57,7 @@ class RunLocation:
         """Return the location that :meth:`to_json` described; None when ``value`` is not valid."""
         if not isinstance(value, Mapping):
             return None
-        given: dict[str, Any] = {field.name: value.get(field.name) for field in fields(cls)}
+        given: dict[str, Any] = {name: value.get(name) for name in cls.__struct_fields__}
         texts = [one for name, one in given.items() if name != "ends_within_s"]
         if all(isinstance(one, str) for one in texts) and is_seconds(given["ends_within_s"]):
             return cls(**given)

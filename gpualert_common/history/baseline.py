@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from gpualert_common.history.past_run import PastRun
+from gpualert_common.structs import Struct
 
 MINIMUM_RUNS = 3
 """A single run moves the median of fewer."""
 _UNUSUAL = 3 * 1.4826
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """The median of ``count`` values, and ``mad``, their median absolute deviation.
 
     For a normal distribution the standard deviation is 1.4826 times ``mad``.
@@ -34,8 +33,7 @@ class Spread:
         return self.median + _UNUSUAL * self.mad
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The usual values; None where fewer than :data:`MINIMUM_RUNS` of ``runs`` have the value.
 
     ``throughput`` is in ``throughput_unit``, that of the newest run.  A resumed run is excluded

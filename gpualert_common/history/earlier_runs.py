@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from gpualert_common.history.past_run import PastRun, compute_run_fingerprint, compute_task_digest
 from gpualert_common.history.runs import MOST_PER_FINGERPRINT, History
 from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.structs import Struct
 
 NEWEST = 20
 """Number of successful runs: older ones may no longer be typical."""
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRuns:
+class EarlierRuns(Struct, frozen=True):
     """The newest successful runs of a training before one run, newest first, and the problem that
     prevented reading them."""
 

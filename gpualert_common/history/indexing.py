@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
 from time import monotonic as _now
 
 from gpualert_common.errors import RecordError
@@ -13,14 +12,14 @@ from gpualert_common.history.pending import queue_run
 from gpualert_common.history.runs import MOST, History
 from gpualert_common.record import EXIT, Record
 from gpualert_common.record_locations import RUNS
+from gpualert_common.structs import Struct, replace
 
 _BATCH_RUNS = 500
 """Rows in one transaction: it takes some 20 ms, in which other processes wait."""
 _REBUILD_DEADLINE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class IndexResult:
+class IndexResult(Struct, frozen=True):
     """Number of runs added, number of records not read, and the problem, if any."""
 
     added: int

@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from gpualert_common.history.fingerprint import compute_fingerprint
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
+from gpualert_common.structs import Struct, replace
 
 _MOST_CHARS = 300
 _MOST = 1 << 62
 """Limit of numbers in SQLite; no measurement comes near it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastRun:
+class PastRun(Struct, frozen=True):
     """One ended run; None means unknown.
 
     Times are in seconds since the epoch.  ``steps`` is the last step minus the first one,
@@ -92,7 +91,7 @@ class PastRun:
         return cls(**known)
 
 
-_TYPES = {field.name: str(field.type).partition(" |")[0] for field in fields(PastRun)}
+_TYPES = {name: kind.partition(" |")[0] for name, kind in PastRun.__annotations__.items()}
 COLUMNS = tuple(_TYPES)
 
 

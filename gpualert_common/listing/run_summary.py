@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -14,12 +13,12 @@ from gpualert_common.history import make_past_run
 from gpualert_common.listing.condition import Condition, determine_condition
 from gpualert_common.listing.run_names import find_map_index, list_names
 from gpualert_common.record import Record, RunState
+from gpualert_common.structs import Struct
 
 _TIMES = ("started_at", "ended_at")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True, kw_only=True):
     """One run; None means unknown, or not yet.
 
     ``names`` has the name to show first.  ``exit_code`` is that for Python, -n for signal n;

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from gpualert_common.codec import decode, encode
@@ -35,7 +34,7 @@ LEAST_NEW = 50
 _SCHEMA = 1
 _APPLICATION = int.from_bytes(b"gpul", "big")
 _TABLES = ("CREATE TABLE summaries (run_id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",)
-_FORMAT = zlib.crc32(repr([(one.name, str(one.type)) for one in fields(RunSummary)]).encode())
+_FORMAT = zlib.crc32(repr(RunSummary.__annotations__).encode())
 _SOURCES = (SPEC, EXIT, VERDICT)
 
 

@@ -7,9 +7,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import groupby, islice
+
+from gpualert_common.structs import Struct, field
 
 MOST_FILES = 512
 """Files that are read of one folder or pattern; a job of more ranks has a log of its launcher."""
@@ -25,8 +26,7 @@ _ROTATED = re.compile(r"^(?P<name>.+?)\.(?P<number>\d{1,4})$")
 _DIGITS = re.compile(r"(\d+)")
 
 
-@dataclass(slots=True)
-class LogPaths:
+class LogPaths(Struct):
     """Logs that were found, each with the paths of its parts, the oldest first.
 
     A log that was rotated has parts.  ``left_out`` has a sentence for each kind of what was not
@@ -70,8 +70,7 @@ class _Folders:
         return sorted(found, key=lambda one: one.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(Struct, frozen=True):
     """A pattern of paths as its parts, each for one name, or ``**`` for any number of folders."""
 
     parts: tuple[str, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 
@@ -22,6 +21,7 @@ from gpualert_common.report.run_view import RunView, view_run
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.spec import message_id
+from gpualert_common.structs import replace
 
 LOG_SHARE = 1 / 4
 """Share of the limit for files that the end of the log may use; the rest is for artifacts."""
@@ -106,7 +106,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
         log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
     masked = sum(artifact.redactions for artifact in bundle.artifacts)
-    view = dataclasses.replace(view, redactions=view.redactions + masked)
+    view = replace(view, redactions=view.redactions + masked)
     subject, text, html = _render(view, budget, record, known_secrets)
     return (
         Message(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpualert_common.model import Attachment
+from gpualert_common.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """The size limits of one message of a channel, in bytes.
 
     ``text_bytes`` bounds the text, and ``html_bytes`` the HTML (0: none), in UTF-8; ``files_bytes``
@@ -24,8 +22,7 @@ class Budget:
     brief: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One alert, composed for one budget; everything in it is redacted.
 
     ``id`` is the stable Message-ID of (run, event), with its angle brackets, ``thread`` that of the

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from email import headerregistry, policy
 from email.message import EmailMessage
 from email.utils import formatdate, parseaddr
@@ -18,6 +17,7 @@ from gpualert_common.errors import DeliveryError
 from gpualert_common.model import Attachment
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.processes.host import host_name
+from gpualert_common.structs import replace
 
 WIRE_COST = 1.37
 """Size of a file's byte in base64 with line ends, measured."""

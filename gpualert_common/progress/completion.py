@@ -7,12 +7,12 @@ of a log are enough.  Where a program counts epochs and steps, the steps are tho
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpualert_common.progress.bars import Bar, find_bar
 from gpualert_common.progress.formats._roles import NumberRole, find_role
 from gpualert_common.progress.pairs import Pair, find_pairs
 from gpualert_common.regex import compile_bytes
+from gpualert_common.structs import Struct
 
 _MOST_LINE_BYTES = 500
 _KERAS_BAR = compile_bytes(rb"^\s*\d+/\d+\s+(?:\[[=>.]|\xe2\x94\x81)")
@@ -27,8 +27,7 @@ Count = tuple[int, int]
 """The number that is done, and the total."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """The epochs and the steps that are done, as far as the log counts them."""
 
     epochs: Count | None = None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from gpualert_common.progress.model import Counts, Point, Progress
 from gpualert_common.progress.step_estimates import add_estimated_steps, remove_estimated_steps
 from gpualert_common.progress.stream import GENERIC
 from gpualert_common.progress.summary import PROGRAMS_OWN
+from gpualert_common.structs import replace
 
 
 def merge_progress(progresses: Sequence[Progress]) -> Progress:

@@ -6,10 +6,10 @@ Losses and norms can be ``nan`` or ``inf``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpualert_common.model import SCHEMA
+from gpualert_common.structs import Struct, field
 
 
 class Phase(StrEnum):
@@ -19,8 +19,7 @@ class Phase(StrEnum):
     EVAL = "eval"
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One line with a position or a measurement of the training.
 
     ``step`` counts what the program calls steps, usually optimizer steps, from the start of the
@@ -63,8 +62,7 @@ class CheckpointAction(StrEnum):
     LOADED = "loaded"
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A checkpoint that was saved or loaded; ``step`` is None if the log does not contain it."""
 
     action: CheckpointAction
@@ -83,8 +81,7 @@ class Start(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(Struct, frozen=True):
     """A line about the start of the training: resumed, or nothing to resume."""
 
     says: Start
@@ -95,8 +92,7 @@ class Marker:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StepJump:
+class StepJump(Struct, frozen=True):
     """The first move of a bar, which in a resumed run spans all skipped steps.
 
     ``then`` is the widest of the next moves, None when the bar did not move again.
@@ -128,8 +124,7 @@ class TrainingEndKind(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingEnd:
+class TrainingEnd(Struct, frozen=True):
     """A line in which the framework reports the end of the training.
 
     ``values`` are its numbers (seconds, steps per second, ...) under the framework's names.
@@ -143,8 +138,7 @@ class TrainingEnd:
     values: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """A series of ascending steps; a new segment begins where the steps start over.
 
     ``second_step`` and ``second_epoch`` are the next positions after the first.  They are None if
@@ -190,8 +184,7 @@ def _classify_start(first: float | None, second: float | None) -> Start:
     return Start.RESUMED if first > 1.5 * (second - first) + 1e-9 else Start.FRESH
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Counts over the whole log, not only over the kept points.
 
     ``skipped_steps`` are steps that the framework did not apply (overflow, NaN gradients),
@@ -213,8 +206,7 @@ class Counts:
     streams: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of a training, from one or several logs.
 
     ``framework`` is the name of the module in :mod:`.formats` that parsed the lines; "generic" for

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpualert_common.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class StepCounter:
+class StepCounter(Struct, frozen=True):
     """State of a counter.
 
     ``count`` is its last value.  ``base`` is the number of steps in earlier epochs, once the

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from gpualert_common.progress.model import Point, Progress, Start
 from gpualert_common.progress.pairs import to_count
+from gpualert_common.structs import replace
 
 ESTIMATED = "the steps are estimated from the epochs"
 BY_SUMMARY = "the steps are estimated from the epochs and the speed in a summary"

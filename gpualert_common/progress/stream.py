@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TypeVar
 
 from gpualert_common.progress.formats._interface import (
@@ -20,6 +19,7 @@ from gpualert_common.progress.formats._interface import (
 from gpualert_common.progress.model import Checkpoint, Marker, Point, TrainingEnd
 from gpualert_common.progress.track import Track
 from gpualert_common.regex import RegexSet, compile_bytes
+from gpualert_common.structs import replace
 
 GENERIC = "generic"
 _FEW = 3

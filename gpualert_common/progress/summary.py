@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from gpualert_common.progress.model import (
 from gpualert_common.progress.step_estimates import add_estimated_steps
 from gpualert_common.progress.stream import GENERIC, Stream
 from gpualert_common.progress.track import Track, complete_point
+from gpualert_common.structs import replace
 
 NOTHING_READ = "no line with training steps was recognized"
 NOTHING_TOLD = "the framework was recognized, but it printed neither steps nor losses"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import calendar
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from statistics import median
 
 from gpualert_common.progress.model import Point, Progress
 from gpualert_common.regex import compile_bytes
+from gpualert_common.structs import replace
 
 _STAMP = compile_bytes(
     rb"(20\d\d)[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"

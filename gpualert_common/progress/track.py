@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, fields, replace
 
 from gpualert_common.progress.model import Phase, Point, Segment, StepJump
 from gpualert_common.progress.thinning import PointSeries
+from gpualert_common.structs import Struct, replace
 
 MOST_SEGMENTS = 64
 _MOVES_AFTER_JUMP = 5
-_FIELDS = tuple(one.name for one in fields(Point))
+_FIELDS = Point.__struct_fields__
 
 
 def complete_point(point: Point, by: Point) -> Point:
@@ -23,8 +23,7 @@ def complete_point(point: Point, by: Point) -> Point:
     return replace(point, **missing) if missing else point
 
 
-@dataclass(slots=True)
-class _OpenSegment:
+class _OpenSegment(Struct):
     """A segment that still grows.
 
     ``latest`` and ``former`` are the last two positions.  ``held`` is the point at the latest one,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import re
 import string
-from dataclasses import dataclass
+
+from gpualert_common.structs import Struct
 
 _FILL = re.compile(r"\{\{(\w+):(\d+)\}\}")
 _MARKED = re.compile("«([^»]*)»")
@@ -24,8 +25,7 @@ _ALPHABETS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SecretSample:
+class SecretSample(Struct, frozen=True):
     """A line, the secrets in it, and the pieces around them: one more than secrets."""
 
     text: str

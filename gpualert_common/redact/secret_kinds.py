@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpualert_common.errors import RuleError
@@ -21,6 +20,7 @@ from gpualert_common.rule_files import (
     rules_directory,
     shipped_directory,
 )
+from gpualert_common.structs import Struct
 from gpualert_common.toml_table import Table
 
 KNOWN = "known"
@@ -31,8 +31,7 @@ _PART = re.compile(r"<<(\w+)>>")
 _FOLDER = "secrets"
 
 
-@dataclass(frozen=True, slots=True)
-class SecretPattern:
+class SecretPattern(Struct, frozen=True):
     """One form of a secret, with named parts inserted.
 
     ``re`` is RE2 syntax over bytes: a negated class matches every byte beyond ASCII.  The named
@@ -47,8 +46,7 @@ class SecretPattern:
     literals: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SecretKind:
+class SecretKind(Struct, frozen=True):
     """A kind of secret.
 
     Masks contain ``id``; ``title`` is its name for display.  Of several kinds that match the same

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from gpualert_common.report.formatting import MOST_SUBJECT, duration, one_line
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.wording import describe_attribution, describe_retry
+from gpualert_common.structs import Struct
 
 _IMPLIED_BY_DISPOSITION = {
     "cancelled": "cancelled",
@@ -21,8 +21,7 @@ _MOST_CAUSE = 32
 _MOST_OUTCOME = 48
 
 
-@dataclass(frozen=True, slots=True)
-class AlertPhrases:
+class AlertPhrases(Struct, frozen=True):
     """The figures and closed words of an alert, ready to be put into a sentence.
 
     ``outcome`` completes "the job ..."; ``attribution`` answers "whose fault", ``retry`` completes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpualert_common.codec import decode
@@ -17,6 +16,7 @@ from gpualert_common.report.run_view import RunView
 from gpualert_common.report.shortening import cut_text
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.report.verdict_view import EvidenceItem, evidence_item, to_finite_number
+from gpualert_common.structs import Struct
 
 _TEMPLATE = "warning.txt.j2"
 _LOG_LINES = (20, 10, 5, 0)
@@ -25,8 +25,7 @@ _LEAST_JOB = 12
 _MOST_HOST = 24
 
 
-@dataclass(frozen=True, slots=True)
-class WarningView:
+class WarningView(Struct, frozen=True):
     """One warning; its texts are redacted, on one line each.
 
     ``says`` is the problem.  ``since``, and ``at``, the time of detection, are in seconds since

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import jinja2
@@ -21,6 +20,7 @@ from gpualert_common.report.template_limits import (
     TooSlowError,
     limit_rendering,
 )
+from gpualert_common.structs import Struct
 
 MOST_HTML_BYTES = 90_000
 """Gmail clips a page at some 102 KB, and the mail program of the reader may add to it."""
@@ -32,8 +32,7 @@ _PLAIN_PAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedAlert:
+class RenderedAlert(Struct, frozen=True):
     """A message.  ``html`` is None where none was asked for, or none fits.
 
     ``notes`` are a line for each template that failed, with the reason; the message has them, too.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpualert_common.printable_text import format_messages, make_printable
 from gpualert_common.report.formatting import wrap
 from gpualert_common.report.terminal import TITLE, TerminalLayout
+from gpualert_common.structs import Struct
 
 _TITLE_COLUMNS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """One message; ``title`` is a short word before it, ``colour`` that of its text."""
 
     text: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from gpualert_common.errors import RecordError
@@ -22,6 +21,7 @@ from gpualert_common.report.verdict_view import (
 )
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.spec import Ending
+from gpualert_common.structs import replace
 
 _SHORT = 80
 _MOST_WORDS = 1000
@@ -33,8 +33,7 @@ _DAMAGED = (AttributeError, KeyError, IndexError, OverflowError, RecordError, Ty
 """Errors from arbitrary content of a record's file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunView(VerdictView):
+class RunView(VerdictView, frozen=True, kw_only=True):
     """One run.  Its texts are redacted, on one line each, and hold no control characters.
 
     The fields are the variables of the users' templates (docs/templates.md).

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpualert_common.model import Artifact, Fate
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.verdict_view import EvidenceItem
+from gpualert_common.structs import replace
 
 _RUN = "20261121-023010-412733-9c1e"
 _RECORD = f"/var/lib/gpualert/runs/{_RUN}"

@@ -9,9 +9,9 @@ that is still too long is cut, and a mark says how much is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from gpualert_common.report.run_view import RunView
+from gpualert_common.structs import replace
 
 LOG_LINES, ARTIFACTS, EXCERPTS, CLAIMS = "log_lines", "artifacts", "excerpts", "claims"
 STEPS = (

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gpualert_common.launch_record import Owner
 from gpualert_common.quantities import is_number
 from gpualert_common.report.text_sanitizer import TextSanitizer
+from gpualert_common.structs import Struct
 
 _ENGINES = {"airflow": ("Airflow", "DAG run"), "prefect": ("Prefect", "Flow run")}
 """Name of an engine, and its term for the run of a workflow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskView:
+class TaskView(Struct, frozen=True, kw_only=True):
     """A task, which prints as its name, such as "dag.train[3]"; unknown texts are empty.
 
     ``workflow`` is its DAG or flow and ``workflow_run`` the run of it; ``map_index`` is None for a

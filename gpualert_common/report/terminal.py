@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpualert_common.report.colours import has_colours
 from gpualert_common.report.formatting import wrap
 from gpualert_common.report.run_facts import Fact
 from gpualert_common.report.verdict_view import EXIT_STATUS, EvidenceItem, VerdictView
+from gpualert_common.structs import Struct
 
 _STDOUT = 1
 _LEAST_COLUMNS = 24
@@ -28,8 +28,7 @@ TONES = {"good": "1;32", "odd": "1;33", "bad": "1;31"}
 TITLE, _QUIET, _PLAIN = "1", "2", "0"
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalLayout:
+class TerminalLayout(Struct, frozen=True):
     """Columns of the page, with or without colours; ``is_full`` shows every item."""
 
     columns: int = 80

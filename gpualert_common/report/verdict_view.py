@@ -6,7 +6,6 @@ All displays are rendered from one view: a terminal page, a Markdown page, a mes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from gpualert_common.causes import NO_CAUSES
@@ -20,6 +19,7 @@ from gpualert_common.report.wording import (
     describe_outcome,
     describe_retry,
 )
+from gpualert_common.structs import Struct, replace
 
 UNKNOWN = "unknown"
 EXIT_STATUS = "exit status"
@@ -27,8 +27,7 @@ EXIT_STATUS = "exit status"
 _MOST_NUMBER = 1e15
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceItem:
+class EvidenceItem(Struct, frozen=True):
     """One claim of a verdict.  ``where`` is such as "output.log:812, rank 3", or empty."""
 
     claim: str
@@ -36,8 +35,7 @@ class EvidenceItem:
     excerpt: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictView:
+class VerdictView(Struct, frozen=True, kw_only=True):
     """The parts of a verdict; each text on one line, empty where nothing is known.
 
     ``state`` is that of the engine's task.  ``ruled_out`` are sentences about families of failures,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpualert_common.processes.procfs import parse_numbers, read
+from gpualert_common.structs import Struct
 from gpualert_common.telemetry.cgroups import CgroupPath
 from gpualert_common.telemetry.source import round_counter_s
 
@@ -14,8 +14,7 @@ _MINIMUM_UNLIMITED = 1 << 62
 """Version 1 writes "no limit" as a number that no machine reaches."""
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupMemory:
+class CgroupMemory(Struct, frozen=True):
     """Memory of one cgroup, in bytes; None where it has no such limit or the kernel does not report
     it.
 

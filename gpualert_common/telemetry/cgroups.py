@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpualert_common.processes.procfs import read
+from gpualert_common.structs import Struct
 from gpualert_common.telemetry.mounts import Mount, read_mounts
 
 MEMBERSHIP = "/proc/{}/cgroup"
@@ -17,8 +17,7 @@ _POD = re.compile(r"pod([0-9a-f]{8}[-_](?:[0-9a-f]{4}[-_]){3}[0-9a-f]{12}|[0-9a-
 _SLURM = re.compile(r"/slurm.*?/job_(\d+)(?:/step_(\w+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupPath:
+class CgroupPath(Struct, frozen=True):
     """One cgroup: ``path`` is its name in the kernel's log; ``levels`` are the visible directories
     of the cgroup and its ancestors, in that order."""
 

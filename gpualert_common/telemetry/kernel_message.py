@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpualert_common.regex import compile_text
+from gpualert_common.structs import Struct, field
 from gpualert_common.whole_words import cut_words
 
 TEXT_CHARS = 500
@@ -16,8 +16,7 @@ _NUMBER_GROUPS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KernelMessage:
+class KernelMessage(Struct, frozen=True):
     """A message of the kernel: ``what`` is its kind, ``of`` the entity that it concerns."""
 
     what: str

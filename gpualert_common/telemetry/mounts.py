@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpualert_common.processes.procfs import read
+from gpualert_common.structs import Struct
 
 MOUNTS = "/proc/self/mountinfo"
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """One mount: ``root`` is the part of the file system that is visible at ``point``."""
 
     root: str

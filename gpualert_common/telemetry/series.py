@@ -7,10 +7,10 @@ import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from gpualert_common.record import Record
+from gpualert_common.structs import Struct, field
 from gpualert_common.telemetry.source import (
     ObservedRun,
     SourceEvent,
@@ -23,8 +23,7 @@ _MOST_BYTES = 256 << 20
 """Limit for reading: far more than a run of thirty days on one host writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One number of one entity over time: ``at`` in seconds since the epoch, in ascending order.
 
     Older samples are merged.  For a merged sample ``low`` and ``high`` are the extremes since the
@@ -74,8 +73,7 @@ class Series:
         return Series(self.at[:end], self.value[:end], self.low[:end], self.high[:end])
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetryEvent:
+class TelemetryEvent(Struct, frozen=True):
     """An event as a source reported it; ``at`` is in seconds since the epoch."""
 
     what: str
@@ -86,8 +84,7 @@ class TelemetryEvent:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceAvailability:
+class SourceAvailability(Struct, frozen=True):
     """Status of a source, and its constant facts."""
 
     name: str

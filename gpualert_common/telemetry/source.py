@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from gpualert_common.plugins import load_plugin, plugin_names
+from gpualert_common.structs import Struct, field
 
 _SOURCES = "gpualert_common.telemetry.sources"
 _EXACT_BELOW_S = 10_000
@@ -30,8 +30,7 @@ class SourceUnavailableError(Exception):
         self.remedy = remedy
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedRun:
+class ObservedRun(Struct, frozen=True):
     """The run that is sampled.
 
     ``pid`` is the process number of the leader.  ``marker`` is the name of the variable that every
@@ -49,8 +48,7 @@ class ObservedRun:
     logs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """Numbers of one entity at one time: ``of`` names the entity, such as "gpu:0", "host" or
     "disk:log".
 
@@ -62,8 +60,7 @@ class Sample:
     values: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceEvent:
+class SourceEvent(Struct, frozen=True):
     """An event that a source reports: ``what`` is its kind, ``text`` is for people.
 
     ``at`` is in seconds since the epoch; None means now.

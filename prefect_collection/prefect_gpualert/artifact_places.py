@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
 from uuid import UUID
 
+from gpualert_common.structs import Struct, field
 from prefect_gpualert.contexts import current
 from prefect_gpualert.run_identity import RunIdentity
 
@@ -19,8 +19,7 @@ _MOST_GROUPS = 1000
 _lock = threading.Lock()
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """The trainings of one task in one attempt of a flow run."""
 
     places: dict[tuple[str, int], ArtifactPlace] = field(default_factory=dict)

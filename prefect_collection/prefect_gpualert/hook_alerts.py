@@ -6,7 +6,6 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from prefect.client.schemas.objects import FlowRun, State, TaskRun
@@ -18,6 +17,7 @@ from gpualert_common.notify.channel_config import resolve_each_alert
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
+from gpualert_common.structs import replace
 from prefect_gpualert import alerts, known_runs
 from prefect_gpualert.external_run import find_error, make_external_run
 from prefect_gpualert.run_log import Logger, log_line

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from dataclasses import dataclass
 from uuid import UUID
 
+from gpualert_common.structs import Struct
 from prefect_gpualert.contexts import current
 
 _MOST_NAME = 60
 
 
-@dataclass(frozen=True, slots=True)
-class RunIdentity:
+class RunIdentity(Struct, frozen=True):
     """A task run or a flow run.
 
     ``slug`` is the same for every run of a task in a flow; keys of artifacts end in it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from gpualert_common.external_run import (
 )
 from gpualert_common.record import OUTCOME
 from gpualert_common.spec import Ending
+from gpualert_common.structs import replace
 
 RUN = ExternalRun(
     key=("engine", "run", "task"),

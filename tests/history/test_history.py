@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from gpualert_common import structs
 from gpualert_common.history import (
     History,
     IndexResult,
@@ -280,10 +281,10 @@ def test_gpu_seconds(
 @pytest.mark.parametrize(
     "launch",
     [
-        replace(LAUNCH, supervised=False),
-        replace(LAUNCH, command=()),
-        replace(LAUNCH, run_id=None),
-        replace(LAUNCH, run_id="../x"),
+        structs.replace(LAUNCH, supervised=False),
+        structs.replace(LAUNCH, command=()),
+        structs.replace(LAUNCH, run_id=None),
+        structs.replace(LAUNCH, run_id="../x"),
     ],
 )
 def test_runs_without_a_row(launch: LaunchRecord) -> None:
@@ -305,7 +306,7 @@ def test_long_names_are_distinguished() -> None:
     """Names and directories of any length are compared as a whole."""
     long = "/x" * 500
     runs = [
-        make_past_run(replace(LAUNCH, cwd=long + cwd, name=long + name), EXITED, WELL)
+        make_past_run(structs.replace(LAUNCH, cwd=long + cwd, name=long + name), EXITED, WELL)
         for cwd in "ab"
         for name in "ab"
     ]

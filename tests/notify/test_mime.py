@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
@@ -14,6 +13,7 @@ from gpualert_common.errors import DeliveryError
 from gpualert_common.model import Attachment
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.mime import as_mail, fit_budget, fit_message, local_address
+from gpualert_common.structs import replace
 from tests.notify import messages
 from tests.notify.messages import attachment, composer
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from gpualert_common.report.markdown import code, plain, render_page
 from gpualert_common.report.mentions import make_inert_in_chat
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.samples import FAILED
+from gpualert_common.structs import replace
 
 MENTIONS = [
     *("@everyone", "@here", "@channel", "@all", "@user", "a@everyone", "@@here", "(@here)"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -18,6 +17,7 @@ from gpualert_common.report.run_view import RunView
 from gpualert_common.report.samples import COMPLETED, FAILED, SAMPLES, UNEXPLAINED
 from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.verdict_view import EvidenceItem
+from gpualert_common.structs import replace
 
 ROOMY = 1 << 20
 VOID = {"meta", "br"}

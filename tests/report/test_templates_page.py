@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ ROWS = dict(re.findall(r"^\| `([\w.]+)` \|(.*)$", PAGE, re.MULTILINE))
 
 
 def fields(kind: Any) -> list[str]:
-    """Return the names of a dataclass's fields."""
-    return [field.name for field in dataclasses.fields(kind)]
+    """Return the names of a data class's fields."""
+    return list(signature(kind).parameters)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("alert", RunView), ("phrases", AlertPhrases)])

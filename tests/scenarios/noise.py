@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from gpualert_common import structs
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.scene import GIB, STRANGER, Card, Scene, flat, pci
 
@@ -58,11 +59,11 @@ def _moved(event: SourceEvent, shift: int) -> SourceEvent:
     if "gpu" in fields:
         fields["gpu"] += shift
     if kind == "gpu":
-        return replace(event, of=f"gpu:{int(place) + shift}", fields=fields)
+        return structs.replace(event, of=f"gpu:{int(place) + shift}", fields=fields)
     if "pci" in fields:
         moved = pci(int(fields["pci"].split(":")[1], 16) - 1 + shift)
         text = event.text.replace(str(fields["pci"]), moved)
-        return replace(event, of=f"pci:{moved}", text=text, fields={**fields, "pci": moved})
+        return structs.replace(event, of=f"pci:{moved}", text=text, fields={**fields, "pci": moved})
     return event
 
 

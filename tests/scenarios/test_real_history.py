@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common import recover
+from gpualert_common import recover, structs
 from gpualert_common.history.past_run import compute_run_fingerprint
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.record import Record
@@ -146,5 +146,5 @@ def test_engine_that_names_runs_at_random() -> None:
     ]
     first, second = map(compute_run_fingerprint, runs)
     assert first == second
-    weekly = replace(runs[0], custody={"training": "weekly-gpualert-run"})
+    weekly = structs.replace(runs[0], custody={"training": "weekly-gpualert-run"})
     assert compute_run_fingerprint(weekly) != second

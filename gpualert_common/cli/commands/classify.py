@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import BinaryIO
 
 from gpualert_common.classifier import RunClassifier
@@ -25,6 +25,7 @@ from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.verdict_view import view_verdict
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import EndFacts, Ending
+from gpualert_common.structs import to_builtins
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +73,7 @@ def execute(options: argparse.Namespace) -> int:
     if options.json:
         fields = encode(verdict)
         if explanation is not None:
-            fields["explanation"] = asdict(explanation)
+            fields["explanation"] = to_builtins(explanation)
         printing.print_json(fields)
         return 0
     text = TextSanitizer(Redactor() if options.markdown else NoMasks())

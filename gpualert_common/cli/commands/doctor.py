@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import asdict, dataclass
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.spec import SCHEMA
+from gpualert_common.structs import Struct, asdict
 from gpualert_common.telemetry import source
 from gpualert_common.telemetry.source import SourceUnavailableError
 
@@ -17,8 +17,7 @@ DEADLINE_S = 5.0
 """A driver without an answer by then hangs; a driver that has to wake up needs two seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceState:
+class SourceState(Struct, frozen=True):
     """Result of opening a source; ``why`` and ``remedy`` are "" if it works."""
 
     name: str

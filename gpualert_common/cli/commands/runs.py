@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from gpualert_common import recover as recovery
@@ -23,6 +22,7 @@ from gpualert_common.record import Record
 from gpualert_common.record_locations import list_record_paths
 from gpualert_common.report.colours import has_colours
 from gpualert_common.spec import SCHEMA
+from gpualert_common.structs import replace
 from gpualert_common.suggestions import suggest_or_list
 
 _STDOUT = 1

@@ -9,11 +9,11 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from gpualert_common.errors import DeliveryError
 from gpualert_common.processes.host import host_name
+from gpualert_common.structs import Struct
 from gpualert_common.whole_words import cut_words
 
 _CHUNK_BYTES = 1 << 16
@@ -30,8 +30,7 @@ class TooLargeError(DeliveryError):
     """The server does not take a message of that size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """The mail server and the login; ``security`` is starttls, ssl or none."""
 
     host: str

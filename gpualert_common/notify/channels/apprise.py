@@ -233,7 +233,7 @@ class _LogCapture:
 
 
 def _with_files(budget: Budget, files_bytes: int) -> Budget:
-    from dataclasses import replace
+    from gpualert_common.structs import replace
 
     return replace(budget, files_bytes=files_bytes, file_bytes=files_bytes)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,13 +26,13 @@ from gpualert_common.progress.model import (
     TrainingEndKind,
 )
 from gpualert_common.progress.timestamps import parse_timestamp
+from gpualert_common.structs import Struct
 from gpualert_common.whole_words import cut_words
 
 _TEXT_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressLine:
+class ProgressLine(Struct, frozen=True):
     """A line of a log for the parsers.
 
     ``text`` has no launcher prefix, no escape sequences, and no leading ``bar``; ``raw`` has no
@@ -89,8 +88,7 @@ class FrameworkName(NamedTuple):
     by_reward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """Counts from one line; ``skipped_total`` is the number since the start."""
 
     skipped: int = 0
@@ -125,8 +123,7 @@ ParsedItem = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(Struct, frozen=True):
     """RE2 expressions over bytes for the lines that a parser gets.
 
     ``steps`` lines can come by the million; only samples of a flood are parsed.  ``rare`` lines are

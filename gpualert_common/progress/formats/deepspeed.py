@@ -9,7 +9,6 @@ the timer's ``global_step`` counts from 0 again; ``step=`` does not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpualert_common.progress.formats._interface import (
     FormatParser,
@@ -22,6 +21,7 @@ from gpualert_common.progress.formats._interface import (
 from gpualert_common.progress.model import CheckpointAction, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import NUMBER, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
+from gpualert_common.structs import replace
 
 _STEP = compile_bytes(rb"step=(\d{1,12}), skipped=(\d{1,12}), lr=\[([^,\]]*)")
 _SPEED = compile_bytes(rb"RunningAvgSamplesPerSec=[^,]*, CurrSamplesPerSec=([\d.e+-]+)")

@@ -11,7 +11,6 @@ end, and its logged values wrap over the next lines.  The step is the batch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpualert_common.progress.formats._interface import (
     FormatParser,
@@ -24,6 +23,7 @@ from gpualert_common.progress.formats._interface import (
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import collect_named, find_losses, parse_count, parse_number
 from gpualert_common.regex import compile_bytes
+from gpualert_common.structs import replace
 
 _EPOCH = compile_bytes(rb"^Epoch (\d{1,12})$")
 _RICH = compile_bytes(

@@ -12,7 +12,6 @@ resumes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpualert_common.progress.bars import Bar
 from gpualert_common.progress.formats._interface import (
@@ -26,6 +25,7 @@ from gpualert_common.progress.formats._interface import (
 from gpualert_common.progress.model import CheckpointAction, Phase, Point, Start, TrainingEndKind
 from gpualert_common.progress.pairs import collect_named, parse_count
 from gpualert_common.regex import compile_bytes
+from gpualert_common.structs import replace
 
 _PLAN = compile_bytes(rb"^ *(Total optimization steps|Num Epochs) = ([\d,]+)")
 _CONTINUES = compile_bytes(rb"^ *Continuing training from (?:global step (\d{1,12})|checkpoint)")

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Iterator
 from ctypes import addressof
-from dataclasses import dataclass
 from typing import Any
 
+from gpualert_common.structs import Struct
 from gpualert_common.telemetry.nvml.gpu import Gpu
 from gpualert_common.telemetry.source import SourceEvent
 
@@ -37,8 +37,7 @@ _PAUSE_AFTER_CORRECTED_S = 0.05
 _NO_INSTANCE = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     kind: int
     device: int
     data: int

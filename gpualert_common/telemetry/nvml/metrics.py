@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from gpualert_common.structs import Struct
 
 ALL_LINKS = 0xFFFFFFFF
 """The scope of a field that is the sum over all NVLinks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A value by its number; one call reads all fields of a GPU.
 
     Several scopes (NVLinks) are added up.  ``is_64_bit`` is for 64-bit counters only: a value of

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
+from gpualert_common.structs import Struct
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
 from gpualert_common.telemetry.nvml.events import EventListener
 from gpualert_common.telemetry.nvml.gpu import Gpu
@@ -55,15 +55,11 @@ _ANSWER_TIMEOUT_S = 2.0
 _CLOSE_TIMEOUT_S = 2.0
 
 
-@dataclass(slots=True)
-class _GpuWorker:
+class _GpuWorker(Struct):
     gpu: Gpu
-    reader: BackgroundCall[list[Sample]] = field(init=False)
+    reader: BackgroundCall[list[Sample]]
     is_late: bool = False
     """True while the GPU has not answered the request of an earlier sample."""
-
-    def __post_init__(self) -> None:
-        self.reader = BackgroundCall(self.gpu.read, f"nvml {self.gpu.of}")
 
 
 class Nvml(Source):
@@ -116,7 +112,9 @@ class Nvml(Source):
             ) from None
         finally:
             opening.stop()
-        self._workers = [_GpuWorker(gpu) for gpu in self._gpus]
+        self._workers = [
+            _GpuWorker(gpu, BackgroundCall(gpu.read, f"nvml {gpu.of}")) for gpu in self._gpus
+        ]
 
     @property
     def facts(self) -> Mapping[str, Any]:

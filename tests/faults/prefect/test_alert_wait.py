@@ -9,7 +9,7 @@ from tests.faults.prefect.deployment import Place
 from tests.faults.prefect.rows import OURS
 from tests.faults.prefect.scene import MOST_S, START_S, Scene
 from tests.notify.alerting import queued
-from tests.notify.faults import mail_process, mail_target
+from tests.notify.faults import end_senders, mail_process, mail_target
 from tests.supervised import until
 
 pytestmark = pytest.mark.e2e
@@ -49,3 +49,4 @@ def test_flow_ends_at_once(face: str, place: Place) -> None:
             assert (record.read_json(OUTCOME) or {})["state"] == "success"
     finally:
         scene.clear()
+        end_senders(place.home / "xdg-state")

@@ -7,8 +7,9 @@ the owner of those that firmware, driver or application may cause is unclear.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from gpualert_common.structs import Struct
 
 
 class XidOwner(StrEnum):
@@ -24,8 +25,7 @@ class XidOwner(StrEnum):
     UNCLEAR = "unclear"
 
 
-@dataclass(frozen=True, slots=True)
-class Xid:
+class Xid(Struct, frozen=True):
     """One row of the catalogue."""
 
     meaning: str

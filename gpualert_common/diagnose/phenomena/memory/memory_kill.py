@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim
+from gpualert_common.structs import replace
 from gpualert_common.telemetry.series import TelemetryEvent
 
 FAMILY = "A2"

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import basename
 from typing import Any
 
@@ -26,6 +25,7 @@ from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Progress, Start, determine_start
+from gpualert_common.structs import Struct
 
 FAMILY = "E2"
 _ASKS = frozenset(
@@ -88,8 +88,7 @@ def _diagnose_failed_load(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ResumeRequest:
+class _ResumeRequest(Struct, frozen=True):
     """The reason why a run should resume, its source, and the checkpoint.
 
     ``is_sure`` is True if the reason has no other explanation.
@@ -190,8 +189,7 @@ def _find_loading_option(
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _ResumeOption:
+class _ResumeOption(Struct, frozen=True):
     """An option to resume; ``path`` is "" if it does not name the checkpoint."""
 
     option: str
