@@ -126,7 +126,7 @@ def make_spec(
         if option.spec_field
     }
     if given["rules"] is not None:
-        from gpualert_common.classify import require_sound
+        from gpualert_common.classify.rule_checks import require_sound
 
         given["rules"] = os.path.abspath(given["rules"])
         if not os.path.exists(given["rules"]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
@@ -34,6 +33,7 @@ from gpualert_common.progress import TrainingLogs
 from gpualert_common.record import Event, Record
 from gpualert_common.run_evidence import RunEvidence
 from gpualert_common.spec import EndFacts, Ending
+from gpualert_common.structs import replace
 from gpualert_common.telemetry.series import Telemetry
 
 

@@ -57,10 +57,8 @@ def _plain(value: Any) -> Any:
     }
 
 
-def _defaults(kind: Any) -> dict[str, Any]:
-    """Return the default of each field of a Struct or a dataclass; not None where it has none."""
-    if hasattr(kind, "__dataclass_fields__"):
-        return {name: field.default for name, field in kind.__dataclass_fields__.items()}
+def _defaults(kind: Any) -> dict[str, object]:
+    """Return the default of each field of a Struct; not None where it has none."""
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
     return dict(zip(names, [...] * (len(names) - len(defaults)) + list(defaults), strict=True))
 

@@ -14,7 +14,6 @@ import re
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -30,7 +29,7 @@ from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
 from gpualert_common.record.private_directory import make_folder, resolve_state_dir
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA, EndFacts, Ending
-from gpualert_common.structs import Struct, field
+from gpualert_common.structs import Struct, field, replace
 from gpualert_common.whole_words import cut_words
 
 LOG = "output.log"

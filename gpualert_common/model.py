@@ -1,19 +1,16 @@
 """Data that the stages pass on: verdict, claims, artifacts.
 
-The verdict and its parts, which a caller gets, are dataclasses; all other data classes are Structs.
-
 What must exist before the child is launched stands in :mod:`gpualert_common.spec`; this module
-is imported after it, because importing :mod:`dataclasses` costs more than the whole launch.
+is imported after it, because its imports cost more than the whole launch.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.structs import Struct, field
+from gpualert_common.structs import Result, Struct, field
 
 if TYPE_CHECKING:
     from gpualert_common.end_record import Sender
@@ -141,8 +138,7 @@ class ExitFacts(Struct, frozen=True):
     log_bytes_at_stop: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LogLocation:
+class LogLocation(Result, frozen=True):
     """A place in a log: file name, line (from 1) and byte offset of the line's first byte.
 
     The line is None behind a part of the log that was not read.
@@ -153,8 +149,7 @@ class LogLocation:
     offset: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Result, frozen=True):
     """One thing that the evidence shows, and where it was read."""
 
     claim: str
@@ -164,32 +159,28 @@ class Claim:
     rank: int | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RuledOutFamily:
+class RuledOutFamily(Result, frozen=True):
     """A family of failures that the evidence speaks against, and why."""
 
     family: str
     because: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SecondaryCause:
+class SecondaryCause(Result, frozen=True):
     """Another cause that the evidence shows, and why it is not the root cause."""
 
     cause: str
     because: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VerdictWarning:
+class VerdictWarning(Result, frozen=True):
     """A remark about the run, or about the verdict itself, for people; ``kind`` is for programs."""
 
     kind: str
     text: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SourceStatus:
+class SourceStatus(Result, frozen=True):
     """Status of an evidence source: available or not, the reason, and a remedy.
 
     Of a log: the file, the number of bytes that were read, and the spans that were not.
@@ -204,8 +195,7 @@ class SourceStatus:
     unscanned: tuple[tuple[int, int], ...] | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Result, frozen=True):
     """The cause of a run's end, the evidence for it, and what to do.
 
     Stored by :func:`gpualert_common.codec.encode`: the JSON keys are the field names.  ``details``
@@ -228,7 +218,7 @@ class Verdict:
     family: str | None
     fault_class: str | None
     paper_class: str | None
-    details: dict[str, Any] = dataclasses.field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     shows: tuple[Claim, ...] = ()
     implies: str = ""
     cannot_decide: tuple[str, ...] = ()
@@ -237,7 +227,7 @@ class Verdict:
     secondary: tuple[SecondaryCause, ...] = ()
     warnings: tuple[VerdictWarning, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
-    measured: dict[str, int | float | str | bool] = dataclasses.field(default_factory=dict)
+    measured: dict[str, int | float | str | bool] = field(default_factory=dict)
     message_id: str | None = None
     schema: int = SCHEMA
 

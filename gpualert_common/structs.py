@@ -7,6 +7,7 @@ Import it from here, and only after the launch.  :func:`encode` and :func:`decod
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 
@@ -31,10 +32,47 @@ def _load_msgspec() -> None:
 if "msgspec" not in sys.modules:
     _load_msgspec()
 
-from msgspec import Struct, ValidationError, convert, field, to_builtins  # noqa: E402
-from msgspec.structs import asdict, force_setattr, replace  # noqa: E402
+from msgspec import NODEFAULT, Struct, ValidationError, convert, field, to_builtins  # noqa: E402
+from msgspec.structs import asdict, fields, force_setattr, replace  # noqa: E402
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import Field
+    from typing import Any
+
+
+class _DataclassFields:
+    """The fields of a Struct in the form of :mod:`dataclasses`, which are made at need."""
+
+    def __get__(self, _instance: object, kind: type[Struct]) -> dict[str, Field[Any]]:
+        return _list_fields(kind)
+
+
+@functools.cache
+def _list_fields(kind: type[Struct]) -> dict[str, Field[Any]]:
+    import dataclasses
+
+    made = []
+    for one in fields(kind):
+        here = dataclasses.field()
+        if one.default is not NODEFAULT:
+            here.default = one.default
+        if one.default_factory is not NODEFAULT:
+            here.default_factory = one.default_factory
+        made.append((one.name, one.type, here))
+    twin: Any = dataclasses.make_dataclass(kind.__name__, made)
+    found: dict[str, Field[Any]] = twin.__dataclass_fields__
+    return found
+
+
+class Result(Struct, frozen=True):
+    """Base of what callers of the package get: the functions of :mod:`dataclasses` work on it."""
+
+    __dataclass_fields__ = _DataclassFields()
+
 
 __all__ = [
+    "Result",
     "Struct",
     "ValidationError",
     "asdict",

@@ -4,7 +4,6 @@ from gpualert_common.classify.compiled_rules import compile_ahead
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution, resolve
-from gpualert_common.classify.rule_checks import check_rules, require_sound
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.classify.rules import Rule, RulePattern, RuleSet
 from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, scan_file
@@ -22,10 +21,8 @@ __all__ = [
     "RuleSet",
     "Scanner",
     "Traceback",
-    "check_rules",
     "compile_ahead",
     "load_rules",
-    "require_sound",
     "resolve",
     "rules_directory",
     "scan_file",

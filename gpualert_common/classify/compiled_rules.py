@@ -103,7 +103,9 @@ def compile_rules(rules: RuleSet) -> CompiledRules:
 
 def compile_ahead(rules: RuleSet) -> None:
     """Compile everything that the first scan with *rules* would have to compile."""
-    compile_rules(rules).exception_probes  # noqa: B018 - cached
+    compiled = compile_rules(rules)
+    compiled.line_probes.compile()
+    compiled.exception_probes.compile()
 
 
 @cache

@@ -15,6 +15,9 @@ from gpualert_common.classify.rules import RulePattern
 from gpualert_common.model import Role
 from gpualert_common.regex import RegexError, RegexFilter, compile_bytes, escape
 
+_SHORT_BYTES = 8 << 10
+_SHORT_TEXTS = 8
+"""Their search takes at most as long as making the filters."""
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 _ANCHOR = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\\\]])*\])|[\^$]", re.DOTALL)
 """An anchor, or, in the group, an escape or a class, which may hold the same character."""
@@ -100,11 +103,21 @@ def loosen(pattern: RulePattern) -> bytes:
 class ProbeFilter:
     """Probes, and the filters that find which of them may occur in a text.
 
-    One filter holds a limited number of strings; for more probes there are several.
+    One filter holds a limited number of strings; for more probes there are several.  They are made
+    at need, since that takes longer than the search of a short log.
     """
 
     def __init__(self, probes: Iterable[Probe]) -> None:
-        self._parts = _split_into_parts(list(probes))
+        self._all = list(probes)
+        self._short_texts = 0
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        return _split_into_parts(self._all)
+
+    def compile(self) -> None:
+        """Make the filters ahead of their first use."""
+        self._parts  # noqa: B018 - cached
 
     @property
     def probes(self) -> list[Probe]:
@@ -115,6 +128,24 @@ class ProbeFilter:
         """Return the probes that may occur in *text*, each once; never too few."""
         ended = text if b"\n" in text else text + b"\n"
         return [probe for part in self._parts for probe in part.select(ended)]
+
+    def select_in_lines(self, text: bytes) -> list[Probe]:
+        """Return the probes that may occur in a line of *text*.
+
+        The first short texts are searched without the filters: a short log has no others.
+        """
+        is_early = self._short_texts < _SHORT_TEXTS and "_parts" not in self.__dict__
+        if not is_early or len(text) > _SHORT_BYTES:
+            return self.select(text)
+        self._short_texts += 1
+        return [probe for probe in self._all if _occurs(probe, text)]
+
+
+def _occurs(probe: Probe, text: bytes) -> bool:
+    try:
+        return probe.occurs_in(text)
+    except RegexError:
+        return False
 
 
 class _Part:

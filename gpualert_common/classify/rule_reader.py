@@ -22,6 +22,8 @@ from gpualert_common.rule_files import (
 from gpualert_common.toml_table import REQUIRED, Table
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_ROLES = tuple(Role)
+_SCOPES = tuple(Scope)
 
 
 def load_rules(
@@ -141,11 +143,11 @@ def _read_pattern(entry: Table, cause: str, order: int) -> RulePattern:
         file=entry.file,
         cause=cause,
         name=entry.text("name"),
-        role=Role(entry.choice("role", tuple(Role))),
+        role=Role(entry.choice("role", _ROLES)),
         re=entry.text("re"),
         literal=entry.text("literal", None),
         raised_in=entry.text("raised_in", None),
-        where=Scope(entry.choice("where", tuple(Scope), Scope.ANYWHERE)),
+        where=Scope(entry.choice("where", _SCOPES, Scope.ANYWHERE)),
     )
     if not _NAME.fullmatch(pattern.name):
         raise RuleError(entry.file, f"{entry.path}name", f"{pattern.name!r}: use a-z, 0-9 and _")

@@ -172,7 +172,7 @@ class Scanner:
         """
         if self._filter is None:
             self._filter = compile_rules(self._rules).line_probes  # at the first line, not before
-        selected = self._filter.select(text)
+        selected = self._filter.select_in_lines(text)
         self._wasted += sum(one in self._exhausted for one in selected)
         if self._wasted >= _MUCH_WASTED:
             self._wasted = 0

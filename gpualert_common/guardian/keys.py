@@ -8,7 +8,6 @@ run.  So the holder of the lock sees every run of the key that may have been lau
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import time
@@ -43,6 +42,8 @@ class Key:
     """The folder of one key, its lock held from :meth:`take` to :meth:`release`."""
 
     def __init__(self, key: Sequence[str], state_dir: str | None) -> None:
+        import hashlib  # the guardian, which only writes the pointer, starts without it
+
         text = json.dumps(tuple(key)).encode("utf-8", "surrogatepass")
         self._name = hashlib.sha256(text).hexdigest()[:32]
         self._state_dirs = list(record_locations.list_state_dirs(state_dir))

@@ -20,7 +20,7 @@ from gpualert_common.record import Record
 POLL_S = 0.25
 _POLL_SHARE = 0.1
 """Part of the run's age between two looks: the end of a short run is noticed at once."""
-_LAST_POLL_S = 0.01
+_LAST_POLL_S = 0.005
 """Once the run has ended: its guardian needs milliseconds for what it still writes."""
 _LAUNCH_S = 5.0
 """For a launch to be recorded, which waits for the disk."""

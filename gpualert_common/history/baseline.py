@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gpualert_common.history.past_run import PastRun
+from gpualert_common.quantities import median
 from gpualert_common.structs import Struct
 
 MINIMUM_RUNS = 3
@@ -78,12 +79,5 @@ def _spread(runs: Sequence[PastRun], of: Callable[[PastRun], float | None]) -> S
     values = [value for run in runs if (value := of(run)) is not None]
     if len(values) < MINIMUM_RUNS:
         return None
-    middle = _median(values)
-    return Spread(middle, _median([abs(value - middle) for value in values]), len(values))
-
-
-def _median(values: Sequence[float]) -> float:
-    """Return the same as :func:`statistics.median`, whose import takes longer than all of this."""
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    middle = median(values)
+    return Spread(middle, median([abs(value - middle) for value in values]), len(values))

@@ -1,11 +1,11 @@
-"""Compressed logs, by the first bytes of their content: gzip, bzip2, xz and zstandard."""
+"""Compressed logs, by the first bytes of their content: gzip, bzip2, xz and zstandard.
+
+Their libraries are imported only for such a log.
+"""
 
 from __future__ import annotations
 
-import bz2
 import importlib
-import lzma
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -37,6 +37,8 @@ class _Gzip:
     """The decompressor of :mod:`zlib` with the interface of the others."""
 
     def __init__(self) -> None:
+        import zlib
+
         self._stream = zlib.decompressobj(wbits=31)
         self.needs_input = True
 
@@ -54,7 +56,15 @@ class _Gzip:
         return found
 
 
+def _open_bzip2() -> Decompressor:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
 def _open_xz() -> Decompressor:
+    import lzma
+
     return lzma.LZMADecompressor(memlimit=MOST_MEMORY_BYTES)
 
 
@@ -73,7 +83,7 @@ def _open_zstd() -> Decompressor | None:
 
 FORMATS: dict[str, tuple[bytes, Callable[[], Decompressor | None]]] = {
     "gzip": (b"\x1f\x8b\x08", _Gzip),
-    "bzip2": (b"BZh", bz2.BZ2Decompressor),
+    "bzip2": (b"BZh", _open_bzip2),
     "xz": (b"\xfd7zXZ\x00", _open_xz),
     "zstandard": (b"\x28\xb5\x2f\xfd", _open_zstd),
 }

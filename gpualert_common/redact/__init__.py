@@ -1,7 +1,6 @@
 """Redaction of secrets in everything that leaves the machine."""
 
 from gpualert_common.redact.redactor import Redactor
-from gpualert_common.redact.secret_checks import check_secrets
 from gpualert_common.redact.secret_kinds import (
     SecretKind,
     SecretPattern,
@@ -13,7 +12,6 @@ __all__ = [
     "Redactor",
     "SecretKind",
     "SecretPattern",
-    "check_secrets",
     "load_secrets",
     "secrets_directory",
 ]

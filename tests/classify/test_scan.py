@@ -7,12 +7,13 @@ import tracemalloc
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gpualert_common.classify import Scanner, load_rules, scan_file
+from gpualert_common.classify import Scanner, load_rules, probes, scan_file
 from gpualert_common.classify.compiled_rules import (
     CompiledRules,
     compile_rules,
@@ -140,6 +141,28 @@ def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 
     assert "cuda_oom/torch" in select_patterns(program)
     assert select_patterns(program) == select_patterns(compile_rules(RULES))
+
+
+def test_short_texts_are_searched_without_a_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first short texts need no filter; the probes that occur in their lines are selected."""
+    usual = compile_rules(RULES).line_probes
+    usual.compile()
+
+    def make(_probes: list[Probe]) -> NoReturn:
+        raise AssertionError("a filter is made")
+
+    monkeypatch.setattr(probes, "_split_into_parts", make)
+    for start in range(0, len(SAMPLES), 100):
+        sieve = CompiledRules(RULES).line_probes
+        for sample in SAMPLES[start : start + 100 : 15]:
+            line = f"{sample}\n".encode()
+            occurring = [one for one in usual.select(line) if one.occurs_in(line)]
+            assert [one.expression for one in sieve.select_in_lines(line)] == [
+                one.expression for one in occurring
+            ]
+    for text in (b"step 1\n" * 10_000, b"step 1\n" * 2):  # a long one, and one after the first
+        with pytest.raises(AssertionError, match="a filter is made"):
+            [sieve.select_in_lines(text) for _ in range(10)]
 
 
 def test_more_patterns_than_one_filter_takes() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.redact import check_secrets
+from gpualert_common.redact.secret_checks import check_secrets
 
 GOOD = """
 id = "mine"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpualert_common import run
-from gpualert_common.classify import check_rules, load_rules
+from gpualert_common.classify import load_rules
+from gpualert_common.classify.rule_checks import check_rules
 from gpualert_common.errors import ConfigError, RuleError
 
 STORAGE = """

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.causes import CAUSES
-from gpualert_common.classify import Rule, check_rules, load_rules, resolve, scan_file
+from gpualert_common.classify import Rule, load_rules, resolve, scan_file
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.details import parse_memory_size
+from gpualert_common.classify.rule_checks import check_rules
 from gpualert_common.diagnose.paper_classes import CLASSES, paper_class
 from gpualert_common.errors import RuleError
 from gpualert_common.model import ExitFacts

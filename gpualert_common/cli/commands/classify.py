@@ -6,11 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import BinaryIO
 
 from gpualert_common.classifier import RunClassifier
-from gpualert_common.classify import require_sound
+from gpualert_common.classify.rule_checks import require_sound
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_options, add_output_forms
 from gpualert_common.cli.explanation import explanation_lines
@@ -25,7 +24,7 @@ from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.verdict_view import view_verdict
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import EndFacts, Ending
-from gpualert_common.structs import to_builtins
+from gpualert_common.structs import replace, to_builtins
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

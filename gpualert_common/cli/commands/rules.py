@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from gpualert_common.classify import Rule, RuleSet, check_rules, load_rules
+from gpualert_common.classify import Rule, RuleSet, load_rules
+from gpualert_common.classify.rule_checks import check_rules
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_options
 from gpualert_common.diagnose.rule_text import show_template
