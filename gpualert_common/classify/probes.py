@@ -17,7 +17,7 @@ from gpualert_common.regex import RegexError, RegexFilter, compile_bytes, escape
 
 _SHORT_BYTES = 8 << 10
 _SHORT_TEXTS = 8
-"""Their search takes at most as long as making the filters."""
+"""So many texts of that size are searched without a filter: in the time that making it takes."""
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 _ANCHOR = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\\\]])*\])|[\^$]", re.DOTALL)
 """An anchor, or, in the group, an escape or a class, which may hold the same character."""

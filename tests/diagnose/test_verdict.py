@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -175,11 +176,31 @@ def test_without_rules(tmp_path: Path) -> None:
     assert (found.cause, found.attribution) == ("killed_unknown", Attribution.UNKNOWN)
 
 
+def test_functions_of_dataclasses_work() -> None:
+    """A caller may use ``asdict``, ``fields`` and ``replace`` of the standard library."""
+    found = verdict(OOM, ExitFacts(1))
+    assert dataclasses.is_dataclass(found)
+    data = dataclasses.asdict(found)
+    assert list(data) == [field.name for field in dataclasses.fields(found)]
+    assert data["shows"][1]["where"] == {
+        "file": "output.log",
+        "line": 5,
+        "offset": OOM.index("torch."),
+    }
+    other = dataclasses.replace(found, cause="data")
+    assert (other.cause, other.shows, found.cause) == ("data", found.shows, "cuda_oom")
+    defaults = {field.name: field.default for field in dataclasses.fields(Verdict)}
+    assert defaults["headline"] is dataclasses.MISSING
+    assert defaults["implies"] == ""
+    with pytest.raises(AttributeError):
+        found.cause = "data"  # type: ignore[misc]
+
+
 def test_json_is_the_contract() -> None:
     """The JSON object has the keys of the contract, with the schema first."""
     data = encode(verdict(OOM, ExitFacts(1)))
     assert next(iter(data)) == "schema"
-    assert set(data) == set(Verdict.__dataclass_fields__)
+    assert set(data) == set(Verdict.__struct_fields__)
     assert data["shows"][1]["where"].keys() == {"file", "line", "offset"}
 
 
