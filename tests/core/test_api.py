@@ -58,8 +58,10 @@ def throws() -> Iterator[Callable[[type[BaseException], float, int], None]]:
 
 
 def _is_below(function: Callable[..., object], frame: FrameType | None) -> bool:
-    """True while the function is being called."""
+    """True while the function is called, except in a finalizer, whose exceptions Python ignores."""
     while frame is not None and frame.f_code is not function.__code__:
+        if frame.f_code.co_name == "__del__":
+            return False
         frame = frame.f_back
     return frame is not None
 
