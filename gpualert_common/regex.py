@@ -18,6 +18,8 @@ _SET_MEMORY_BYTES = 64 << 20
 
 RegexError: type[Exception] = re2.error
 """Raised for an expression that RE2 cannot compile."""
+NEVER: Final = r"[^\s\S]"
+"""Expression that matches nothing."""
 
 
 def _options(**values: Any) -> Any:

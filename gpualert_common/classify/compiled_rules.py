@@ -15,9 +15,7 @@ from gpualert_common.classify.probes import Probe, ProbeFilter, probe_literals, 
 from gpualert_common.classify.rules import RaisedIn, RulePattern, RuleSet, Scope
 from gpualert_common.classify.traceback_lines import MARKER_EXPRESSIONS, MARKERS
 from gpualert_common.model import Role
-from gpualert_common.regex import RegexError, compile_text
-
-_NEVER = r"[^\s\S]"
+from gpualert_common.regex import NEVER, RegexError, compile_text
 
 
 class PatternMatch(NamedTuple):
@@ -117,7 +115,7 @@ def _compile_or_never(expression: str) -> re.Pattern[str]:
     try:
         return compile_text(expression)
     except RegexError:
-        return compile_text(_NEVER)
+        return compile_text(NEVER)
 
 
 def _compile_place(cause: str, entry: RaisedIn) -> _PlaceRule:

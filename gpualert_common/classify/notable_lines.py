@@ -25,7 +25,7 @@ def find_notable_lines(text: bytes, rules: RuleSet) -> list[int]:
     """
     found = {text.rfind(b"\n", 0, match.start()) + 1 for match in _LEVEL.finditer(text)}
     selected: dict[int, list[Probe]] = {}
-    for probe in compile_rules(rules).line_probes.select(text):
+    for probe in compile_rules(rules).line_probes.select_in_lines(text):
         for start in probe.find_line_starts(text):
             selected.setdefault(start, []).append(probe)
     for start, probes in selected.items():

@@ -13,11 +13,11 @@ from functools import cached_property
 
 from gpualert_common.classify.rules import RulePattern
 from gpualert_common.model import Role
-from gpualert_common.regex import RegexError, RegexFilter, compile_bytes, escape
+from gpualert_common.regex import NEVER, RegexError, RegexFilter, compile_bytes, escape
 
 _SHORT_BYTES = 8 << 10
 _SHORT_TEXTS = 8
-"""So many texts of that size are searched without a filter: in the time that making it takes."""
+"""The first texts are searched without a filter if short: that takes as long as making one."""
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 _ANCHOR = re.compile(r"(\\.|\[\^?\]?(?:\\.|[^\\\]])*\])|[\^$]", re.DOTALL)
 """An anchor, or, in the group, an escape or a class, which may hold the same character."""
@@ -72,8 +72,12 @@ class Probe:
 
     @cached_property
     def _expression(self) -> re.Pattern[bytes]:
-        loose = [loosen(pattern) for pattern in self.patterns]
-        return compile_bytes(b"|".join(loose) or self.expression)
+        loose = [loosen(pattern) for pattern in self.patterns] or [self.expression]
+        try:
+            return compile_bytes(b"|".join(loose))
+        except RegexError:  # a wrong pattern of a user's own matches nothing
+            sound = [one for one in loose if _compiles(one)]
+            return compile_bytes(b"|".join(sound) or NEVER.encode())
 
 
 def probe_literals(literals: Iterable[bytes]) -> list[Probe]:
@@ -90,6 +94,14 @@ def probe_patterns(patterns: Iterable[RulePattern]) -> list[Probe]:
         probe = probes.setdefault(expression, Probe(literal, expression))
         probe.patterns.append(pattern)
     return list(probes.values())
+
+
+def _compiles(expression: bytes) -> bool:
+    try:
+        compile_bytes(expression)
+    except RegexError:
+        return False
+    return True
 
 
 def loosen(pattern: RulePattern) -> bytes:
@@ -109,43 +121,35 @@ class ProbeFilter:
 
     def __init__(self, probes: Iterable[Probe]) -> None:
         self._all = list(probes)
+        self._parts: list[_Part] | None = None
         self._short_texts = 0
 
-    @cached_property
-    def _parts(self) -> list[_Part]:
-        return _split_into_parts(self._all)
-
-    def compile(self) -> None:
-        """Make the filters ahead of their first use."""
-        self._parts  # noqa: B018 - cached
+    def compile(self) -> list[_Part]:
+        """Return the filters, which are made once."""
+        if self._parts is None:
+            self._parts = _split_into_parts(self._all)
+        return self._parts
 
     @property
     def probes(self) -> list[Probe]:
         """All of them, except those whose expression does not compile."""
-        return [probe for part in self._parts for probe in part.probes]
+        return [probe for part in self.compile() for probe in part.probes]
 
     def select(self, text: bytes) -> list[Probe]:
         """Return the probes that may occur in *text*, each once; never too few."""
         ended = text if b"\n" in text else text + b"\n"
-        return [probe for part in self._parts for probe in part.select(ended)]
+        return [probe for part in self.compile() for probe in part.select(ended)]
 
     def select_in_lines(self, text: bytes) -> list[Probe]:
         """Return the probes that may occur in a line of *text*.
 
         The first short texts are searched without the filters: a short log has no others.
         """
-        is_early = self._short_texts < _SHORT_TEXTS and "_parts" not in self.__dict__
-        if not is_early or len(text) > _SHORT_BYTES:
+        is_short = len(text) <= _SHORT_BYTES and self._short_texts < _SHORT_TEXTS
+        if self._parts is not None or not is_short:
             return self.select(text)
         self._short_texts += 1
-        return [probe for probe in self._all if _occurs(probe, text)]
-
-
-def _occurs(probe: Probe, text: bytes) -> bool:
-    try:
-        return probe.occurs_in(text)
-    except RegexError:
-        return False
+        return [probe for probe in self._all if probe.occurs_in(text)]
 
 
 class _Part:

@@ -130,7 +130,7 @@ def test_an_automaton_out_of_memory_is_noticed(monkeypatch: pytest.MonkeyPatch) 
             return None
 
     for sieve in (program.line_probes, program.exception_probes):
-        for part in sieve._parts:
+        for part in sieve.compile():
             monkeypatch.setattr(part._filter, "_filter", Exhausted())
     text = b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 
@@ -160,9 +160,22 @@ def test_short_texts_are_searched_without_a_filter(monkeypatch: pytest.MonkeyPat
             assert [one.expression for one in sieve.select_in_lines(line)] == [
                 one.expression for one in occurring
             ]
-    for text in (b"step 1\n" * 10_000, b"step 1\n" * 2):  # a long one, and one after the first
-        with pytest.raises(AssertionError, match="a filter is made"):
-            [sieve.select_in_lines(text) for _ in range(10)]
+    with pytest.raises(AssertionError, match="a filter is made"):
+        CompiledRules(RULES).line_probes.select_in_lines(b"step 1\n" * 10_000)
+    with pytest.raises(AssertionError, match="a filter is made"):
+        [sieve.select_in_lines(b"step 1\n") for _ in range(10)]
+
+
+@pytest.mark.parametrize("lines", [1, 5000], ids=["without a filter", "with a filter"])
+@pytest.mark.parametrize("literal", ["", 'literal = "frobnicated"\n'])
+def test_wrong_pattern_matches_nothing(tmp_path: Path, literal: str, lines: int) -> None:
+    """A pattern that does not compile costs no other one, also with a literal that occurs."""
+    wrong = f"[[patterns]]\nname = 'wrong'\nrole = 'root'\nre = 'frobnicated (('\n{literal}"
+    right = f"[[patterns]]\nname = 'right'\nrole = 'root'\nre = 'frobnicated \\('\n{literal}"
+    (tmp_path / "mine.toml").write_text(f"id = 'data'\n{wrong}{right}")
+    scanner = Scanner(load_rules(own=tmp_path), "output.log")
+    scanner.feed(b"frobnicated ((\n" * lines, 0)
+    assert scanner.finish().counts.keys() == {"data/right"}
 
 
 def test_more_patterns_than_one_filter_takes() -> None:
