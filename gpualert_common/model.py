@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from gpualert_common.structs import Result, Struct, field
+from gpualert_common.structs import DataclassStruct, Struct, field
 
 if TYPE_CHECKING:
     from gpualert_common.end_record import Sender
@@ -138,7 +138,7 @@ class ExitFacts(Struct, frozen=True):
     log_bytes_at_stop: Mapping[str, int] = field(default_factory=dict)
 
 
-class LogLocation(Result, frozen=True):
+class LogLocation(DataclassStruct, frozen=True):
     """A place in a log: file name, line (from 1) and byte offset of the line's first byte.
 
     The line is None behind a part of the log that was not read.
@@ -149,7 +149,7 @@ class LogLocation(Result, frozen=True):
     offset: int
 
 
-class Claim(Result, frozen=True):
+class Claim(DataclassStruct, frozen=True):
     """One thing that the evidence shows, and where it was read."""
 
     claim: str
@@ -159,28 +159,28 @@ class Claim(Result, frozen=True):
     rank: int | None = None
 
 
-class RuledOutFamily(Result, frozen=True):
+class RuledOutFamily(DataclassStruct, frozen=True):
     """A family of failures that the evidence speaks against, and why."""
 
     family: str
     because: str
 
 
-class SecondaryCause(Result, frozen=True):
+class SecondaryCause(DataclassStruct, frozen=True):
     """Another cause that the evidence shows, and why it is not the root cause."""
 
     cause: str
     because: str
 
 
-class VerdictWarning(Result, frozen=True):
+class VerdictWarning(DataclassStruct, frozen=True):
     """A remark about the run, or about the verdict itself, for people; ``kind`` is for programs."""
 
     kind: str
     text: str
 
 
-class SourceStatus(Result, frozen=True):
+class SourceStatus(DataclassStruct, frozen=True):
     """Status of an evidence source: available or not, the reason, and a remedy.
 
     Of a log: the file, the number of bytes that were read, and the spans that were not.
@@ -195,7 +195,7 @@ class SourceStatus(Result, frozen=True):
     unscanned: tuple[tuple[int, int], ...] | None = None
 
 
-class Verdict(Result, frozen=True):
+class Verdict(DataclassStruct, frozen=True):
     """The cause of a run's end, the evidence for it, and what to do.
 
     Stored by :func:`gpualert_common.codec.encode`: the JSON keys are the field names.  ``details``

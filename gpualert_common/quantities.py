@@ -4,7 +4,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any, Self, TypeGuard
 
 MOST_SECONDS = 10.0 * 365 * 86400
@@ -27,16 +26,6 @@ def is_time(value: Any) -> TypeGuard[float]:
 def is_number(value: Any) -> TypeGuard[int]:
     """True for a valid number of an attempt or process."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
-
-
-def median(values: Iterable[float]) -> float:
-    """Return what :mod:`statistics` returns, whose import takes longer than a short run's verdict.
-
-    Raises IndexError for no values.
-    """
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _is_real(value: Any) -> TypeGuard[float]:

@@ -143,8 +143,8 @@ def find_end(record: Record) -> RunEnd | None:
         written = [status.st_mtime for log in record.logs if (status := record.log_status(log))]
         at = max(written, default=record.spec.created_at)
         return RunEnd(at, "changed after the last output of the run, whose end nobody saw")
-    stored_at = 0.0 if record.recovered_at else record.stored_at(EXIT) or 0.0
-    return RunEnd(max(end.ended_at, stored_at), "changed after the end of the run")
+    stored_at = record.stored_at(EXIT) if record.recovered_at is None else None
+    return RunEnd(max(end.ended_at, stored_at or 0.0), "changed after the end of the run")
 
 
 def _make_candidate(

@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.model import Disposition
 from gpualert_common.progress import CheckpointAction, Progress, Start, determine_start
-from gpualert_common.quantities import median
 
 RunMetrics = dict[str, int | float | str | bool]
 _Metrics = dict[str, int | float | str | bool | None]

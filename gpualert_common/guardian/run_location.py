@@ -14,7 +14,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RunPlace
 from gpualert_common.quantities import is_seconds
 from gpualert_common.recover import locate
-from gpualert_common.structs import Struct, asdict
+from gpualert_common.structs import Struct, to_builtins
 from gpualert_common.supervise.recorder import BEAT_S
 from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
 
@@ -65,7 +65,8 @@ class RunLocation(Struct, frozen=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        return asdict(self)
+        fields: dict[str, Any] = to_builtins(self)
+        return fields
 
     @property
     def place(self) -> RunPlace:

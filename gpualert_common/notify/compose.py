@@ -186,5 +186,5 @@ def _bundle(
 
     try:
         return run_isolated(pack, BUNDLE_S)
-    except (GPUAlertError, NoAnswerError, OSError, ValueError, RuntimeError, MemoryError) as error:
+    except (NoAnswerError, OSError, ValueError, RuntimeError, MemoryError) as error:
         return Bundle(notes=(f"artifacts could not be collected: {error}",))

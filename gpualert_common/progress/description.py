@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from statistics import median
 
 from gpualert_common.progress.beginnings import determine_start
 from gpualert_common.progress.model import Checkpoint, CheckpointAction, Point, Progress
-from gpualert_common.quantities import median
 
 _ROWS = 8
 _LEAST_COLUMNS = 40

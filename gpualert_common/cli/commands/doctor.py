@@ -9,7 +9,7 @@ from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.spec import SCHEMA
-from gpualert_common.structs import Struct, asdict
+from gpualert_common.structs import Struct, to_builtins
 from gpualert_common.telemetry import source
 from gpualert_common.telemetry.source import SourceUnavailableError
 
@@ -36,7 +36,7 @@ def execute(options: argparse.Namespace) -> int:
     """Try each source and print the result; the exit status is always 0."""
     findings = [_examine(name) for name in source.list_sources()]
     if options.json:
-        printing.print_json({"schema": SCHEMA, "sources": [asdict(one) for one in findings]})
+        printing.print_json({"schema": SCHEMA, "sources": to_builtins(findings)})
         return 0
     width = max(len(one.name) for one in findings)
     for one in findings:

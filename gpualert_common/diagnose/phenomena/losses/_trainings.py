@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from statistics import median
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.progress import Point, Progress
-from gpualert_common.quantities import median
 
 
 def split_trainings(progress: Progress) -> list[list[Point]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from statistics import median
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.command_options import is_evaluation
@@ -24,7 +25,6 @@ from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.losses._trainings import level, split_trainings
 from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Point, Progress
-from gpualert_common.quantities import median
 
 FAMILY = "E1"
 _NONE = frozenset(("none",))
