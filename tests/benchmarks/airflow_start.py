@@ -3,8 +3,8 @@
 Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
 tests.benchmarks.airflow_start``.  Measured is the time from ``execute``, before which Airflow does
 the same for both, to the first action of the command, which prints the time, and to the return of
-``execute``, for that command and for ``true``.  One round is one ``dag.test()`` of each; the record
-is on a real disk, synced, and the other settings are the defaults.
+``execute``, for that command, ``true`` and ``sleep``.  One round is one ``dag.test()`` of each; the
+record is on a real disk, synced, and the other settings are the defaults.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.benchmarks import program
 from tests.benchmarks.measure import Row
 
 OPERATORS = ("GPUAlertOperator", "BashOperator")
-COMMANDS = {"prints": "echo $EPOCHREALTIME", "silent": "true"}
+COMMANDS = {"prints": "echo $EPOCHREALTIME", "silent": "true", "lasting": "sleep 0.5"}
 MOST_LONGER_MS = 150.0
 """Promise about the task of a silent command, compared with BashOperator's."""
 
@@ -47,7 +47,7 @@ for operator in (GPUAlertOperator, BashOperator):
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
-    """Measure three rows: until a command runs, and until the task of each has returned."""
+    """Measure four rows: until a command runs, and until the task of each has returned."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": f"{home}/dags",

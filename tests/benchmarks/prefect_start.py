@@ -31,10 +31,11 @@ MOST_LONGER_MS = 150.0
 OPERATION = "ShellOperation.run in a task"
 UNPUBLISHED = "gpualert_run, publish=False"
 """Otherwise it also waits until the API has the artifact; the others make none."""
-_SILENT = ", silent"
 
-Samples = dict[str, tuple[float | None, float]]
-"""Milliseconds, by way, until the command starts, if it prints that, and until the task returns."""
+Sample = tuple[float | None, float]
+"""Milliseconds until the command starts, if it prints that, and until the task returns."""
+Samples = dict[tuple[str, str], Sample]
+"""Samples by way and command."""
 
 
 def measure(home: Path, rounds: int) -> list[Row]:
@@ -51,17 +52,19 @@ def measure(home: Path, rounds: int) -> list[Row]:
         one_round()  # imports, connections
         found = [one_round() for _ in range(rounds)]
     started = Row("Prefect: call of the task to start of its command")
-    returned = Row(f"Prefect: call of the task to its return, {COMMAND}")
-    silent = Row(f"Prefect: call of the task to its return, {SILENT}")
-    for way in found[0]:
-        starts = [start for samples in found if (start := samples[way][0]) is not None]
-        if starts:
-            started.add(way, starts, "ms")
-        row = returned if starts else silent
-        row.add(way.removesuffix(_SILENT), [samples[way][1] for samples in found], "ms")
+    returned = {
+        command: Row(f"Prefect: call of the task to its return, {command}")
+        for command in (COMMAND, SILENT)
+    }
+    for way, command in found[0]:
+        starts, ends = zip(*(samples[way, command] for samples in found), strict=True)
+        if command == COMMAND:
+            started.add(way, list(starts), "ms")
+        returned[command].add(way, list(ends), "ms")
+    silent = returned[SILENT]
     ours, theirs = (silent.entries[way].median for way in (UNPUBLISHED, OPERATION))
     silent.promise("longer than ShellOperation", ours - theirs, MOST_LONGER_MS, "ms")
-    return [started, returned, silent]
+    return [started, *returned.values()]
 
 
 @contextmanager
@@ -92,8 +95,8 @@ def ways() -> Iterator[Callable[[], Samples]]:
             UNPUBLISHED: partial(gpualert_run, publish=False),
         }
         return {
-            f"{name}{suffix}": _timed(way, command)
-            for command, suffix in ((COMMAND, ""), (SILENT, _SILENT))
+            (name, command): _timed(way, command)
+            for command in (COMMAND, SILENT)
             for name, way in ways.items()
         }
 
@@ -103,20 +106,20 @@ def ways() -> Iterator[Callable[[], Samples]]:
         theirs = _sample(began, await shell_run_command(COMMAND))
         began = time.time()
         return {
-            "shell_run_command": theirs,
-            "gpualert_run, awaited": _sample(began, await gpualert_run(COMMAND)),
+            ("shell_run_command", COMMAND): theirs,
+            ("gpualert_run, awaited", COMMAND): _sample(began, await gpualert_run(COMMAND)),
         }
 
     with prefect_test_harness(server_startup_timeout=120):
         yield lambda: called() | asyncio.run(awaited())
 
 
-def _timed(way: Callable[[str], Any], command: str) -> tuple[float | None, float]:
+def _timed(way: Callable[[str], Any], command: str) -> Sample:
     began = time.time()
     return _sample(began, way(command))
 
 
-def _sample(began: float, result: Any) -> tuple[float | None, float]:
+def _sample(began: float, result: Any) -> Sample:
     ended = time.time()
     line = "".join(result[-1:] if isinstance(result, list) else result or "")
     start_ms = 1000 * (float(line) - began) if line.strip() else None

@@ -185,12 +185,12 @@ class Fault:
             with self._open(cell):
                 yield cell
         finally:
-            end_senders(home / "xdg-state")
+            end_senders(home)
 
 
-def end_senders(state_home: Path) -> None:
-    """Kill the senders with this ``XDG_STATE_HOME``: they would try again for hours."""
-    mark = f"XDG_STATE_HOME={state_home}".encode()
+def end_senders(home: Path) -> None:
+    """Kill the senders whose ``XDG_STATE_HOME`` is in *home*: they would try again for hours."""
+    mark = f"XDG_STATE_HOME={home / 'xdg-state'}".encode()
     for pid in every_pid():
         is_sender = any(word.startswith("gpualert_common.notify.") for word in command_of(pid))
         if is_sender and mark in environ_of(pid).split(b"\0"):

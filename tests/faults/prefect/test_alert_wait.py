@@ -49,4 +49,4 @@ def test_flow_ends_at_once(face: str, place: Place) -> None:
             assert (record.read_json(OUTCOME) or {})["state"] == "success"
     finally:
         scene.clear()
-        end_senders(place.home / "xdg-state")
+        end_senders(place.home)
