@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
+from gpualert_common.median import median
 from gpualert_common.model import Disposition
 from gpualert_common.progress import CheckpointAction, Progress, Start, determine_start
 

@@ -63,9 +63,9 @@ class RunLocation(Struct, frozen=True):
             return cls(**given)
         return None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it as a JSON object."""
-        fields: dict[str, Any] = to_builtins(self)
+        fields: dict[str, object] = to_builtins(self)
         return fields
 
     @property

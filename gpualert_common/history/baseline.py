@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from statistics import median
 
 from gpualert_common.history.past_run import PastRun
+from gpualert_common.median import median
 from gpualert_common.structs import Struct
 
 MINIMUM_RUNS = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from statistics import median
 
+from gpualert_common.median import median
 from gpualert_common.progress.beginnings import determine_start
 from gpualert_common.progress.model import Checkpoint, CheckpointAction, Point, Progress
 

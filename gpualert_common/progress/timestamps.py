@@ -5,8 +5,8 @@ from __future__ import annotations
 import calendar
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from statistics import median
 
+from gpualert_common.median import median
 from gpualert_common.progress.model import Point, Progress
 from gpualert_common.regex import compile_bytes
 from gpualert_common.structs import replace

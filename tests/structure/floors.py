@@ -14,6 +14,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "causes",
             "errors",
             "log_files",
+            "median",
             "printable_text",
             "quantities",
             "shells",

@@ -9,11 +9,11 @@ busy waiting.  An idle GPU also has a low clock, but is not a straggler.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from statistics import median
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.median import median
 from gpualert_common.model import Claim
 
 FAMILY = "D3"

@@ -9,13 +9,13 @@ is the cause of a run that succeeded slowly only if the clock also fell.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from statistics import median
 from typing import NamedTuple
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, parse_index
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.clocks._slowdowns import COUNTERS, FLAGS
+from gpualert_common.median import median
 from gpualert_common.model import Claim
 from gpualert_common.telemetry.series import Series
 

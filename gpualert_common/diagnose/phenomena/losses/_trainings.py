@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from statistics import median
 
 from gpualert_common.diagnose import thresholds
+from gpualert_common.median import median
 from gpualert_common.progress import Point, Progress
 
 

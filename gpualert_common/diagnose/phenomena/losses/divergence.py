@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from statistics import median
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.command_options import is_evaluation
@@ -23,6 +22,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.losses._trainings import level, split_trainings
+from gpualert_common.median import median
 from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Point, Progress
 
