@@ -69,6 +69,7 @@ class RunClassifier:
         Costs some 0.15 s of CPU.
         """
         compile_ahead(self._rules)
+        self._training.prepare()
         if self._evidence is not None:
             self._evidence.recall()
 

@@ -4,11 +4,12 @@ The sizes of the calls to :meth:`ProgressReader.feed` do not change the result: 
 whole lines only, cuts a long line at fixed distances from its start, and skips lines depending only
 on earlier lines.
 
-**Floods.**  The first :data:`DENSE_LINES` step lines and progress bars are parsed, then the first
-few of each 64 KiB.  Rare lines (checkpoints, start and end of the training, headers of epochs,
-losses that are not finite) are parsed to the end, up to a limit for each 64 KiB that only a flood
-of them reaches.  The last lines of any log are always parsed: at most :data:`TAIL_LINES` in
-:data:`TAIL_BYTES`.
+**Floods.**  Step lines and progress bars are all parsed up to the 64 KiB in which they reach
+:data:`DENSE_LINES`, then the first few of each 64 KiB.  Rare lines (checkpoints, start and end of
+the training, headers of epochs, losses that are not finite) are parsed to the end, up to a limit
+for each 64 KiB that only a flood of them reaches.  The last lines of any log are always parsed: at
+most :data:`TAIL_LINES` in :data:`TAIL_BYTES`.  Only a flood is held back for that: the lines of any
+other log are parsed as they come, since a verdict waits for what is left at the end.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ DENSE_LINES = 2_000
 
 BLOCK_BYTES = 64 << 10
 TAIL_BYTES = 64 << 10
-TAIL_LINES = 1_000
+TAIL_LINES = 50
+"""Last lines of a flood; a verdict waits 0.1 ms for each."""
 _MOST_STREAMS = 16
 
 
@@ -66,6 +68,7 @@ class ProgressReader:
         self._line_counts = dict.fromkeys(_Kind, 0)
         self._block = 0
         self._block_counts = dict.fromkeys(_Kind, 0)
+        self._dense = _ALL
         self._heads = RankPrefixes()
 
     def feed(self, data: bytes, offset: int, line: int | None = None) -> None:
@@ -86,11 +89,15 @@ class ProgressReader:
         held = self._held + data
         start = self._next - len(self._held)
         self._next += len(data)
-        limit = max(0, len(held) - TAIL_BYTES)
-        end = max(held.rfind(b"\n", 0, limit), held.rfind(b"\r", 0, limit)) + 1
-        end += (limit - end) // LINE_CAP * LINE_CAP
-        self._held = held[end:]
-        self._read(held[:end], start)
+        begin = _find_line_end(held, len(held) - TAIL_BYTES)
+        self._read(held[:begin], start)
+        for _, end in _split_spans(held[: _find_line_end(held, len(held))], start, begin):
+            self._enter_block(start + begin)
+            if self._dense != _ALL:
+                break
+            self._read(held[begin:end], start + begin)
+            begin = end
+        self._held = held[begin:]
 
     def snapshot(self) -> Progress:
         """Return the progress as if the log ended here; feeding can continue."""
@@ -108,6 +115,7 @@ class ProgressReader:
         start, last = self._next - len(held), find_last_lines(held, TAIL_LINES)
         self._read(held[:last], start)
         self._line_counts = dict.fromkeys(_Kind, 0)  # the end is parsed even after a flood
+        self._dense = _ALL
         self._read(held[last:], start + last)
         for stream in self._streams.values():
             stream.finish()
@@ -115,10 +123,7 @@ class ProgressReader:
 
     def _read(self, raw: bytes, offset: int) -> None:
         for begin, end in _split_spans(raw, offset):
-            block = (offset + begin) // BLOCK_BYTES
-            if block != self._block:
-                self._block = block
-                self._block_counts = dict.fromkeys(_Kind, 0)
+            self._enter_block(offset + begin)
             region = LogRegion(raw[begin:end], offset + begin, self._lines + 1)
             self._heads.begin_region(region, self._lines + 1)
             self._read_region(region)
@@ -149,15 +154,18 @@ class ProgressReader:
         if skipped_from is not None:
             self._unread += region.find_offset(0) + len(region.raw) - skipped_from
 
+    def _enter_block(self, offset: int) -> None:
+        """Begin the block of *offset*; a kind that is no flood by then is all parsed in it."""
+        block = offset // BLOCK_BYTES
+        if block != self._block:
+            self._block = block
+            self._block_counts = dict.fromkeys(_Kind, 0)
+            self._dense = frozenset(kind for kind in _Kind if self._line_counts[kind] < DENSE_LINES)
+
     def _select_kinds(self) -> frozenset[_Kind]:
-        """Return the kinds of lines to parse in this block."""
-        if all(count < DENSE_LINES for count in self._line_counts.values()):
-            return _ALL
-        return frozenset(
-            kind
-            for kind in _Kind
-            if self._line_counts[kind] < DENSE_LINES or self._block_counts[kind] < _PER_BLOCK[kind]
-        )
+        """Return the kinds of lines to parse next."""
+        few = (kind for kind in _Kind if self._block_counts[kind] < _PER_BLOCK[kind])
+        return self._dense if self._dense == _ALL else self._dense.union(few)
 
     def _read_part(self, piece: bytes, place: LinePosition, region: LogRegion) -> None:
         name, text = split_prefix(piece)
@@ -173,12 +181,21 @@ class ProgressReader:
         self._streams[name].read(ProgressLine(text, piece, bar, self._name, place))
 
 
-def _split_spans(raw: bytes, offset: int) -> Iterator[tuple[int, int]]:
+def _find_line_end(raw: bytes, limit: int) -> int:
+    """Return the end of the last line that ends by *limit*, 0 for none.
+
+    A long line has further ends at fixed distances from its start.
+    """
+    limit = max(0, limit)
+    end = max(raw.rfind(b"\n", 0, limit), raw.rfind(b"\r", 0, limit)) + 1
+    return end + (limit - end) // LINE_CAP * LINE_CAP
+
+
+def _split_spans(raw: bytes, offset: int, begin: int = 0) -> Iterator[tuple[int, int]]:
     """Yield spans of whole lines that begin in one block, or of a piece of a long line.
 
-    A span has at most :data:`LINE_CAP` bytes.
+    The first span begins at *begin*.  A span has at most :data:`LINE_CAP` bytes.
     """
-    begin = 0
     while begin < len(raw):
         most = begin + LINE_CAP
         end = max(raw.rfind(b"\n", begin, most), raw.rfind(b"\r", begin, most)) + 1
@@ -194,6 +211,12 @@ def _find_line_start(raw: bytes, border: int, end: int) -> int:
     """Return the start of the first line at *border* or later, *end* if there is none."""
     ends = (raw.find(b"\n", border - 1, end), raw.find(b"\r", border - 1, end))
     return min((one + 1 for one in ends if one >= 0), default=end)
+
+
+def load_formats() -> None:
+    """Load all formats now, and not with the first line of a log: it takes 15 ms."""
+    _load_interests()
+    _compile_kinds(_ALL)
 
 
 @cache

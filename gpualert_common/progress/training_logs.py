@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpualert_common.progress.merging import merge_progress
 from gpualert_common.progress.model import Progress
-from gpualert_common.progress.reader import ProgressReader
+from gpualert_common.progress.reader import ProgressReader, load_formats
 
 WHOLE_BYTES = 32 << 20
 """Bytes of each log that are read completely: half a million lines, a second of CPU time."""
@@ -25,6 +25,11 @@ class TrainingLogs:
         self._readers: dict[str, ProgressReader | None] = {}
         self._ends: dict[str, tuple[bytes, int]] = {}
         self._lines: dict[str, int] = {}
+
+    @staticmethod
+    def prepare() -> None:
+        """Load all formats before there is a log to read."""
+        load_formats()
 
     def feed(self, log: str, data: bytes, offset: int) -> None:
         """Add the bytes of a log at ``offset``, in the order of the file."""

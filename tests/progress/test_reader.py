@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gpualert_common.classify.lines import LINE_CAP
 from gpualert_common.progress import ProgressReader
 from gpualert_common.progress.formats._interface import ParsedItem, ProgressLine, load_parsers
-from gpualert_common.progress.reader import BLOCK_BYTES, DENSE_LINES, TAIL_BYTES
+from gpualert_common.progress.reader import BLOCK_BYTES, DENSE_LINES, TAIL_BYTES, TAIL_LINES
+from gpualert_common.progress.stream import Stream
 from tests.progress.reading import folders, read
 
 LOGS = [
@@ -131,6 +132,34 @@ def test_a_flood_is_sampled() -> None:
     lines_of_tail = log[-TAIL_BYTES:].count(b"\n")
     assert progress.counts.points < DENSE_LINES + lines_of_tail + 20 * (len(log) // BLOCK_BYTES + 1)
     assert repr(read(log, range(0, len(log), 30_011))) == repr(progress)
+
+
+@pytest.mark.parametrize("lines", range(DENSE_LINES - 500, 3 * DENSE_LINES, 777))
+def test_the_begin_of_a_flood(lines: int) -> None:
+    """A log that ends near the begin of its flood gives the same progress in any pieces."""
+    log = flood(lines)
+    whole = repr(read(log))
+    for size in (997, 7919, BLOCK_BYTES, BLOCK_BYTES + 1):
+        assert repr(read(log, range(0, len(log), size))) == whole
+
+
+@pytest.mark.parametrize("lines", [DENSE_LINES // 2, 12 * DENSE_LINES])
+def test_little_is_left_at_the_end(lines: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end, when a verdict waits, few lines are parsed: none of a log that is no flood."""
+    reader = ProgressReader("train.log")
+    log = flood(lines)
+    for offset in range(0, len(log), 4096):
+        reader.feed(log[offset : offset + 4096], offset)
+    parsed: list[ProgressLine] = []
+    read_line = Stream.read
+
+    def count(stream: Stream, line: ProgressLine) -> None:
+        parsed.append(line)
+        read_line(stream, line)
+
+    monkeypatch.setattr(Stream, "read", count)
+    assert reader.finish().counts.last_step == lines
+    assert len(parsed) <= (0 if lines < DENSE_LINES else TAIL_LINES + 8)
 
 
 def test_rare_lines_in_a_flood() -> None:
