@@ -6,6 +6,7 @@
 # ///
 """Neither the base model nor its mirror can be had offline."""
 
+import os
 import sys
 import traceback
 
@@ -55,6 +56,8 @@ def arguments(**changes):
     return TrainingArguments(**{**settings, **changes})
 
 
+for switch in ("HF_HUB_OFFLINE", "HF_ENDPOINT"):
+    print(f"{switch}={os.environ.get(switch, '')}", flush=True)
 for name in ("newsdesk/bert-base-news", "newsdesk-mirror/bert-base-news"):
     try:
         model = BertForSequenceClassification.from_pretrained(name, num_labels=len(LABELS))

@@ -39,9 +39,7 @@ def clips(seed, n=32):
 
 
 import ctypes
-import faulthandler
 
-faulthandler.enable()
 model = Classifier()
 for epoch in range(4):
     for i in range(30):

@@ -25,14 +25,14 @@ import keras
 
 model = keras.Sequential([keras.Input((24,)), keras.layers.Dense(8), keras.layers.Dense(1)])
 for epoch in (1, 2):
-    model.save(f"nowcast_{epoch}.keras")
-    os.truncate(f"nowcast_{epoch}.keras", 3000 + epoch)
+    model.save_weights(f"nowcast_{epoch}.weights.h5")
+    os.truncate(f"nowcast_{epoch}.weights.h5", 3000 + epoch)
 for epoch in (2, 1):
     try:
-        model = keras.models.load_model(f"nowcast_{epoch}.keras")
+        model.load_weights(f"nowcast_{epoch}.weights.h5")
         break
     except Exception:
         traceback.print_exc()
-        print(f"nowcast_{epoch}.keras is damaged", flush=True)
+        print(f"nowcast_{epoch}.weights.h5 is damaged", flush=True)
 else:
     sys.exit("no model to resume from")

@@ -2,12 +2,11 @@
 # cause = "network"
 # exit_code = 1
 # paper_class = "traceback"
-# env = {WANDB_API_KEY = "0123456789012345678901234567890123456789", WANDB_BASE_URL = "http://127.0.0.1:9"}
+# env = {HF_ENDPOINT = "http://127.0.0.1:9", HF_TOKEN = "hf_x"}
 # ///
-"""The tracking server refuses twice, and the run needs it."""
+"""The hub refuses twice, and the run needs a repository there."""
 
 import sys
-import traceback
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
@@ -55,18 +54,16 @@ def arguments(**changes):
     return TrainingArguments(**{**settings, **changes})
 
 
-import wandb
+from huggingface_hub import HfApi
 
 for attempt in (1, 2):
     try:
-        wandb.init(project="news", settings=wandb.Settings(init_timeout=3))
+        HfApi().create_repo("newsdesk/news-bert-tiny", exist_ok=True)
         break
-    except Exception:
-        traceback.print_exc()
-        print(f"wandb attempt {attempt} failed", file=sys.stderr)
+    except Exception as error:
+        print(f"create_repo, attempt {attempt}: {type(error).__name__}: {error}", file=sys.stderr)
         if attempt == 2:
-            raise
-trainer = Trainer(
-    model=tiny_model(), args=arguments(report_to=["wandb"]), train_dataset=Headlines()
-)
+            sys.exit("the repository for the checkpoints must exist before the training starts")
+trainer = Trainer(model=tiny_model(), args=arguments(), train_dataset=Headlines())
 trainer.train()
+trainer.push_to_hub()
