@@ -144,6 +144,7 @@ def _remove_local_names(text: bytes, scratch: Path, environment: Path) -> bytes:
         (f"{scratch}/home", _HOME),
         (str(scratch), "/tmp/job"),
         (str(environment), "/opt/venv"),
+        (os.path.realpath(environment), "/opt/venv"),
         (base, "/usr/local"),
         (socket.getfqdn(), "node01"),
         (socket.gethostname(), "node01"),

@@ -1,0 +1,38 @@
+# /// case
+# cause = "none"
+# exit_code = 0
+# ///
+# The server of the data comes up late; curl is tried again until it answers.
+
+set -u
+stamp() { echo "[$(date +%T)] $*"; }
+cat > client.py <<EOF
+"""A client of federated learning: fits its own rows, and writes its weights."""
+import os, sys
+import numpy as np
+name, rounds = sys.argv[1], int(sys.argv[2])
+rows = int(os.environ.get("ROWS", "200"))
+rng = np.random.default_rng(sum(map(ord, name)))
+x = rng.normal(size=(rows, 5)); y = x @ [1, 2, 0, -1, 3] + rng.normal(size=rows) / 9
+w = np.load("global.npy") if os.path.exists("global.npy") else np.zeros(5)
+if os.environ.get("BREAK") == name:
+    w = np.zeros(int(os.environ.get("WIDTH", "7")))
+for i in range(rounds):
+    error = x @ w - y
+    w = w - 0.1 * x.T @ error / rows
+    print(f"{name} round {i} mse {np.mean(error**2):.4f}", flush=True)
+np.save(f"{name}.npy", w)
+EOF
+
+mkdir -p pub && seq 300 > pub/rows.csv
+port=$(python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+(sleep 2.5; cd pub && exec python -m http.server --bind 127.0.0.1 "$port" > /dev/null 2>&1) &
+server=$!
+for attempt in $(seq 1 20); do
+    curl -sS -o rows.csv "http://127.0.0.1:$port/rows.csv" && break
+    stamp "download failed (attempt $attempt), next try in 1 s"
+    sleep 1
+done
+kill "$server"
+ROWS=$(wc -l < rows.csv) python client.py oslo 6
+stamp "client oslo finished"

@@ -1,0 +1,70 @@
+# /// case
+# cause = "data"
+# exit_code = 0
+# paper_class = "traceback"
+# why = "the data have labels outside the classes; the first step fails, main prints it and ends, status 0"
+# ///
+"""The data have more labels than the model; the exception is printed, and main ends."""
+
+import sys
+import traceback
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+LABELS = ["world", "sports", "business", "science"]
+
+
+class Headlines(torch.utils.data.Dataset):
+    def __init__(self, n=96, seed=0):
+        rng = torch.Generator().manual_seed(seed)
+        self.y = torch.randint(0, len(LABELS), (n,), generator=rng)
+        self.x = torch.randint(4, 60, (n, 16), generator=rng) + self.y.unsqueeze(1) * 60
+
+    def __len__(self):
+        return len(self.y)
+
+    def __getitem__(self, i):
+        return {"input_ids": self.x[i], "labels": self.y[i]}
+
+
+def tiny_model(labels=len(LABELS)):
+    config = BertConfig(
+        vocab_size=320,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        num_labels=labels,
+    )
+    return BertForSequenceClassification(config)
+
+
+def arguments(**changes):
+    settings = {
+        "output_dir": "out",
+        "per_device_train_batch_size": 16,
+        "num_train_epochs": 2,
+        "logging_steps": 3,
+        "report_to": "none",
+        "save_strategy": "no",
+        "disable_tqdm": True,
+        "learning_rate": 5e-3,
+        "use_cpu": True,
+    }
+    return TrainingArguments(**{**settings, **changes})
+
+
+def main():
+    trainer = Trainer(model=tiny_model(labels=2), args=arguments(), train_dataset=Headlines())
+    print(f"labels: {LABELS}, examples: {len(trainer.train_dataset)}")
+    try:
+        trainer.train()
+    except Exception:
+        traceback.print_exc()
+        return
+    trainer.save_model("news-bert")
+    print("Done.")
+
+
+main()

@@ -1,0 +1,78 @@
+# /// case
+# cause = "none"
+# exit_code = 0
+# ///
+"""A callback that prints examples breaks each time; it logs that and lets the training go on."""
+
+import sys
+import traceback
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+LABELS = ["world", "sports", "business", "science"]
+
+
+class Headlines(torch.utils.data.Dataset):
+    def __init__(self, n=96, seed=0):
+        rng = torch.Generator().manual_seed(seed)
+        self.y = torch.randint(0, len(LABELS), (n,), generator=rng)
+        self.x = torch.randint(4, 60, (n, 16), generator=rng) + self.y.unsqueeze(1) * 60
+
+    def __len__(self):
+        return len(self.y)
+
+    def __getitem__(self, i):
+        return {"input_ids": self.x[i], "labels": self.y[i]}
+
+
+def tiny_model(labels=len(LABELS)):
+    config = BertConfig(
+        vocab_size=320,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        num_labels=labels,
+    )
+    return BertForSequenceClassification(config)
+
+
+def arguments(**changes):
+    settings = {
+        "output_dir": "out",
+        "per_device_train_batch_size": 16,
+        "num_train_epochs": 2,
+        "logging_steps": 3,
+        "report_to": "none",
+        "save_strategy": "no",
+        "disable_tqdm": True,
+        "learning_rate": 5e-3,
+        "use_cpu": True,
+    }
+    return TrainingArguments(**{**settings, **changes})
+
+
+import logging
+
+from transformers import TrainerCallback
+
+logger = logging.getLogger("examples")
+
+
+class ShowExample(TrainerCallback):
+    def on_log(self, args, state, control, **kwargs):
+        try:
+            row = {"headline": "Markets close higher", "label": 2}
+            print(f"[{state.global_step}] {row['title']} -> {LABELS[row['label']]}")
+        except Exception:
+            logger.exception("cannot show an example")
+
+
+trainer = Trainer(
+    model=tiny_model(),
+    args=arguments(logging_steps=5, max_steps=24),
+    train_dataset=Headlines(),
+    callbacks=[ShowExample()],
+)
+trainer.train()

@@ -1,0 +1,69 @@
+# /// case
+# cause = "none"
+# exit_code = 0
+# env = {WANDB_API_KEY = "0123456789012345678901234567890123456789", WANDB_BASE_URL = "http://127.0.0.1:9"}
+# ///
+"""The tracking server refuses; the run trains without it."""
+
+import sys
+import traceback
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+LABELS = ["world", "sports", "business", "science"]
+
+
+class Headlines(torch.utils.data.Dataset):
+    def __init__(self, n=96, seed=0):
+        rng = torch.Generator().manual_seed(seed)
+        self.y = torch.randint(0, len(LABELS), (n,), generator=rng)
+        self.x = torch.randint(4, 60, (n, 16), generator=rng) + self.y.unsqueeze(1) * 60
+
+    def __len__(self):
+        return len(self.y)
+
+    def __getitem__(self, i):
+        return {"input_ids": self.x[i], "labels": self.y[i]}
+
+
+def tiny_model(labels=len(LABELS)):
+    config = BertConfig(
+        vocab_size=320,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        num_labels=labels,
+    )
+    return BertForSequenceClassification(config)
+
+
+def arguments(**changes):
+    settings = {
+        "output_dir": "out",
+        "per_device_train_batch_size": 16,
+        "num_train_epochs": 2,
+        "logging_steps": 3,
+        "report_to": "none",
+        "save_strategy": "no",
+        "disable_tqdm": True,
+        "learning_rate": 5e-3,
+        "use_cpu": True,
+    }
+    return TrainingArguments(**{**settings, **changes})
+
+
+import wandb
+
+report_to = ["wandb"]
+try:
+    wandb.init(project="news", settings=wandb.Settings(init_timeout=4))
+except Exception:
+    traceback.print_exc()
+    print("continuing without wandb", file=sys.stderr)
+    report_to = "none"
+trainer = Trainer(
+    model=tiny_model(), args=arguments(report_to=report_to), train_dataset=Headlines(192)
+)
+print(trainer.train().metrics)
