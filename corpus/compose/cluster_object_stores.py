@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corpus.compose._cluster_blocks import dmesg, log, trainer_steps
 from corpus.compose._gpu_hosts import steps
-from corpus.compose._gpu_tape import Tape, chained, rank, traceback
+from corpus.compose._gpu_tape import Tape, rank, traceback
 from corpus.compose._gpu_torch import Exit, summary
 from corpus.compose.composed_log import ComposedLog
 
@@ -35,6 +35,34 @@ def _trace(frames: str, error: str, number: int | None = None) -> str:
     return text if number is None else rank(number, text)
 
 
+def _arguments(tape: Tape, **own: object) -> None:
+    values: dict[str, object] = {
+        "batch_size": tape.rng.choice((16, 32, 64)),
+        "betas": (0.9, 0.95),
+        "device": "cuda",
+        "ema": 0.999,
+        "eval_every": 500,
+        "grad_clip": 1.0,
+        "log_every": 20,
+        "lr": tape.rng.choice((1e-4, 3e-4, 2e-5)),
+        "max_steps": tape.rng.choice((10000, 50000)),
+        "num_workers": 8,
+        "on_error": "raise",
+        "precision": "bf16",
+        "seed": tape.rng.randrange(100),
+        "timeout_s": 1800,
+        "warmup": 200,
+        **own,
+    }
+    wide = max(map(len, values))
+    tape.say(
+        "-" * 20 + " arguments " + "-" * 20,
+        *(f"{name:<{wide}} : {value}" for name, value in values.items()),
+        "-" * 51,
+        f"host gpu-{tape.rng.randrange(20)}, {tape.rng.choice((1, 2, 4))} visible cards, driver 570.124.06",
+    )
+
+
 _STEP = "{milli} INFO train: step={step} loss={loss:.4f} grad_norm={norm:.3f} lr={lr:.2e} step_s={time:.3f}"
 
 
@@ -53,20 +81,33 @@ def _upload_of_sharded_state() -> ComposedLog:
             @boto3/s3/inject.py:642 upload_fileobj | return future.result()
             @botocore/client.py:1078 _make_api_call | raise error_class(parsed_response, operation_name)
             """,
-            "botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the CreateMultipartUpload operation: User: arn:aws:sts::000011112222:assumed-role/trainer-node/i-0c3be7 is not authorized to perform: s3:PutObject on resource: \"arn:aws:s3:::llm-ckpt-eu/run-81/step-2000/__3_0.distcp\" with an explicit deny in a resource-based policy",
+            'botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the CreateMultipartUpload operation: User: arn:aws:sts::000011112222:assumed-role/trainer-node/i-0c3be7 is not authorized to perform: s3:PutObject on resource: "arn:aws:s3:::llm-ckpt-eu/run-81/step-2000/__3_0.distcp" with an explicit deny in a resource-based policy',
         ),
         "upload failed: s3://llm-ckpt-eu/run-81/step-2000/__3_0.distcp An error occurred (AccessDenied) when calling the CreateMultipartUpload operation",
     )
-    return log(tape, "upload_of_sharded_state", "permission", 1, _BASIS, command="python train.py --ckpt s3://llm-ckpt-eu/run-81", botocore="1.40.6")
+    return log(
+        tape,
+        "upload_of_sharded_state",
+        "permission",
+        1,
+        _BASIS,
+        command="python train.py --ckpt s3://llm-ckpt-eu/run-81",
+        botocore="1.40.6",
+    )
 
 
 def _endpoint_reset_the_stream() -> ComposedLog:
     tape = Tape(9602, "2025-03-01 13:00:00")
     tape.say(
         "Building dataloader: 2,184 shards at s3://corp-tokens/fineweb (streaming)",
-        steps(tape, "[rank0] {when} | step {step:>5} | loss {loss:.3f} | tok/s 41{step:03d} | {time:.2f} s", range(20, 701, 20), seconds=22),
+        steps(
+            tape,
+            "[rank0] {when} | step {step:>5} | loss {loss:.3f} | tok/s 41{step:03d} | {time:.2f} s",
+            range(20, 701, 20),
+            seconds=22,
+        ),
         "[rank3] WARNING s3fs: Retryable error: Response payload is not completed: <TransferEncodingError: 400, message='Not enough data to satisfy transfer length header.'>",
-        "[rank3] WARNING s3fs: Retryable error: Could not connect to the endpoint URL: \"https://s3.dc2.corp.example/corp-tokens/fineweb/shard-01312.arrow\"",
+        '[rank3] WARNING s3fs: Retryable error: Could not connect to the endpoint URL: "https://s3.dc2.corp.example/corp-tokens/fineweb/shard-01312.arrow"',
         _trace(
             """
             train.py:201 <module> | main()
@@ -75,16 +116,36 @@ def _endpoint_reset_the_stream() -> ComposedLog:
             @torch/utils/data/dataloader.py:1515 _process_data | data.reraise()
             @torch/_utils.py:750 reraise | raise exception
             """,
-            "aiohttp.client_exceptions.ClientConnectorError: Caught ClientConnectorError in DataLoader worker process 2.\nOriginal Traceback (most recent call last):\n  File \"/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py\", line 349, in _worker_loop\n    data = fetcher.fetch(index)  # type: ignore[possibly-undefined]\n  File \"/opt/venv/lib/python3.11/site-packages/s3fs/core.py\", line 146, in _error_wrapper\n    raise err\nbotocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: \"https://s3.dc2.corp.example/corp-tokens/fineweb/shard-01312.arrow\"",
+            'aiohttp.client_exceptions.ClientConnectorError: Caught ClientConnectorError in DataLoader worker process 2.\nOriginal Traceback (most recent call last):\n  File "/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", line 349, in _worker_loop\n    data = fetcher.fetch(index)  # type: ignore[possibly-undefined]\n  File "/opt/venv/lib/python3.11/site-packages/s3fs/core.py", line 146, in _error_wrapper\n    raise err\nbotocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "https://s3.dc2.corp.example/corp-tokens/fineweb/shard-01312.arrow"',
             3,
         ),
-        summary(tape, "2.6", "train.py", [Exit(3, 1, 2203)], host="gpu-7", binary="/opt/venv/bin/python", site=_SITE, launcher="/opt/venv/bin/torchrun", killed=(2200, 2201, 2202)),
+        summary(
+            tape,
+            "2.6",
+            "train.py",
+            [Exit(3, 1, 2203)],
+            host="gpu-7",
+            binary="/opt/venv/bin/python",
+            site=_SITE,
+            launcher="/opt/venv/bin/torchrun",
+            killed=(2200, 2201, 2202),
+        ),
     )
-    return log(tape, "endpoint_reset_the_stream", "network", 1, _BASIS, command="torchrun --nproc-per-node 4 train.py", paper_class="traceback", s3fs="2025.2.0")
+    return log(
+        tape,
+        "endpoint_reset_the_stream",
+        "network",
+        1,
+        _BASIS,
+        command="torchrun --nproc-per-node 4 train.py",
+        paper_class="traceback",
+        s3fs="2025.2.0",
+    )
 
 
 def _generation_not_there() -> ComposedLog:
     tape = Tape(9603, "2025-05-16 07:00:00")
+    _arguments(tape, manifest="gs://speech-eu/manifests/v7/train.tsv", sample_rate=16000)
     tape.say(
         "INFO:absl:Reading data mixture from gs://speech-eu/manifests/v7/train.tsv",
         "WARNING:google.auth._default:No project ID could be determined. Consider running `gcloud config set project` or setting the GOOGLE_CLOUD_PROJECT environment variable",
@@ -100,11 +161,21 @@ def _generation_not_there() -> ComposedLog:
             "google.api_core.exceptions.NotFound: 404 GET https://storage.googleapis.com/download/storage/v1/b/speech-eu/o/manifests%2Fv7%2Ftrain.tsv?alt=media: No such object: speech-eu/manifests/v7/train.tsv: ('Request failed with status code', 404, 'Expected one of', <HTTPStatus.OK: 200>, <HTTPStatus.PARTIAL_CONTENT: 206>)",
         ),
     )
-    return log(tape, "generation_not_there", "file_not_found", 1, _BASIS, command="python -m asr.train --manifest gs://speech-eu/manifests/v7/train.tsv", why="an object that the job names by its path is absent; the store answers", google_cloud_storage="3.1.0")
+    return log(
+        tape,
+        "generation_not_there",
+        "file_not_found",
+        1,
+        _BASIS,
+        command="python -m asr.train --manifest gs://speech-eu/manifests/v7/train.tsv",
+        why="an object that the job names by its path is absent; the store answers",
+        google_cloud_storage="3.1.0",
+    )
 
 
 def _archive_on_the_blob() -> ComposedLog:
     tape = Tape(9604, "2025-11-11 11:11:00")
+    _arguments(tape, resume=True, run="doc-ocr-17")
     tape.say(
         "Resuming run doc-ocr-17 from https://ocrtrain.blob.core.windows.net/runs/doc-ocr-17/last.ckpt",
         "INFO:azure.core.pipeline.policies.http_logging_policy:Response status: 206",
@@ -120,13 +191,27 @@ def _archive_on_the_blob() -> ComposedLog:
         "+ az storage blob show -c runs -n doc-ocr-17/last.ckpt --query '{size:properties.contentLength,state:properties.copy.status,desc:properties.copy.statusDescription}'",
         '{\n  "desc": "Aborted by client",\n  "size": 3446734848,\n  "state": "aborted"\n}',
     )
-    return log(tape, "archive_on_the_blob", "checkpoint", 1, _BASIS, command="python train.py --resume", paper_class="runtime_error", torch="2.6.0")
+    return log(
+        tape,
+        "archive_on_the_blob",
+        "checkpoint",
+        1,
+        _BASIS,
+        command="python train.py --resume",
+        paper_class="runtime_error",
+        torch="2.6.0",
+    )
 
 
 def _target_of_lustre_gone() -> ComposedLog:
     tape = Tape(9605, "2025-06-12 20:00:00")
     tape.say(
-        steps(tape, "0: {when} iter {step} loss {loss:.4f} gnorm {norm:.3f} {time:.2f}s", range(10, 401, 10), seconds=31),
+        steps(
+            tape,
+            "0: {when} iter {step} loss {loss:.4f} gnorm {norm:.3f} {time:.2f}s",
+            range(10, 401, 10),
+            seconds=31,
+        ),
         "0: saving checkpoint to /lus/flare/proj/run9/iter_400",
         *(
             _trace(
@@ -138,7 +223,9 @@ def _target_of_lustre_gone() -> ComposedLog:
                 @torch/serialization.py:792 __exit__ | self.file_stream.close()
                 """,
                 "OSError: [Errno 5] Input/output error",
-            ).replace("\n", "\n2: ").replace("Traceback", "2: Traceback", 1)
+            )
+            .replace("\n", "\n2: ")
+            .replace("Traceback", "2: Traceback", 1)
             for _ in range(1)
         ),
         "srun: error: x4011c2s0b0n0: task 2: Exited with exit code 1",
@@ -152,7 +239,16 @@ def _target_of_lustre_gone() -> ComposedLog:
             ],
         ),
     )
-    return log(tape, "target_of_lustre_gone", "filesystem_io", 1, _BASIS, command="srun -l -n 4 python pretrain.py", paper_class="traceback", lustre="2.15.5")
+    return log(
+        tape,
+        "target_of_lustre_gone",
+        "filesystem_io",
+        1,
+        _BASIS,
+        command="srun -l -n 4 python pretrain.py",
+        paper_class="traceback",
+        lustre="2.15.5",
+    )
 
 
 def _shard_of_another_size() -> ComposedLog:
@@ -181,17 +277,41 @@ def _shard_of_another_size() -> ComposedLog:
         "Global rank 3 (PID 914) exited with code -15",
         "ERROR:composer.cli.launcher:Global rank 0 (PID 911) exited with code -15",
     )
-    return log(tape, "shard_of_another_size", "data", 1, _BASIS, command="composer -n 4 train.py train.yaml", paper_class="traceback", why="the shard's bytes are not those of the index: corrupt records", mosaicml_streaming="0.12.0")
+    return log(
+        tape,
+        "shard_of_another_size",
+        "data",
+        1,
+        _BASIS,
+        command="composer -n 4 train.py train.yaml",
+        paper_class="traceback",
+        why="the shard's bytes are not those of the index: corrupt records",
+        mosaicml_streaming="0.12.0",
+    )
 
 
 def _shards_of_images_cut() -> ComposedLog:
     tape = Tape(9607, "2025-02-02 02:00:00")
     tape.say(
-        steps(tape, "{when} | INFO | Train Epoch: 0 [{step:>6}000/12800000 (1%)] Data (t): 0.110 Batch (t): {time:.3f}, 8123.1/s LR: 0.000121 Logit Scale: 14.290 Contrastive_loss: {loss:.4f} Loss: {loss:.4f}", range(40, 1201, 40), loss=8.9, floor=6.0, seconds=50),
+        steps(
+            tape,
+            "{when} | INFO | Train Epoch: 0 [{step:>6}000/12800000 (1%)] Data (t): 0.110 Batch (t): {time:.3f}, 8123.1/s LR: 0.000121 Logit Scale: 14.290 Contrastive_loss: {loss:.4f} Loss: {loss:.4f}",
+            range(40, 1201, 40),
+            loss=8.9,
+            floor=6.0,
+            seconds=50,
+        ),
         "2025-02-02,02:25:11 | WARNING | Handling webdataset error (ReadError('unexpected end of data @ <_io.BufferedReader name=9> pipe:aws s3 cp s3://laion-mirror/00412.tar -')). Ignoring.",
         "download failed: s3://laion-mirror/00977.tar to - [Errno 104] Connection reset by peer",
         "2025-02-02,02:25:30 | WARNING | Handling webdataset error (OSError(\"(('pipe:aws s3 cp s3://laion-mirror/00977.tar -',), {'shell': True, 'bufsize': 8192}): exit 1 (read) {}\")). Ignoring.",
-        steps(tape, "{when} | INFO | Train Epoch: 0 [{step:>6}000/12800000 (9%)] Data (t): 0.117 Batch (t): {time:.3f}, 8101.4/s LR: 0.000480 Logit Scale: 15.102 Contrastive_loss: {loss:.4f} Loss: {loss:.4f}", range(1240, 2001, 40), loss=6.0, floor=4.4, seconds=50),
+        steps(
+            tape,
+            "{when} | INFO | Train Epoch: 0 [{step:>6}000/12800000 (9%)] Data (t): 0.117 Batch (t): {time:.3f}, 8101.4/s LR: 0.000480 Logit Scale: 15.102 Contrastive_loss: {loss:.4f} Loss: {loss:.4f}",
+            range(1240, 2001, 40),
+            loss=6.0,
+            floor=4.4,
+            seconds=50,
+        ),
         _trace(
             """
             @open_clip_train/main.py:535 <module> | main(sys.argv[1:])
@@ -202,17 +322,30 @@ def _shards_of_images_cut() -> ComposedLog:
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 6.61 GiB is free. Process 71022 has 72.53 GiB memory in use. Of the allocated memory 66.92 GiB is allocated by PyTorch, and 3.79 GiB is reserved by PyTorch but unallocated.",
         ),
     )
-    return log(tape, "shards_of_images_cut", "cuda_oom", 1, _BASIS, command="python -m open_clip_train.main --train-data 'pipe:aws s3 cp s3://laion-mirror/{00000..01999}.tar -'", why="the cut shards were skipped and training went on", webdataset="0.2.100")
+    return log(
+        tape,
+        "shards_of_images_cut",
+        "cuda_oom",
+        1,
+        _BASIS,
+        command="python -m open_clip_train.main --train-data 'pipe:aws s3 cp s3://laion-mirror/{00000..01999}.tar -'",
+        why="the cut shards were skipped and training went on",
+        webdataset="0.2.100",
+    )
 
 
 def _chunks_of_xet() -> ComposedLog:
     tape = Tape(9608, "2025-10-06 18:00:00")
+    _arguments(tape, model="Qwen/Qwen3-235B-A22B", max_workers=8)
     tape.say(
         "Fetching 30 files:   0%|          | 0/30 [00:00<?, ?it/s]",
         "Xet Storage is enabled for this repo. Downloading file with Xet Storage..",
-        *(f"model-{at:05d}-of-00030.safetensors: 100%|██████████| 4.98G/4.98G [00:{18 + at}<00:00, 241MB/s]" for at in range(1, 12)),
-        "\x1b[2m2025-10-06T18:07:11.440122Z\x1b[0m \x1b[33m WARN\x1b[0m  Status Code: 503. Retrying..., \x1b[3mrequest_id\x1b[0m\x1b[2m=\x1b[0m\"\"\n    \x1b[2;3mat\x1b[0m /home/runner/work/xet-core/cas_client/src/http_client.rs:220\n",
-        "\x1b[2m2025-10-06T18:08:02.100771Z\x1b[0m \x1b[33m WARN\x1b[0m  Reqwest(reqwest::Error { kind: Request, url: \"https://transfer.xethub.hf.co/xorbs/default/1ac0\", source: TimedOut }). Retrying...",
+        *(
+            f"model-{at:05d}-of-00030.safetensors: 100%|██████████| 4.98G/4.98G [00:{18 + at}<00:00, 241MB/s]"
+            for at in range(1, 12)
+        ),
+        '\x1b[2m2025-10-06T18:07:11.440122Z\x1b[0m \x1b[33m WARN\x1b[0m  Status Code: 503. Retrying..., \x1b[3mrequest_id\x1b[0m\x1b[2m=\x1b[0m""\n    \x1b[2;3mat\x1b[0m /home/runner/work/xet-core/cas_client/src/http_client.rs:220\n',
+        '\x1b[2m2025-10-06T18:08:02.100771Z\x1b[0m \x1b[33m WARN\x1b[0m  Reqwest(reqwest::Error { kind: Request, url: "https://transfer.xethub.hf.co/xorbs/default/1ac0", source: TimedOut }). Retrying...',
         _trace(
             """
             serve_then_train.py:40 <module> | path = snapshot_download(MODEL, max_workers=8)
@@ -223,7 +356,17 @@ def _chunks_of_xet() -> ComposedLog:
             "RuntimeError: Data processing error: CAS service error : ReqwestMiddleware Error: Request failed after 5 retries",
         ),
     )
-    return log(tape, "chunks_of_xet", "network", 1, _BASIS, command="python serve_then_train.py", paper_class="runtime_error", huggingface_hub="0.34.4", hf_xet="1.1.9")
+    return log(
+        tape,
+        "chunks_of_xet",
+        "network",
+        1,
+        _BASIS,
+        command="python serve_then_train.py",
+        paper_class="runtime_error",
+        huggingface_hub="0.34.4",
+        hf_xet="1.1.9",
+    )
 
 
 def _cache_of_the_mount_full() -> ComposedLog:
@@ -242,18 +385,28 @@ def _cache_of_the_mount_full() -> ComposedLog:
             @transformers/modeling_utils.py:3916 save_pretrained | safe_save_file(shard, os.path.join(save_directory, shard_file), metadata=metadata)
             @safetensors/torch.py:307 save_file | serialize_file(_flatten(tensors), filename, metadata=metadata)
             """,
-            'safetensors_rust.SafetensorError: Error while serializing: I/O error: Disk quota exceeded (os error 122)',
+            "safetensors_rust.SafetensorError: Error while serializing: I/O error: Disk quota exceeded (os error 122)",
         ),
         "+ juicefs quota get redis://meta:6379/1 --path /out",
         "+------+---------+---------+------+-----------+-------+-------+\n| Path |   Size  |   Used  | Use% |   Inodes  | IUsed | IUse% |\n+------+---------+---------+------+-----------+-------+-------+\n| /out | 2.0 TiB | 2.0 TiB | 100% | unlimited | 1,204 |       |\n+------+---------+---------+------+-----------+-------+-------+",
     )
-    return log(tape, "cache_of_the_mount_full", "disk_full", 1, _BASIS, command="bash dpo.sh", paper_class="traceback", juicefs="1.2.3")
+    return log(
+        tape,
+        "cache_of_the_mount_full",
+        "disk_full",
+        1,
+        _BASIS,
+        command="bash dpo.sh",
+        paper_class="traceback",
+        juicefs="1.2.3",
+    )
 
 
 def _bucket_of_the_model() -> ComposedLog:
     tape = Tape(9610, "2025-04-04 14:00:00")
+    _arguments(tape, model="/models/llama-3.2-3b", lora_r=16)
     tape.say(
-        "time=2025-04-04T14:00:01Z level=info msg=\"gcsfuse mounted\" bucket=ml-models path=/models implicit_dirs=true",
+        'time=2025-04-04T14:00:01Z level=info msg="gcsfuse mounted" bucket=ml-models path=/models implicit_dirs=true',
         "WARNING: Your kernel does not support swap limit capabilities",
         "Initializing tokenizer from /models/llama-3.2-3b",
         _trace(
@@ -268,7 +421,16 @@ def _bucket_of_the_model() -> ComposedLog:
         "+ ls -l /models/llama-3.2-3b",
         "total 9\n-rw-r--r-- 1 root root   878 Mar 30 09:14 config.json\n-rw-r--r-- 1 root root   189 Mar 30 09:14 generation_config.json\n-rw-r--r-- 1 root root 54528 Mar 30 09:14 tokenizer_config.json\n-rw-r--r-- 1 root root 17209920 Mar 30 09:14 tokenizer.json",
     )
-    return log(tape, "bucket_of_the_model", "asset", 1, _BASIS, command="python -m finetune.main", paper_class="traceback", transformers="4.51.0")
+    return log(
+        tape,
+        "bucket_of_the_model",
+        "asset",
+        1,
+        _BASIS,
+        command="python -m finetune.main",
+        paper_class="traceback",
+        transformers="4.51.0",
+    )
 
 
 def _retries_in_the_loader() -> ComposedLog:
@@ -290,4 +452,12 @@ def _retries_in_the_loader() -> ComposedLog:
         f"{tape.milli()} WARNING ckpt: upload of events.out.tfevents failed: google.api_core.exceptions.ServiceUnavailable: 503 (kept locally)",
         f"{tape.milli()} INFO ckpt: final checkpoint s3://runs/ocr-9/final.safetensors (2.1 GiB) verified",
     )
-    return log(tape, "retries_in_the_loader", "none", 0, _BASIS, command="python train.py", botocore="1.40.60")
+    return log(
+        tape,
+        "retries_in_the_loader",
+        "none",
+        0,
+        _BASIS,
+        command="python train.py",
+        botocore="1.40.60",
+    )

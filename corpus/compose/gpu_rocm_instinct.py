@@ -35,7 +35,19 @@ def _trace(frames: str, error: str, number: int | None = None, root: str = "/wor
 
 
 def _ended(tape: Tape, exits: Sequence[Exit], killed: Sequence[int], host: str) -> None:
-    tape.say(summary(tape, "2.6", "train.py", exits, host=host, binary="/opt/conda/envs/py_3.12/bin/python", site=_SITE, launcher="/opt/conda/envs/py_3.12/bin/torchrun", killed=killed))
+    tape.say(
+        summary(
+            tape,
+            "2.6",
+            "train.py",
+            exits,
+            host=host,
+            binary="/opt/conda/envs/py_3.12/bin/python",
+            site=_SITE,
+            launcher="/opt/conda/envs/py_3.12/bin/torchrun",
+            killed=killed,
+        )
+    )
 
 
 def _smi(cards: int, used: Sequence[int] = ()) -> str:
@@ -84,15 +96,33 @@ def _card_full_in_backward() -> ComposedLog:
             ),
         ),
     )
-    _ended(tape, [Exit(4, 1, 20514), Exit(6, 1, 20516)], (20510, 20511, 20512, 20513, 20515, 20517), "mi300-02")
-    return log(tape, "card_full_in_backward", "cuda_oom", 1, _BASIS, command="torchrun --nproc-per-node 8 train.py", torch="2.6.0+rocm6.2.4")
+    _ended(
+        tape,
+        [Exit(4, 1, 20514), Exit(6, 1, 20516)],
+        (20510, 20511, 20512, 20513, 20515, 20517),
+        "mi300-02",
+    )
+    return log(
+        tape,
+        "card_full_in_backward",
+        "cuda_oom",
+        1,
+        _BASIS,
+        command="torchrun --nproc-per-node 8 train.py",
+        torch="2.6.0+rocm6.2.4",
+    )
 
 
 def _page_not_present() -> ComposedLog:
     tape = Tape(9302, "2025-08-11 03:40:00")
     tape.say(
         "W0811 03:40:10.112000 14 torch/distributed/run.py:792] master_addr is only used for static rdzv_backend and when rdzv_endpoint is not specified.",
-        steps(tape, "{when} | INFO | step {step:>6} | loss {loss:.4f} | gnorm {norm:.3f} | lr {lr:.3e} | {time:.3f}s/it", range(20, 1201, 20), seconds=19),
+        steps(
+            tape,
+            "{when} | INFO | step {step:>6} | loss {loss:.4f} | gnorm {norm:.3f} | lr {lr:.3e} | {time:.3f}s/it",
+            range(20, 1201, 20),
+            seconds=19,
+        ),
         "Memory access fault by GPU node-5 (Agent handle: 0x5581c4c2f0a0) on address 0x7e1f44a00000. Reason: Page not present or supervisor privilege.",
         "GPU core dump failed",
         "Failed to write segment data for core file: gpucore.8103",
@@ -121,7 +151,16 @@ def _page_not_present() -> ComposedLog:
             )
         ),
     )
-    return log(tape, "page_not_present", "cuda_runtime", 1, _BASIS, command="torchrun --nproc-per-node 8 train.py --config conf/1b.yaml", why="an access to memory that the GPU program does not own", torch="2.7.0+rocm6.3")
+    return log(
+        tape,
+        "page_not_present",
+        "cuda_runtime",
+        1,
+        _BASIS,
+        command="torchrun --nproc-per-node 8 train.py --config conf/1b.yaml",
+        why="an access to memory that the GPU program does not own",
+        torch="2.7.0+rocm6.3",
+    )
 
 
 def _kernels_for_another_chip() -> ComposedLog:
@@ -135,7 +174,19 @@ def _kernels_for_another_chip() -> ComposedLog:
         "Found 3120 images, 11 classes",
         "Params: 31.04 M",
         "rocBLAS error: Cannot read /opt/venv/lib/python3.12/site-packages/torch/lib/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1201\n List of available TensileLibrary Files : ",
-        *(f'"/opt/venv/lib/python3.12/site-packages/torch/lib/rocblas/library/TensileLibrary_lazy_{arch}.dat"' for arch in ("gfx1030", "gfx1100", "gfx1101", "gfx900", "gfx906", "gfx908", "gfx90a", "gfx942")),
+        *(
+            f'"/opt/venv/lib/python3.12/site-packages/torch/lib/rocblas/library/TensileLibrary_lazy_{arch}.dat"'
+            for arch in (
+                "gfx1030",
+                "gfx1100",
+                "gfx1101",
+                "gfx900",
+                "gfx906",
+                "gfx908",
+                "gfx90a",
+                "gfx942",
+            )
+        ),
         _trace(
             """
             train_unet.py:210 <module> | main()
@@ -145,9 +196,18 @@ def _kernels_for_another_chip() -> ComposedLog:
             """,
             "RuntimeError: HIP error: invalid device function\n" + _ASYNC,
         ),
-
     )
-    return log(tape, "kernels_for_another_chip", "cuda_environment", 1, _BASIS, command="bash run.sh", paper_class="cuda_runtime", why="the wheel has no kernels for gfx1201; 'HIP error' is ROCm's form of 'CUDA error'", torch="2.6.0+rocm6.2.4")
+    return log(
+        tape,
+        "kernels_for_another_chip",
+        "cuda_environment",
+        1,
+        _BASIS,
+        command="bash run.sh",
+        paper_class="cuda_runtime",
+        why="the wheel has no kernels for gfx1201; 'HIP error' is ROCm's form of 'CUDA error'",
+        torch="2.6.0+rocm6.2.4",
+    )
 
 
 def _group_without_the_device_node() -> ComposedLog:
@@ -172,13 +232,28 @@ def _group_without_the_device_node() -> ComposedLog:
             "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0",
         ),
     )
-    return log(tape, "group_without_the_device_node", "cuda_environment", 1, _BASIS, command="bash job.sh", paper_class="traceback", why="the user is not in the group of /dev/kfd, so that no device is visible; the setting bf16 is not wrong", torch="2.7.1+rocm6.3")
+    return log(
+        tape,
+        "group_without_the_device_node",
+        "cuda_environment",
+        1,
+        _BASIS,
+        command="bash job.sh",
+        paper_class="traceback",
+        why="the user is not in the group of /dev/kfd, so that no device is visible; the setting bf16 is not wrong",
+        torch="2.7.1+rocm6.3",
+    )
 
 
 def _poisoned_memory() -> ComposedLog:
     tape = Tape(9305, "2025-10-19 22:10:00")
     tape.say(
-        steps(tape, "0: [{when}] iter {step} lm_loss={loss:.5f} grad_norm={norm:.4f} step_time={time:.2f}s", range(5, 216, 5), seconds=27),
+        steps(
+            tape,
+            "0: [{when}] iter {step} lm_loss={loss:.5f} grad_norm={norm:.4f} step_time={time:.2f}s",
+            range(5, 216, 5),
+            seconds=27,
+        ),
         *(
             f"0: [Sun Oct 19 22:31:4{at} 2025] {text}"
             for at, text in enumerate(
@@ -193,7 +268,7 @@ def _poisoned_memory() -> ComposedLog:
         ),
         "6: HW Exception by GPU node-8 (Agent handle: 0x55b30f2c1e40) reason :GPU Hang",
         ":0:rocdevice.cpp            :2982: 1903311245012 us:  Callback: Queue 0x7ed0b8600000 aborting with error : HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception. code: 0x1016",
-        "6: Fatal Python error: Aborted\n6: \n6: Thread 0x00007ed1c73ff640 (most recent call first):\n6:   <no Python frame>\n6: \n6: Current thread 0x00007ef8a4f7d740 (most recent call first):\n6:   File \"/workspace/megatron/training/training.py\", line 1402 in train_step\n6:   File \"/workspace/pretrain_gpt.py\", line 277 in <module>",
+        '6: Fatal Python error: Aborted\n6: \n6: Thread 0x00007ed1c73ff640 (most recent call first):\n6:   <no Python frame>\n6: \n6: Current thread 0x00007ef8a4f7d740 (most recent call first):\n6:   File "/workspace/megatron/training/training.py", line 1402 in train_step\n6:   File "/workspace/pretrain_gpt.py", line 277 in <module>',
         *(
             f"{at}: mi325-14:{4410 + at}:{5200 + at} [{at}] NCCL WARN [Proxy Service {at}] Failed to execute operation Connect from rank {at}, retcode 6"
             for at in (2, 5)
@@ -204,14 +279,31 @@ def _poisoned_memory() -> ComposedLog:
         "srun: error: mi325-14: tasks 0-5,7: Terminated",
         "srun: Force Terminated StepId=88121.0",
     )
-    return log(tape, "poisoned_memory", "gpu_hardware", 134, _BASIS, command="srun -l --kill-on-bad-exit=1 python pretrain_gpt.py", paper_class=None, why="an uncorrectable error of the memory (UMC) precedes the exception", rocm="6.4.1")
+    return log(
+        tape,
+        "poisoned_memory",
+        "gpu_hardware",
+        134,
+        _BASIS,
+        command="srun -l --kill-on-bad-exit=1 python pretrain_gpt.py",
+        paper_class=None,
+        why="an uncorrectable error of the memory (UMC) precedes the exception",
+        rocm="6.4.1",
+    )
 
 
 def _user_database_on_shared_home() -> ComposedLog:
     tape = Tape(9306, "2025-02-12 13:00:00")
     tape.say(
         "PyTorch 2.5.1+rocm6.2, MIOpen 3.2.0",
-        steps(tape, "Epoch: [0][{step:>4}/5004]  Time {time:.3f}  Loss {loss:.4e}  Acc@1 {norm:.2f}", range(0, 201, 10), loss=7.0, floor=6.1, seconds=3),
+        steps(
+            tape,
+            "Epoch: [0][{step:>4}/5004]  Time {time:.3f}  Loss {loss:.4e}  Acc@1 {norm:.2f}",
+            range(0, 201, 10),
+            loss=7.0,
+            floor=6.1,
+            seconds=3,
+        ),
         *(
             "MIOpen(HIP): Warning [IsEnoughWorkspace] [EvaluateInvokers] Solver <GemmFwdRest>, workspace required: 1073741824, provided ptr: 0 size: 0"
             for _ in range(3)
@@ -231,25 +323,64 @@ def _user_database_on_shared_home() -> ComposedLog:
         "+ quota -s",
         "Disk quotas for user u5500 (uid 5500): \n     Filesystem   space   quota   limit   grace   files   quota   limit   grace\nnfs-home:/export/home\n                 20480M*  20000M  20480M   6days    331k       0       0        ",
     )
-    return log(tape, "user_database_on_shared_home", "disk_full", 1, _BASIS, command="bash imagenet.sh", paper_class="runtime_error", why="MIOpen's database in the home cannot grow: the quota is used up", torch="2.5.1+rocm6.2")
+    return log(
+        tape,
+        "user_database_on_shared_home",
+        "disk_full",
+        1,
+        _BASIS,
+        command="bash imagenet.sh",
+        paper_class="runtime_error",
+        why="MIOpen's database in the home cannot grow: the quota is used up",
+        torch="2.5.1+rocm6.2",
+    )
 
 
 def _all_reduce_over_two_racks() -> ComposedLog:
     tape = Tape(9307, "2025-06-05 04:00:00")
     tape.say(
-        *(f"mi250-{n:02d}:{3000 + n}:{3000 + n} [0] NCCL INFO RCCL version : 2.22.3-HEAD:9ea0a90\nmi250-{n:02d}:{3000 + n}:{3000 + n} [0] NCCL INFO HIP version  : 6.4.43482-0f2d60242\nmi250-{n:02d}:{3000 + n}:{3000 + n} [0] NCCL INFO ROCm version : 6.4.0.0-47-d2c9a1f" for n in (1, 2)),
+        *(
+            f"mi250-{n:02d}:{3000 + n}:{3000 + n} [0] NCCL INFO RCCL version : 2.22.3-HEAD:9ea0a90\nmi250-{n:02d}:{3000 + n}:{3000 + n} [0] NCCL INFO HIP version  : 6.4.43482-0f2d60242\nmi250-{n:02d}:{3000 + n}:{3000 + n} [0] NCCL INFO ROCm version : 6.4.0.0-47-d2c9a1f"
+            for n in (1, 2)
+        ),
         "mi250-01:3001:3001 [0] NCCL INFO Kernel version: 5.14.21-150500.55.49_13.0.56-cray_shasta_c",
         "mi250-01:3001:3120 [0] NCCL INFO NET/OFI Using aws-ofi-rccl 1.4.0",
-        "mi250-01:3001:3120 [0] NCCL WARN NUMA auto balancing enabled which can lead to variability in the RCCL performance! Disable by \"sudo sysctl kernel.numa_balancing=0\"",
-        "mi250-01:3001:3120 [0] NCCL WARN Missing \"iommu=pt\" from kernel command line which can lead to system instablity or hang!",
-        steps(tape, "[default0]:iteration {step:>7}/ 90000 | loss {loss:.4f} | norm {norm:.3f} | {time:.2f} s", range(50, 1451, 50), seconds=40),
+        'mi250-01:3001:3120 [0] NCCL WARN NUMA auto balancing enabled which can lead to variability in the RCCL performance! Disable by "sudo sysctl kernel.numa_balancing=0"',
+        'mi250-01:3001:3120 [0] NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!',
+        steps(
+            tape,
+            "[default0]:iteration {step:>7}/ 90000 | loss {loss:.4f} | norm {norm:.3f} | {time:.2f} s",
+            range(50, 1451, 50),
+            seconds=40,
+        ),
     )
     tape.wait(600)
     for number in (3, 8):
-        tape.say(watchdog(tape, "2.6", number, seq=88017, op="ALLREDUCE", numel=(26214400, 26214400), timeout_ms=600000))
-    tape.say("mi250-02:3102:3377 [0] NCCL WARN NET/OFI Request 0x151c3d0 completed with error. RC: 5. Error: Input/output error. Completed length: 0, Request: { buffer_index: 255, dev: 2, size: 0, state: CREATED, direction: SEND }")
+        tape.say(
+            watchdog(
+                tape,
+                "2.6",
+                number,
+                seq=88017,
+                op="ALLREDUCE",
+                numel=(26214400, 26214400),
+                timeout_ms=600000,
+            )
+        )
+    tape.say(
+        "mi250-02:3102:3377 [0] NCCL WARN NET/OFI Request 0x151c3d0 completed with error. RC: 5. Error: Input/output error. Completed length: 0, Request: { buffer_index: 255, dev: 2, size: 0, state: CREATED, direction: SEND }"
+    )
     _ended(tape, [Exit(3, -6, 3004), Exit(8, -6, 3102, local=0)], (3001, 3002, 3003), "mi250-01")
-    return log(tape, "all_reduce_over_two_racks", "collective", 1, _BASIS, command="srun torchrun --nnodes 2 train.py", torch="2.6.0+rocm6.4", rccl="2.22.3")
+    return log(
+        tape,
+        "all_reduce_over_two_racks",
+        "collective",
+        1,
+        _BASIS,
+        command="srun torchrun --nnodes 2 train.py",
+        torch="2.6.0+rocm6.4",
+        rccl="2.22.3",
+    )
 
 
 def _flash_attention_of_the_wheel() -> ComposedLog:
@@ -269,7 +400,15 @@ def _flash_attention_of_the_wheel() -> ComposedLog:
             "ImportError: FlashAttention2 has been toggled on, but it cannot be used due to the following error: the package flash_attn seems to be not installed. Please refer to the documentation of https://huggingface.co/docs/transformers/perf_infer_gpu_one#flashattention-2 to install Flash Attention 2.",
         ),
     )
-    return log(tape, "flash_attention_of_the_wheel", "missing_module", 1, _BASIS, command="python sft.py --attn_implementation flash_attention_2", torch="2.6.0+rocm6.3")
+    return log(
+        tape,
+        "flash_attention_of_the_wheel",
+        "missing_module",
+        1,
+        _BASIS,
+        command="python sft.py --attn_implementation flash_attention_2",
+        torch="2.6.0+rocm6.3",
+    )
 
 
 def _hip_source_does_not_build() -> ComposedLog:
@@ -286,10 +425,10 @@ def _hip_source_does_not_build() -> ComposedLog:
         "Allowing ninja to set a default number of workers... (overridable by setting the environment variable MAX_JOBS=N)",
         "[1/2] /opt/rocm/bin/hipcc  -DWITH_HIP -DTORCH_EXTENSION_NAME=selective_scan -DTORCH_API_INCLUDE_EXTENSION_H -isystem /opt/rocm/include -fPIC -std=c++17 -O3 -D__HIP_PLATFORM_AMD__=1 -DUSE_ROCM=1 --offload-arch=gfx942 -fno-gpu-rdc -c /workspace/ops/scan_hip.hip -o scan_hip.cuda.o ",
         "FAILED: scan_hip.cuda.o ",
-        "/workspace/ops/scan_hip.hip:88:17: error: invalid operand for inline asm constraint 'r'\n   88 |     asm volatile(\"ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];\" : \"=f\"(v.x), \"=f\"(v.y), \"=f\"(v.z), \"=f\"(v.w) : \"l\"(p));\n      |                 ^",
+        '/workspace/ops/scan_hip.hip:88:17: error: invalid operand for inline asm constraint \'r\'\n   88 |     asm volatile("ld.global.nc.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(p));\n      |                 ^',
         "/workspace/ops/scan_hip.hip:140:9: error: static assertion failed due to requirement 'WARP_SIZE == 32'\n  140 |         static_assert(WARP_SIZE == 32);\n      |         ^             ~~~~~~~~~~~~~~~",
         "2 errors generated when compiling for gfx942.",
-        "failed to execute:/opt/rocm/lib/llvm/bin/clang++  --offload-arch=gfx942 -O3 -x hip -c /workspace/ops/scan_hip.hip -o \"scan_hip.cuda.o\"",
+        'failed to execute:/opt/rocm/lib/llvm/bin/clang++  --offload-arch=gfx942 -O3 -x hip -c /workspace/ops/scan_hip.hip -o "scan_hip.cuda.o"',
         "ninja: build stopped: subcommand failed.",
         _trace(
             """
@@ -307,7 +446,16 @@ def _hip_source_does_not_build() -> ComposedLog:
             "RuntimeError: Error building extension 'selective_scan'",
         ),
     )
-    return log(tape, "hip_source_does_not_build", "compile_error", 1, _BASIS, command="python train_mamba.py", paper_class="runtime_error", torch="2.7.1+rocm6.4")
+    return log(
+        tape,
+        "hip_source_does_not_build",
+        "compile_error",
+        1,
+        _BASIS,
+        command="python train_mamba.py",
+        paper_class="runtime_error",
+        torch="2.7.1+rocm6.4",
+    )
 
 
 def _noisy_but_fine() -> ComposedLog:
@@ -319,9 +467,16 @@ def _noisy_but_fine() -> ComposedLog:
         "MIOpen(HIP): Warning [FindRecordUnsafe] File is unreadable: /opt/rocm-6.3.0/share/miopen/db/gfx90a68.HIP.fdb.txt",
         "MIOpen(HIP): Error [Do] 'amd_comgr_do_action(kind, handle, in.GetHandle(), out.GetHandle())' AMD_COMGR_ACTION_CODEGEN_BC_TO_RELOCATABLE: ERROR (1)\nMIOpen(HIP): Warning [BuildHip] skipping solver ConvHipImplicitGemmGroupFwdXdlops, trying the next one",
         "[W128 19:00:31.441 HIPAllocatorConfig.h:29] Warning: expandable_segments not supported on this platform (function operator())",
-        steps(tape, "epoch 0 step {step} loss {loss:.4f} grad {norm:.3f} ({time:.3f} s/step)", range(25, 1001, 25), seconds=8),
+        steps(
+            tape,
+            "epoch 0 step {step} loss {loss:.4f} grad {norm:.3f} ({time:.3f} s/step)",
+            range(25, 1001, 25),
+            seconds=8,
+        ),
         "validation: top1 71.42 top5 90.61",
         "saved runs/r50/ckpt_epoch0.pt (195.3 MB)",
         "done in 0:05:31",
     )
-    return log(tape, "noisy_but_fine", "none", 0, _BASIS, command="bash r50.sh", torch="2.6.0+rocm6.3")
+    return log(
+        tape, "noisy_but_fine", "none", 0, _BASIS, command="bash r50.sh", torch="2.6.0+rocm6.3"
+    )

@@ -34,7 +34,7 @@ def _trace(frames: str, error: str, root: str = "/opt/verl") -> str:
 def _local_ray(tape: Tape) -> None:
     tape.say(
         f"{tape.milli()}\tINFO worker.py:1927 -- Started a local Ray instance. View the dashboard at \x1b[1m\x1b[32m127.0.0.1:8265 \x1b[39m\x1b[22m",
-        f"/usr/local/lib/python3.12/dist-packages/ray/_private/worker.py:1975: FutureWarning: Tip: In future versions of Ray, Ray will no longer override accelerator visible devices env var if num_gpus=0 or num_gpus=None (default). To enable this behavior and turn off this error message, set RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0\n  warnings.warn(",
+        "/usr/local/lib/python3.12/dist-packages/ray/_private/worker.py:1975: FutureWarning: Tip: In future versions of Ray, Ray will no longer override accelerator visible devices env var if num_gpus=0 or num_gpus=None (default). To enable this behavior and turn off this error message, set RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0\n  warnings.warn(",
     )
 
 
@@ -217,9 +217,7 @@ def _names_of_merged_weights() -> ComposedLog:
 def _slime_rollouts(tape: Tape, first: int, last: int) -> None:
     for at in range(first, last + 1):
         for done in (16, 64, 128):
-            tape.say(
-                f"(RolloutManager pid=7120) {bar('Rollout generation', done, 128, 0.61)}"
-            )
+            tape.say(f"(RolloutManager pid=7120) {bar('Rollout generation', done, 128, 0.61)}")
         _decode(tape, "SGLangEngine", 7344, 2)
         tape.wait(61)
         tape.say(
@@ -256,7 +254,7 @@ def _weights_by_broadcast() -> ComposedLog:
             ),
         ),
         f"(SGLangEngine pid=7344) [{tape.when()} TP0] Failed to update parameter online: NCCL communicator was aborted on rank 3. The full weights of the ModelRunner are partially updated. Please discard the whole weights.",
-        f"(SGLangEngine pid=7344) [{tape.when()}] INFO:     10.30.4.11:52114 - \"POST /update_weights_from_distributed HTTP/1.1\" 400 Bad Request",
+        f'(SGLangEngine pid=7344) [{tape.when()}] INFO:     10.30.4.11:52114 - "POST /update_weights_from_distributed HTTP/1.1" 400 Bad Request',
         _trace(
             """
             train_async.py:71 <module> | train(args)
@@ -351,7 +349,7 @@ def _judge_not_answering() -> ComposedLog:
             f"(RemoteRewardModel pid=5390) {tape.when()}.{tape.rng.randrange(1000):03d} WARNING  openrlhf.utils.remote_rm_utils:remote_rm_utils.py:24 Request error, please check: HTTPConnectionPool(host='judge-0.judges', port=5000): Max retries exceeded with url: /get_reward (Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f{tape.rng.randrange(16**10):010x}>: Failed to establish a new connection: [Errno 111] Connection refused'))"
         )
     tape.say(
-        "(PPOTrainer pid=5211) raise Exception(f\"Request error for {try_max_times} times, returning None. Please check the API server.\")",
+        '(PPOTrainer pid=5211) raise Exception(f"Request error for {try_max_times} times, returning None. Please check the API server.")',
         _trace(
             """
             openrlhf/cli/train_ppo_ray.py:508 <module> | train(args)
@@ -455,7 +453,7 @@ def _extension_of_another_torch() -> ComposedLog:
     tape.say(
         f"(VllmGenerationWorker pid=1377) WARNING {tape.when('%m-%d %H:%M:%S')} [_custom_ops.py:21] Failed to import from vllm._C with {error.split(': ', 1)[0]}('{error.split(': ', 1)[1]}')",
         "(VllmGenerationWorker pid=1377) INFO 06-18 16:22:03 [__init__.py:244] No platform detected, vLLM is running on UnspecifiedPlatform",
-        "(raylet) It looks like you're creating a detached actor in an anonymous namespace. In order to access this actor in the future, you will need to explicitly connect to this namespace with ray.init(namespace=\"7c1f1d2c\", ...)",
+        '(raylet) It looks like you\'re creating a detached actor in an anonymous namespace. In order to access this actor in the future, you will need to explicitly connect to this namespace with ray.init(namespace="7c1f1d2c", ...)',
         _trace(
             """
             examples/run_grpo_math.py:241 main | ) = setup(config, tokenizer, dataset, val_dataset)
@@ -499,7 +497,7 @@ def _prompts_of_another_set() -> ComposedLog:
             f"(TaskRunner pid=6120) {bar('Filtering prompts longer than 2048 tokens (num_proc=8)', at, 41237, 0.0002)}"
             for at in (0, 1000, 9000)
         ),
-        "(TaskRunner pid=6120) multiprocess.pool.RemoteTraceback: \n(TaskRunner pid=6120) \"\"\"",
+        '(TaskRunner pid=6120) multiprocess.pool.RemoteTraceback: \n(TaskRunner pid=6120) """',
         marked(
             "(TaskRunner pid=6120) ",
             _trace(
@@ -550,7 +548,7 @@ def _stopped_at_the_terminal() -> ComposedLog:
             @ray/_private/worker.py:2858 get | values, debugger_breakpoint = worker.get_objects(object_refs, timeout=timeout)
             @ray/_private/worker.py:925 get_objects | ] = self.core_worker.get_objects(
             """,
-            'KeyboardInterrupt',
+            "KeyboardInterrupt",
             root="/root/slime",
         ).split("\n")[1:],
         f"(SGLangEngine pid=7344) [{tape.when()}] Subprocess scheduler_0 (pid=7501) crashed with exit code -15. Triggering SIGQUIT for cleanup...",
