@@ -89,7 +89,7 @@ def _room_for_the_other_queue() -> ComposedLog:
         pods,
         "kubectl -n team-a logs -f --prefix -l jobset.sigs.k8s.io/jobset-name=sft-70b --max-log-requests 8",
     )
-    _lines(tape, pods, range(10, 261, 10))
+    _lines(tape, pods, range(10, 261, 10), seconds=25)
     tape.say(
         f"[pod/{pods[1]}/node] W0930 08:11:02.114000 1 torch/distributed/elastic/agent/server/api.py:719] Received 15 death signal, shutting down workers",
         f"[pod/{pods[0]}/node] W0930 08:11:02.140000 1 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 41 closing signal SIGTERM",
@@ -384,7 +384,11 @@ def _pull_of_a_private_image() -> ComposedLog:
 def _headless_service_late() -> ComposedLog:
     tape = Tape(9706, "2025-11-26 06:00:00")
     pods = [f"pre-node-0-{at}-{tail}" for at, tail in enumerate(("q8xw1", "pp40s", "z7c2d"))]
-    _start(tape, pods, "stern -n team-a pre-node --no-color -o raw")
+    _start(
+        tape,
+        pods,
+        "kubectl -n team-a logs --prefix -l jobset.sigs.k8s.io/jobset-name=pre --timestamps=false",
+    )
     for pod in pods[1:]:
         for attempt in range(6):
             tape.wait(7)

@@ -344,7 +344,7 @@ def _chunks_of_xet() -> ComposedLog:
             f"model-{at:05d}-of-00030.safetensors: 100%|██████████| 4.98G/4.98G [00:{18 + at}<00:00, 241MB/s]"
             for at in range(1, 12)
         ),
-        '\x1b[2m2025-10-06T18:07:11.440122Z\x1b[0m \x1b[33m WARN\x1b[0m  Status Code: 503. Retrying..., \x1b[3mrequest_id\x1b[0m\x1b[2m=\x1b[0m""\n    \x1b[2;3mat\x1b[0m /home/runner/work/xet-core/cas_client/src/http_client.rs:220\n',
+        '\x1b[2m2025-10-06T18:07:11.440122Z\x1b[0m \x1b[33m WARN\x1b[0m  Status Code: 503. Retrying..., \x1b[3mrequest_id\x1b[0m\x1b[2m=\x1b[0m""\n    \x1b[2;3mat\x1b[0m /home/runner/xet-core/cas_client/src/http_client.rs:220\n',
         '\x1b[2m2025-10-06T18:08:02.100771Z\x1b[0m \x1b[33m WARN\x1b[0m  Reqwest(reqwest::Error { kind: Request, url: "https://transfer.xethub.hf.co/xorbs/default/1ac0", source: TimedOut }). Retrying...',
         _trace(
             """

@@ -120,7 +120,7 @@ def _setup_of_the_task() -> ComposedLog:
         "⚙︎ Syncing files.\n  Syncing workdir (to 1 node): . -> ~/sky_workdir\n✓ Synced workdir.",
         marked(
             "(setup pid=1977) ",
-            "Using CPython 3.11.11\nCreating virtual environment at: .venv\nResolved 188 packages in 1.92s\n  \u00d7 No solution found when resolving dependencies:\n  ╰─▶ Because vllm==0.8.1 depends on torch==2.6.0 and your project depends on\n      torch==2.5.1, we can conclude that your project and vllm==0.8.1 are\n      incompatible.\n      And because your project depends on vllm==0.8.1, we can conclude that\n      your project's requirements are unsatisfiable.",
+            "Using CPython 3.11.11\nCreating virtual environment at: .venv\n  \u00d7 No solution found when resolving dependencies:\n  ╰─▶ Because vllm==0.8.1 depends on torch==2.6.0 and your project depends on\n      torch==2.5.1, we can conclude that your project and vllm==0.8.1 are\n      incompatible.\n      And because your project depends on vllm==0.8.1, we can conclude that\n      your project's requirements are unsatisfiable.",
         ),
         "ERROR: Job 1's setup failed with return code list: [1]",
         "✗ Job finished (status: FAILED_SETUP).",

@@ -201,7 +201,7 @@ def _toolkit_not_sourced() -> ComposedLog:
         "INFO: starting 8 processes, log_dir=logs/sft",
         _trace(
             """
-            /home/ma-user/work/sft/train.py:6 <module> | import torch_npu
+            /home/ma-user/sft/train.py:6 <module> | import torch_npu
             @torch_npu/__init__.py:16 <module> | import torch_npu.npu
             @torch_npu/npu/__init__.py:137 <module> | import torch_npu._C
             """,
@@ -214,7 +214,7 @@ def _toolkit_not_sourced() -> ComposedLog:
         [Exit(0, 1, 771), Exit(1, 1, 772), Exit(2, 1, 773), Exit(3, 1, 774)],
         (),
         "ascend-login",
-        "/home/ma-user/work/sft/train.py",
+        "/home/ma-user/sft/train.py",
     )
     return log(
         tape,

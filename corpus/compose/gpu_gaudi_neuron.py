@@ -13,6 +13,7 @@ from corpus.compose.composed_log import ComposedLog
 _BASIS = "Intel Gaudi documentation 1.17-1.22 (synStatus codes, PT bridge, HCL, hl-smi), optimum-habana 1.14-1.18, AWS Neuron documentation 2.20-2.26 (NRT status codes, neuronx-cc, NeuronX Distributed), optimum-neuron 0.3"
 _SITE = "/usr/local/lib/python3.10/dist-packages"
 _NEURON = "/opt/aws_neuronx_venv_pytorch_2_7/lib/python3.10/site-packages"
+_ROOTS = {_SITE: "/root/optimum-habana/examples", _NEURON: "/home/ubuntu/neuron-train"}
 
 
 def logs() -> Iterator[ComposedLog]:
@@ -32,7 +33,7 @@ def logs() -> Iterator[ComposedLog]:
 
 
 def _trace(frames: str, error: str, number: int | None = None, *, site: str = _SITE) -> str:
-    text = traceback(frames, error, root="/root/work", site=site)
+    text = traceback(frames, error, root=_ROOTS[site], site=site)
     return text if number is None else rank(number, text)
 
 
@@ -272,7 +273,7 @@ def _cores_of_another_process() -> ComposedLog:
             @torch_xla/core/xla_model.py:212 xla_device | return runtime.xla_device(n, devkind)
             @torch_xla/runtime.py:122 xla_device | return torch.device(torch_xla._XLAC._xla_get_default_device())
             """,
-            "RuntimeError: Bad StatusOr access: INTERNAL: RET_CHECK failure (/opt/workspace/KaenaPyTorchRuntime/neuron_pjrt.cc:311) nrt_init status=1 NRT_FAILURE: the requested NeuronCores are not available",
+            "RuntimeError: Bad StatusOr access: INTERNAL: RET_CHECK failure (/opt/kaena/KaenaPyTorchRuntime/neuron_pjrt.cc:311) nrt_init status=1 NRT_FAILURE: the requested NeuronCores are not available",
             site=_NEURON,
         ),
         "+ ps -o user,pid,etime,cmd -p 7741\nUSER         PID     ELAPSED CMD\njup         7741  3-02:11:09 /opt/conda/bin/python -m ipykernel_launcher",

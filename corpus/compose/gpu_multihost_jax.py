@@ -240,7 +240,7 @@ def _slice_that_stalled() -> ComposedLog:
 
 
 def _signal_of_the_platform() -> ComposedLog:
-    tape = Tape(9953, "2025-05-21 20:00:00")
+    tape = Tape(9953, "2025-05-21 20:00:42")
     _maxtext(tape, 3000, 3050, devices="Num_devices: 64, shape (64,)", chip="tpu")
     tape.say(
         _glog(
@@ -526,7 +526,7 @@ def _proxy_of_pathways() -> ComposedLog:
     tape = Tape(9960, "2025-12-02 11:00:00")
     _maxtext(tape, 400, 440, devices="Num_devices: 256, shape (256,)", chip="tpu")
     tape.say(
-        "W1202 11:05:10.100331 1 proxy_client.cc:188] IFRT proxy stream closed: UNAVAILABLE: Connection reset by peer",
+        "W1202 11:02:58.100331 1 proxy_client.cc:188] IFRT proxy stream closed: UNAVAILABLE: Connection reset by peer",
         _trace(
             """
             /deps/src/MaxText/train.py:731 <module> | app.run(main)
