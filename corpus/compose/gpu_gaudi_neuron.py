@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corpus.compose._cluster_blocks import log
 from corpus.compose._gpu_hosts import steps
-from corpus.compose._gpu_tape import Tape, marked, mixed, rank, traceback
+from corpus.compose._gpu_tape import Tape, mixed, rank, traceback
 from corpus.compose._gpu_torch import Exit, summary
 from corpus.compose.composed_log import ComposedLog
 
@@ -21,7 +21,6 @@ def logs() -> Iterator[ComposedLog]:
     yield _device_memory_of_the_workspace()
     yield _cards_of_another_container()
     yield _recipe_does_not_compile()
-    yield _ports_that_are_down()
     yield _library_of_another_release()
     yield _loss_of_lazy_mode()
     yield _cores_of_another_process()
@@ -162,40 +161,6 @@ def _recipe_does_not_compile() -> ComposedLog:
     )
 
 
-def _ports_that_are_down() -> ComposedLog:
-    tape = Tape(9854, "2025-09-08 04:00:00")
-    _habana(tape, "1.21.1")
-    tape.say(
-        steps(
-            tape,
-            "[1,0]<stdout>: {when} iter {step} loss {loss:.4f} |g| {norm:.3f} {time:.2f}s",
-            range(20, 801, 20),
-            seconds=40,
-        ),
-        "[1,5]<stderr>:[04:27:10.700110][HCL       ][error][tid:1C44] [QPMigrate] port 8 (hls3-04 oam 5) is down for longer than 20 s, no backup port",
-        *(
-            marked(
-                f"[1,{n}]<stderr>:",
-                f"Internal Error: Received status event: HCL comm 0x{tape.rng.randrange(16**8):08x} all_reduce did not complete within 600 s (rank {n})\nterminate called after throwing an instance of 'c10::Error'\n  what():  HCCL operation failed: hcclInternalError in ProcessGroupHCCL::allreduce",
-            )
-            for n in (1, 5, 6)
-        ),
-        "--------------------------------------------------------------------------\nmpirun noticed that process rank 5 with PID 7120 on node hls3-04 exited on signal 6 (Aborted).\n--------------------------------------------------------------------------",
-        "+ hl-smi --link -i 0000:b4:00.0\nport 0:\tUP\nport 1:\tUP\nport 8:\tDOWN\nport 22:\tUP",
-    )
-    return log(
-        tape,
-        "ports_that_are_down",
-        "gpu_hardware",
-        134,
-        _BASIS,
-        command="mpirun -np 8 --tag-output python pretrain.py",
-        paper_class=None,
-        why="a port of card 5 went down before the operations stalled: the fabric",
-        synapse="1.21.1",
-    )
-
-
 def _library_of_another_release() -> ComposedLog:
     tape = Tape(9855, "2025-03-05 08:00:00")
     tape.say(
@@ -203,7 +168,6 @@ def _library_of_another_release() -> ComposedLog:
         "+ modinfo habanalabs | grep ^version\nversion:        1.17.0-495-f3a9e1b",
         "+ python run_glue.py --model_name_or_path bert-large-uncased --task_name mrpc --use_habana",
         f"{_SITE}/habana_frameworks/torch/__init__.py:18: UserWarning: pin_memory device is ignored\n  warnings.warn(",
-        "SYNAPSE version 1.20.0, driver version 1.17.0: unsupported combination",
         _trace(
             """
             run_glue.py:661 <module> | main()
@@ -211,7 +175,7 @@ def _library_of_another_release() -> ComposedLog:
             @optimum/habana/transformers/training_args.py:812 _setup_devices | device = torch.device("hpu")
             @habana_frameworks/torch/hpu/__init__.py:71 _lazy_init | _hpu_C.init()
             """,
-            "RuntimeError: synStatus=26 [Generic failure] Device acquire failed. hlthunk_open: driver interface version 1.17 does not match",
+            "RuntimeError: synStatus=26 [Generic failure] Device acquire failed.",
         ),
     )
     return log(
@@ -366,7 +330,7 @@ def _hardware_of_a_core() -> ComposedLog:
             range(1, 61),
             seconds=46,
         ),
-        "2025-Nov-02 01:46:03.221010 12009:12544 ERROR  NMGR:dlr_infer                               Inference completed with err: 1200 (NRT_EXEC_HW_ERR_HBM_UE), device 9 nc 1",
+        "2025-Nov-02 01:46:03.221010 12009:12544 ERROR  NMGR:dlr_infer                               Inference completed with err: 1201 (NRT_EXEC_HW_ERR_HBM_UE), device 9 nc 1",
         "2025-Nov-02 01:46:03.221480 12009:12544 ERROR  NRT:nrt_infodump                          Neuron runtime information - please include in any support request:",
         "2025-Nov-02 01:46:03.221502 12009:12544 ERROR  NRT:nrt_infodump                          ------------->8------------[ cut here ]------------>8-------------",
         "2025-Nov-02 01:46:03.221533 12009:12544 ERROR  NRT:nrt_infodump                          NRT version: 2.28.23.0 (a1f6c7b)",
@@ -377,7 +341,7 @@ def _hardware_of_a_core() -> ComposedLog:
             pretrain.py:318 <module> | main()
             pretrain.py:280 main | loss_value = loss.detach().cpu().item()
             """,
-            "RuntimeError: Bad StatusOr access: INTERNAL: nrt_execute_with_collectives failed: status=1200",
+            "RuntimeError: Bad StatusOr access: INTERNAL: nrt_execute_with_collectives failed: status=1201",
             18,
             site=_NEURON,
         ),

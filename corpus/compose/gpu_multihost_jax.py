@@ -15,7 +15,6 @@ _SITE = "/usr/local/lib/python3.12/site-packages"
 def logs() -> Iterator[ComposedLog]:
     """Hosts that do not register, slices that stall, checkpoints of another mesh."""
     yield _allocator_of_the_fifth_host()
-    yield _slice_that_stalled()
     yield _signal_of_the_platform()
     yield _libtpu_of_another_day()
     yield _barrier_without_process_three()
@@ -191,51 +190,6 @@ def _allocator_of_the_fifth_host() -> ComposedLog:
         command="srun -l python -u -m MaxText.train configs/base.yml",
         why="host 4 ran out of memory; the others end because of it",
         jax="0.6.2",
-    )
-
-
-def _slice_that_stalled() -> ComposedLog:
-    tape = Tape(9952, "2025-10-17 03:00:00")
-    _maxtext(tape, 1200, 1260, devices="Num_devices: 512, shape (2, 256)", chip="tpu")
-    tape.wait(320)
-    tape.say(
-        _glog(
-            tape,
-            "E",
-            "megascale_error_aggregator.cc:211",
-            "MegaScale runtime error: Rapid Eye has detected a hang. slices_with_missing_data=[]",
-        ),
-        _glog(
-            tape,
-            "E",
-            "dcn_transport.cc:512",
-            "DCN transfer all-reduce.119 (launch_id 88412) from slice 1 host 14 to slice 0 host 14 did not complete for 300s; bytes received 0 of 33554432",
-        ),
-        _glog(
-            tape,
-            "W",
-            "topology_discovery.cc:130",
-            "no slice reported a chip error or an unhealthy host",
-        ),
-        _glog(
-            tape,
-            "F",
-            "megascale_hang_monitor.cc:96",
-            "Aborting on hang (--megascale_abort_on_hangs=true): all slices are waiting for data over DCN",
-        ),
-        '*** Check failure stack trace: ***\n    @     0x7ee1c1d8f1a4  (unknown)\n    @     0x7ee1c1d8ec88  (unknown)\nFatal Python error: Aborted\n\nThread 0x00007ef0d5a3c640 (most recent call first):\n  File "/usr/local/lib/python3.12/threading.py", line 355 in wait\n\nCurrent thread 0x00007ef2a9b7d740 (most recent call first):\n  File "/deps/src/MaxText/train.py", line 677 in train_loop',
-        "EXIT_CODE=134",
-    )
-    return log(
-        tape,
-        "slice_that_stalled",
-        "collective",
-        134,
-        _BASIS,
-        command="xpk workload create --num-slices 2",
-        paper_class="nccl",
-        why="a transfer between the slices stalled; no host was lost",
-        jax="0.6.0",
     )
 
 
