@@ -51,10 +51,11 @@ class ExternalRun(Struct, frozen=True):
 
     ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt, and
     ``shown_number`` its number for people, if it is another one; ``task`` names it for people.
-    ``state`` is the engine's state, "success" where all went well.  ``log`` is the known output, the
-    exception included.  ``unread_log`` are name and reason of an output that could not be read; it
-    lowers the confidence of the verdict.  ``summary`` is the failure in one line.  ``statement`` is the engine's sentence about a run that
-    has no exit status of its own, as evidence for the verdict.
+    ``state`` is the engine's state, "success" where all went well.  ``log`` is the known output,
+    the exception included.  ``unread_log`` are the name of a log that could not be read and the
+    reason; it lowers the confidence of the verdict.  ``summary`` is the failure in one line.
+    ``statement`` is the engine's sentence about a run that has no exit status of its own, as
+    evidence for the verdict.
     """
 
     key: tuple[str, ...]
@@ -167,8 +168,9 @@ def record_run(
 ) -> Record:
     """Return the record of a finished run; a record that exists already is returned as it is.
 
-    ``log`` is the known output, ``unread_log`` as in :class:`ExternalRun`.  Without ``verdict`` the run is classified.  ``facts`` go into the
-    launch record: name, command, cwd, custody, alerts.  Raises NoDurableLogError.
+    ``log`` is the known output, ``unread_log`` as in :class:`ExternalRun`.  Without ``verdict`` the
+    run is classified.  ``facts`` go into the launch record: name, command, cwd, custody, alerts.
+    Raises NoDurableLogError.
     """
     run_id = run_id or record_locations.new_run_id()
     tried = []
