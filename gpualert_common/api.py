@@ -30,7 +30,8 @@ class RunResult:
     127 if it could not be executed, None if the status was lost.  ``verdict`` is None if it is late
     or the classifier failed; ``record.verdict`` has a late one as soon as it is made.
     ``log_paths`` has every log: one, or those of stdout and stderr if the streams are apart.
-    ``log_path`` is the last of them.  ``record`` stays readable.
+    ``log_path`` is the one that has the error, if the verdict cites one.  ``record`` stays
+    readable.
     """
 
     __slots__ = ("exit_code", "record", "verdict")
@@ -42,8 +43,10 @@ class RunResult:
 
     @property
     def log_path(self) -> str:
-        """Path of the log in the record; of stderr if the streams are apart."""
-        return self.log_paths[-1]
+        """Path of the log that the verdict cites, else of the last that is not empty."""
+        from gpualert_common.report.run_logs import find_main_log
+
+        return self.record.log_path(find_main_log(self.record, self.verdict))
 
     @property
     def log_paths(self) -> tuple[str, ...]:

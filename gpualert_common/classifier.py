@@ -139,7 +139,7 @@ class RunClassifier:
         They are decompressed and decoded; warnings of the verdict say so, and what was not read.
         Raises OSError.
         """
-        offset = 0
+        offset, is_readable = 0, True
         for part, stream in streams:
             text = TextLog(stream)
             for data in text:
@@ -147,6 +147,9 @@ class RunClassifier:
                 offset += len(data)
             for kind, what in text.problems:
                 self.warn(kind, part, what)
+                is_readable = False
+        if not offset and is_readable:
+            self.feed(name, b"", 0)  # it was read, and is empty
 
     def warn(self, kind: str, log: str, what: str) -> None:
         """Add a warning about a log to the verdict; one for all logs of which it says the same."""
@@ -185,8 +188,23 @@ class RunClassifier:
         self.explanation, verdict = conclusion.explanation, conclusion.verdict
         early = self._early_warnings(verdict)
         return replace(
-            verdict, warnings=(*verdict.warnings, *self._log_warnings(), *self._faults, *early)
+            verdict,
+            log_path=self._choose_log(verdict, facts.log_path),
+            warnings=(*verdict.warnings, *self._log_warnings(), *self._faults, *early),
         )
+
+    def _choose_log(self, verdict: Verdict, given: str | None) -> str | None:
+        """Return the path of the log that has the error, which is in the folder of the *given* one.
+
+        It is the first that the verdict cites, else the last with output.
+        """
+        logs = self._launch_record.logs
+        if given is None or len(logs) < 2:
+            return given
+        cited = [claim.where.file for claim in verdict.shows if claim.where is not None]
+        filled = [name for name in reversed(logs) if self._next.get(name)]
+        name = next((name for name in (*cited, *filled) if name in logs), None)
+        return given if name is None else os.path.join(os.path.dirname(given), name)
 
     def _early_warnings(self, verdict: Verdict) -> list[VerdictWarning]:
         """Return the early warnings, from the monitor or else from the events of the record."""

@@ -22,7 +22,7 @@ from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.launch_record import AlertSettings, EngineTask, LaunchRecord
-from gpualert_common.model import Claim, SourceStatus, Verdict
+from gpualert_common.model import Claim, Disposition, SourceStatus, Verdict
 from gpualert_common.notify.sender_launch import start_freeze
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
@@ -37,15 +37,25 @@ LOG = "output.log"
 _STATUS = re.compile(r"\b(?:exit|return|status) (?:code|status):? (-?\d{1,5})\b")
 _MOST_ERROR_CHARACTERS = 64 << 10
 
+_MOST_OF_EXCEPTION = 0.9
+"""Most confidence without the output where an exception is known: it may follow from an earlier
+failure, which only the output shows."""
+_MOST_OF_SIGNAL = 0.8
+"""The same of a signal: the output may name its reason, such as a memory limit."""
+_MOST_OF_STATUS = 0.3
+"""The same of an exit status, which is the confidence of a status whose log is empty."""
+
 
 class ExternalRun(Struct, frozen=True):
     """A finished run that another program supervised, as an engine's objects describe it.
 
     ``key`` names the task and is the same for all of its attempts; ``number`` is this attempt, and
     ``shown_number`` its number for people, if it is another one; ``task`` names it for people.
-    ``state`` is the engine's state, "success" where all went well.  ``log`` is the known output.
-    ``summary`` is the failure in one line.  ``statement`` is the engine's sentence about a run that
-    has no exit status of its own, as evidence for the verdict.
+    ``state`` is the engine's state, "success" where all went well.  ``log`` is the known output,
+    the exception included.  ``unread_log`` are the name of a log that could not be read and the
+    reason; it lowers the confidence of the verdict.  ``summary`` is the failure in one line.
+    ``statement`` is the engine's sentence about a run that has no exit status of its own, as
+    evidence for the verdict.
     """
 
     key: tuple[str, ...]
@@ -56,6 +66,7 @@ class ExternalRun(Struct, frozen=True):
     is_last: bool = True
     command: tuple[str, ...] = ()
     log: bytes = b""
+    unread_log: tuple[str, str] | None = None
     summary: str = ""
     statement: str = ""
     task: EngineTask = field(default_factory=EngineTask)
@@ -77,6 +88,7 @@ class ExternalRun(Struct, frozen=True):
             run_id=self.run_id,
             state_dir=state_dir,
             log=self.log,
+            unread_log=self.unread_log,
             verdict=None if has_status else _conclude_without_status(self),
             name=self.name,
             command=list(self.command),
@@ -150,13 +162,15 @@ def record_run(
     run_id: str | None = None,
     state_dir: str | None = None,
     log: bytes = b"",
+    unread_log: tuple[str, str] | None = None,
     verdict: Verdict | None = None,
     **facts: Any,
 ) -> Record:
     """Return the record of a finished run; a record that exists already is returned as it is.
 
-    ``log`` is the known output.  Without ``verdict`` the run is classified.  ``facts`` go into the
-    launch record: name, command, cwd, custody, alerts.  Raises NoDurableLogError.
+    ``log`` is the known output, ``unread_log`` as in :class:`ExternalRun`.  Without ``verdict`` the
+    run is classified.  ``facts`` go into the launch record: name, command, cwd, custody, alerts.
+    Raises NoDurableLogError.
     """
     run_id = run_id or record_locations.new_run_id()
     tried = []
@@ -166,7 +180,7 @@ def record_run(
             path = os.path.join(runs, run_id)
             if os.path.lexists(path):
                 return Record.open(path)
-            return _record_at(path, ending, log, verdict, facts)
+            return _record_at(path, ending, log, unread_log, verdict, facts)
         except OSError as error:
             tried.append((place, error.strerror or str(error)))
     raise NoDurableLogError(tried)
@@ -185,6 +199,7 @@ def _record_at(
     path: str,
     ending: Ending,
     log: bytes,
+    unread_log: tuple[str, str] | None,
     verdict: Verdict | None,
     facts: Mapping[str, Any],
 ) -> Record:
@@ -210,6 +225,8 @@ def _record_at(
             judge = RunClassifier(LaunchRecord.of_own(spec))
             judge.feed(LOG, log, 0)
             verdict = judge.conclude(ending, EndFacts(log_path=os.path.join(path, LOG)))
+        if unread_log is not None:
+            verdict = _without_output(verdict, *unread_log, has_exception=bool(log.strip()))
         record.write_json(VERDICT, encode(verdict))
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
         os.rename(record.path, path)  # complete, or absent
@@ -220,6 +237,26 @@ def _record_at(
         raise
     record.close()
     return Record.open(path)
+
+
+def _without_output(verdict: Verdict, name: str, why: str, *, has_exception: bool) -> Verdict:
+    """Return a verdict that names the output that could not be read, and is less sure."""
+    match verdict.disposition:
+        case Disposition.FAILED:
+            most = _MOST_OF_EXCEPTION if has_exception else _MOST_OF_STATUS
+        case Disposition.KILLED:
+            most = _MOST_OF_SIGNAL
+        case _:
+            most = verdict.confidence
+    unread = SourceStatus(name, available=False, why=why)
+    others = (source for source in verdict.sources if has_exception or source.name != "log")
+    unknown = f"what the program printed, since its log was not read ({why})"
+    return replace(
+        verdict,
+        confidence=min(verdict.confidence, most),
+        cannot_decide=(*verdict.cannot_decide, unknown),
+        sources=(unread, *others),
+    )
 
 
 def _conclude_without_status(run: ExternalRun) -> Verdict:

@@ -207,7 +207,7 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
     """Stop the processes of a run whose guardian died, and complete its record."""
     if has_processes(record):
         because = "its guardian died"
-        sender: Sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+        sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
         stop_unsupervised(record, grace_s, sender)
     recover(record)
 

@@ -1,7 +1,8 @@
 """Observer of /proc: every 20 ms it finds the live trainings of each task, and overlaps.
 
 A training is a process that runs the given trainer; its task is in the variable ``MATRIX_TASK`` of
-its environment.
+its environment.  Where it may, it also enters a control group of its task, in which its descendants
+are found that left its session and have another environment.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 import threading
 import time
 from pathlib import Path
+
+from tests.control_groups import members_by_group, remove_group
 
 MARK = "MATRIX_TASK"
 PERIOD_S = 0.02
@@ -44,9 +47,11 @@ class Observer(threading.Thread):
             before = now
 
     def end(self) -> None:
-        """Stop checking."""
+        """Stop checking, and remove the control groups of the tasks."""
         self._over.set()
         self.join()
+        for task in self.found:
+            remove_group(task)
 
     def trainings(self, task: str) -> list[int]:
         """The trainings of a task in the last check."""
@@ -122,6 +127,10 @@ def left_by_task() -> dict[str, dict[int, str]]:
         task = task_of(pid)
         if task is not None and (command := command_of(pid)):
             found.setdefault(task, {})[pid] = " ".join(command)
+    for task, pids in members_by_group():
+        for pid in pids:
+            if command := command_of(pid):
+                found.setdefault(task, {})[pid] = " ".join(command)
     return found
 
 

@@ -29,8 +29,8 @@ from gpualert_common.spec import Ending
 from gpualert_common.structs import Struct
 from gpualert_common.whole_words import cut_to_last_lines, cut_words
 from gpualert_provider.identity import describe_task, get_map_index, make_name, make_task_key
-from gpualert_provider.output import task_log
 from gpualert_provider.stopping import find_state
+from gpualert_provider.task_log import TaskLog
 from gpualert_provider.task_outcome import GOOD_STATES, find_outcome
 
 if TYPE_CHECKING:
@@ -89,37 +89,47 @@ class FinishedAttempt(Struct, frozen=True):
 
     def to_external_run(self) -> ExternalRun:
         """Return the attempt as a run that no guardian supervised."""
+        log = TaskLog.of(self.ti)
         return ExternalRun(
             key=self.key,
             number=self.number,
             name=self.name,
             state=self.state,
-            ending=self._ending(),
+            ending=self._ending(log),
             is_last=self.is_last,
             command=tuple(self._command()),
-            log=self._log(),
+            log=log.output + self._program_error(),
+            unread_log=("task_log", log.why_unread) if log.why_unread else None,
+            statement=f"Airflow says {self.error}" if isinstance(self.error, str) else "",
             task=describe_task(self.ti, self.task),
         )
 
-    def _ending(self) -> Ending:
-        """Return the ending; an error without an exit status counts as 1, as in Python."""
+    def _ending(self, log: TaskLog) -> Ending:
+        """Return the ending; an exception without an exit status counts as 1, as in Python."""
         ending = Ending(self.started_at, max(self.started_at, self.ended_at))
         if self.state in GOOD_STATES:
             ending.code = 0
         elif isinstance(self.error, AirflowTaskTimeout):
             ending.limit = "time"
-        elif self.error is not None:
-            text = self.error if isinstance(self.error, str) else format_error(self.error)
-            ending.code = find_exit_code(text) or 1
+        elif isinstance(self.error, BaseException):
+            ending.code = find_exit_code(format_error(self.error)) or 1
+        else:
+            ending.code = find_exit_code(self.error or "") or log.exit_code
         return ending
 
-    def _log(self) -> bytes:
-        """Return the end of the task's log, if it is on this host, and the error."""
-        text = self.error or ""
-        if isinstance(text, BaseException):
-            text = format_traceback(text, _own_frames(text))
-        text = cut_to_last_lines(text, _MOST_TRACEBACK_CHARACTERS)
-        return task_log(self.ti) + text.encode("utf-8", "backslashreplace")
+    def _program_error(self) -> bytes:
+        """Return the traceback of the exception; b"" for one that only reports an exit status.
+
+        An operator of Airflow raises that one, and it says nothing else about the program.
+        """
+        error = self.error
+        if not isinstance(error, BaseException):
+            return b""
+        frames = _own_frames(error)
+        if frames is None and find_exit_code(format_error(error)) is not None:
+            return b""
+        text = cut_to_last_lines(format_traceback(error, frames), _MOST_TRACEBACK_CHARACTERS)
+        return text.encode("utf-8", "backslashreplace")
 
     def _command(self) -> list[str]:
         arguments = getattr(self.task, "command", None)

@@ -8,6 +8,7 @@ terminal              a view as lines of a terminal
 markdown              a view as a page for engines and chats
 notes                 messages of the program, on one line each or wrapped for a terminal
 closing_lines         a verdict in a few lines, for the end of ``gpualert run``
+run_logs              the log that has the error, and logs that are empty or were not read
 message               a view as subject, text and page, within limits
 alert_phrases         the phrases of an alert: the variable ``phrases`` of templates
 shortening            the order in which parts of a long message are left out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpualert_common.errors import RecordError
@@ -11,6 +11,7 @@ from gpualert_common.launch_record import LaunchRecord, Owner
 from gpualert_common.model import Artifact, Bundle, Verdict
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import one_line
+from gpualert_common.report.run_logs import describe_logs, find_main_log
 from gpualert_common.report.task_view import TaskView, view_task
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.report.verdict_view import (
@@ -53,6 +54,7 @@ class RunView(VerdictView, frozen=True, kw_only=True):
     duration_s: float | None
     log_path: str
     log_paths: tuple[str, ...]
+    logs: tuple[str, ...]
     log_bytes: int
     log_tail: tuple[str, ...]
     record_path: str
@@ -104,8 +106,9 @@ def view_run(
         started_at=at,
         ended_at=until,
         duration_s=max(0.0, until - at) if until is not None and at else None,
-        log_path=text.line(record.log_path(_main_log(sizes))),
+        log_path=text.line(record.log_path(find_main_log(record, verdict))),
         log_paths=tuple(text.line(record.log_path(name)) for name in sizes),
+        logs=tuple(map(text.line, describe_logs(record, verdict))),
         log_bytes=sum(sizes.values()),
         log_tail=tuple(text.log_line(line) for line in log_lines[-_MOST_LOG_LINES:]),
         record_path=text.line(record.path),
@@ -211,12 +214,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return "without a name here"
-
-
-def _main_log(sizes: Mapping[str, int]) -> str:
-    """Return the last log that is not empty, else the last; that of stderr comes last."""
-    names = list(sizes)
-    return next((name for name in reversed(names) if sizes[name]), names[-1])
 
 
 def _size(record: Record, name: str) -> int:

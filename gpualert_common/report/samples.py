@@ -58,6 +58,7 @@ FAILED = RunView(
     warnings=("2 processes of the run outlived it",),
     log_path=f"{_RECORD}/output.log",
     log_paths=(f"{_RECORD}/output.log",),
+    logs=(f"{_RECORD}/output.log",),
     log_bytes=1_482_911,
     log_tail=(
         "[rank3]:   File \"/srv/projects/llm/model.py\", line 212, in forward",
@@ -125,6 +126,7 @@ UNEXPLAINED = replace(
     shows=(),
     log_path="",
     log_paths=(),
+    logs=(),
     log_bytes=0,
     log_tail=(),
     artifacts=(),

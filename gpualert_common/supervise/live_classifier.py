@@ -170,6 +170,8 @@ class LiveClassifier:
         tail = SUCCESS_TAIL_BYTES if ending.code == 0 else FAILURE_TAIL_BYTES
         for log in self._logs:
             end = log.size
+            if not end:
+                self._get_classifier().feed(log.name, b"", 0)  # it was read, and is empty
             self._skip_to(log, end - tail)
             begin = self._offsets[log.name]
             if self._read_on(log, end):

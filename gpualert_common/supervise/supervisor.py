@@ -227,7 +227,7 @@ class Supervisor:
             self._record_all(policy.handle_follower_exit())
         because = policy.end_reason(time.monotonic())
         if because is not None and self._stop is None:
-            sender: Sender = {"pid": os.getpid(), "meant_as": "preempted", "because": because}
+            sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
             self._request_stop(signal.SIGTERM, sender)
         if policy.follower_fd != self._follower_fd:
             self._watch_follower(policy.follower_fd)

@@ -22,6 +22,13 @@ from prefect_gpualert.engine_task import describe_task
 
 _MOST_CHARACTERS = 64 << 10
 _MOST_LINE = 500
+_BEFORE_EXCEPTION = (
+    "Task run encountered an exception ",
+    "Flow run encountered an exception: ",
+    "Execution was interrupted by an unexpected exception: ",
+)
+"""Prefect's own words in front of an exception in the message of a state."""
+_UNREAD = ("run_log", "Prefect passes a hook the state of the run, not its log")
 
 
 def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> ExternalRun:
@@ -52,6 +59,7 @@ def make_external_run(run: TaskRun | FlowRun, owner: Any, state: State[Any]) -> 
         state="success" if state.is_completed() else state_name.lower(),
         ending=_ending(Ending(started_at, ended_at), state, summary),
         log=_log(state),
+        unread_log=None if state.is_completed() else _UNREAD,
         summary=summary,
         statement=statement,
     )
@@ -109,15 +117,32 @@ def _stop_of(state_name: str, message: str) -> tuple[str, str]:
 
 
 def _log(state: State[Any]) -> bytes:
-    """Return the message of the state and the traceback, whose end is kept where it is long."""
+    """Return the exception with its traceback, whose end is kept where it is long.
+
+    Prefect's own words in the message of the state are left out.  The exception of a shell task
+    only reports the exit status of its command; what follows is the end of the command's output.
+    """
     error = find_error(state)
-    lines = [cut_words(str(state.message or ""), _MOST_LINE)]
-    if error is not None:
-        whole = format_traceback(error, error.__traceback__)
-        lines.append(cut_to_last_lines(whole, _MOST_CHARACTERS))
-    return "".join(f"{line.rstrip()}\n" for line in lines if line.strip()).encode(
-        "utf-8", "backslashreplace"
-    )
+    if error is None:
+        message = cut_words(str(state.message or ""), _MOST_CHARACTERS)
+        start = next((start for start in _BEFORE_EXCEPTION if message.startswith(start)), None)
+        text = "" if start is None else message.removeprefix(start)
+    elif _is_of_shell(error):
+        text = cut_to_last_lines(format_error(error).partition("\n")[2], _MOST_CHARACTERS)
+    else:
+        text = cut_to_last_lines(format_traceback(error, error.__traceback__), _MOST_CHARACTERS)
+    text = text.strip("\n")
+    return f"{text}\n".encode("utf-8", "backslashreplace") if text.strip() else b""
+
+
+def _is_of_shell(error: BaseException) -> bool:
+    """Return True for an exception by which prefect-shell reports an exit status."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    module = None if frame is None else frame.tb_frame.f_globals.get("__name__")
+    is_shell = str(module).partition(".")[0] == "prefect_shell"
+    return is_shell and find_exit_code(format_error(error).partition("\n")[0]) is not None
 
 
 def _line(text: str) -> str:

@@ -38,6 +38,7 @@ ROWS: dict[str, Callable[[Bench], Row]] = {
     "idle": restraint.measure_idle,
     "guardian": guardian.measure_start,
     "follower": guardian.measure_follower,
+    "followed": guardian.measure_followed,
     "scan": scan.measure,
     "dense": scan.measure_dense,
     "redact": redact.measure,

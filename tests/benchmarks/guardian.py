@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -12,6 +13,9 @@ from tests.benchmarks.bench import Bench, Worker
 from tests.benchmarks.measure import Row, interleave
 from tests.benchmarks.restraint import SLEEPER, idle_percent
 
+MB = 1e6
+MOST_SLOWDOWN = 0.9
+"""Least speed of a followed child, as a part of the same child's without a follower."""
 WAYS = {
     "subprocess.run": "by_subprocess",
     "run()": "by_ours",
@@ -54,6 +58,43 @@ def measure_follower(bench: Bench) -> Row:
         bench.sync_disk()
     row.add("guardian, idle", [_guardian_percent(bench, seconds)], "%")
     return row
+
+
+def measure_followed(bench: Bench) -> Row:
+    """Measure the speed of a child that writes as fast as it can, with and without a follower."""
+    row = Row("6c. a child that writes lines in 64 KiB blocks under a guardian")
+    size = bench.amount(500_000_000, 1_000_000)
+    ways = {
+        name: _speed(bench, way, size)
+        for name, way in (
+            ("cmd > file", "to_file"),
+            ("guardian", "by_handle"),
+            ("guardian, followed", "by_following"),
+        )
+    }
+    found = interleave(ways, bench.amount(7, 1))
+    for name, speeds in found.items():
+        row.add(name, speeds, "MB/s")
+    pairs = zip(found["guardian, followed"], found["guardian"], strict=True)
+    ratios = [followed / alone for followed, alone in pairs]
+    row.add("followed / not followed, by round", ratios, "x")
+    row.promise(
+        "followed / not followed", statistics.median(ratios), MOST_SLOWDOWN, "x", at_least=True
+    )
+    return row
+
+
+def _speed(bench: Bench, way: str, size: int) -> Callable[[], float]:
+    def run() -> float:
+        with Worker(bench, bench.ours) as worker:
+            worker.call(way, ["/bin/true"])  # the imports are not the flood's
+            worker.call(way, bench.child("blocks", size))
+        report = bench.child_report()
+        bench.sync_disk()
+        seconds = (report["ended_ns"] - report["began_ns"]) / 1e9
+        return float(size / MB / seconds)
+
+    return run
 
 
 def _delay(worker: Worker, way: str, child: list[str], stamp: Path) -> Callable[[], float]:

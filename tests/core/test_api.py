@@ -312,12 +312,14 @@ def test_result_of_a_run(lab: Lab) -> None:
 
 
 def test_result_names_every_log(lab: Lab) -> None:
-    """A result names all logs: one, or those of stdout and stderr; the last one is the main one."""
+    """A result names all logs: one, or those of stdout and stderr; the main one has the error."""
     command = shell("echo out; echo err >&2")
     apart, merged = (run(command, streams=streams) for streams in ("apart", "merged"))
     assert [Path(path).read_text() for path in apart.log_paths] == ["out\n", "err\n"]
     assert apart.log_path == apart.log_paths[-1]
     assert merged.log_paths == (merged.log_path,)
+    failed = run(shell("echo 'MemoryError: no room'; echo err >&2; exit 1"), streams="apart")
+    assert failed.log_path == failed.log_paths[0]
 
 
 def test_environment_and_directory_of_the_child(lab: Lab) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.control_groups import find_hierarchy
 from tests.supervised import Lab, until
 
 SMALL_DISK_MIB = 8
@@ -103,12 +104,8 @@ class Fence:
 @pytest.fixture
 def fence() -> Iterator[Fence]:
     """A control group of this test."""
-    made = None
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _device, mounted, kind, options = line.split()[:4]
-        if kind == "cgroup2" or (kind == "cgroup" and "pids" in options.split(",")):
-            made = Path(mounted) / f"gpualert-test-{os.getpid()}"
-            break
+    place = find_hierarchy()
+    made = None if place is None else place / f"gpualert-test-{os.getpid()}"
     if made is not None:
         made.mkdir()
     yield Fence(made)

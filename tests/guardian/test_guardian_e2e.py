@@ -173,7 +173,7 @@ def test_frozen_disk_where_other_hosts_may_come(on_real_disk: Lab, real_disk: Pa
         thaw(real_disk)
         result = handle.wait(DEADLINE_S)
     assert result.verdict is not None
-    assert result.verdict.disposition == "preempted"
+    assert result.verdict.disposition == "cancelled"
 
 
 def test_adoption_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:

@@ -84,12 +84,12 @@ def test_result_without_a_follower(lab: Lab) -> None:
 
 
 def test_no_next_attempt(lab: Lab) -> None:
-    """Without a next attempt an orphaned run is ended gracefully, as preempted."""
+    """Without a next attempt an orphaned run is ended gracefully, as cancelled."""
     record = orphan(lab, SAVES, adopt_within_s=0.0)
     wait_for_state(record, "ended")
     assert "saved" in log_of(record)
     assert exit_of(record)["code"] == 0
-    assert verdict_of(record) == "preempted"
+    assert verdict_of(record) == "cancelled"
     second = attempt(lab, SAVES, number=2)
     assert second.wait_for("origin") == "launched"
     second.wait_for_line("started")
@@ -100,7 +100,7 @@ def test_no_adoption_in_time(lab: Lab) -> None:
     record = orphan(lab, SAVES, adopt_within_s=1.0)
     wait_for_state(record, "ended")
     assert "saved" in log_of(record)
-    assert verdict_of(record) == "preempted"
+    assert verdict_of(record) == "cancelled"
     assert "nobody adopted it within 1 s" in wait_for_event(record, "stopping")["sender"]["because"]
     (lab.home / "go").touch()
     second = attempt(lab, SAVES, number=2)
@@ -113,7 +113,7 @@ def test_orphan_that_ignores_term(lab: Lab) -> None:
     record = orphan(lab, IGNORES_TERM, adopt_within_s=0.0, grace_s=0.5)
     wait_for_state(record, "ended")
     assert exit_of(record)["code"] == -signal.SIGKILL
-    assert verdict_of(record) == "preempted"
+    assert verdict_of(record) == "cancelled"
 
 
 @pytest.mark.parametrize("round_", range(2))
@@ -258,7 +258,7 @@ def test_frozen_without_a_next_attempt(lab: Lab) -> None:
     first.kill()
     wait_for_state(record, "ended")
     assert "saved" in log_of(record)
-    assert verdict_of(record) == "preempted"
+    assert verdict_of(record) == "cancelled"
 
 
 def test_frozen_beyond_the_claim(lab: Lab) -> None:

@@ -150,7 +150,7 @@ def test_worker_is_killed(lab: Lab) -> None:
     until(lambda: record.event("launched"), "the launch")
     process.kill()
     until(lambda: states(record) == {"mailbox": "sent"}, "the guardian to send it")
-    assert "preempted" in mails(lab)[0]["Subject"]
+    assert "cancelled" in mails(lab)[0]["Subject"]
 
 
 def test_adoption_ends_a_time_after_the_task(lab: Lab) -> None:

@@ -15,7 +15,7 @@ import pytest
 from prefect import Task, flow, task
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect_gpualert import gpualert_hook
-from prefect_shell import ShellOperation  # type: ignore[import-untyped]
+from prefect_shell import ShellOperation, shell_run_command  # type: ignore[import-untyped]
 
 from gpualert_common.errors import ConfigError
 from gpualert_common.external_run import record_run
@@ -62,6 +62,13 @@ def verdict_of(record: Record) -> dict[str, Any]:
     return record.read_json("verdict.json") or {}
 
 
+def unread(record: Record) -> list[str]:
+    """Return the evidence sources that were not read, but for the exit status."""
+    sources = verdict_of(record)["sources"]
+    names = [one["name"] for one in sources if not one["available"]]
+    return [name for name in names if name != "exit_status"]
+
+
 # -- tasks -----------------------------------------------------------------------------------
 
 
@@ -104,7 +111,39 @@ def test_exit_status_of_a_shell(home: Path) -> None:
         ShellOperation(commands=["exit 41"]).run()
 
     assert in_a_flow(shell).is_failed()
-    assert verdict_of(records(home)[0])["exit_code"] == 41
+    (record,) = records(home)
+    verdict = verdict_of(record)
+    assert verdict["exit_code"] == 41
+    assert verdict["confidence"] <= 0.3
+    assert unread(record) == ["run_log"]
+
+
+def test_output_in_the_error_of_a_shell(home: Path) -> None:
+    """The error of ``shell_run_command`` ends in the command's output, which is evidence."""
+
+    @task(on_failure=[gpualert_hook("mailbox")])
+    async def shell() -> None:
+        await shell_run_command("python3 -c 'import module_of_nobody'")
+
+    assert in_a_flow(shell, awaited=True).is_failed()
+    (record,) = records(home)
+    assert verdict_of(record)["cause"] == "missing_module"
+    assert "Command failed" not in Path(record.log_path("output.log")).read_text()
+
+
+def test_words_of_prefect(home: Path) -> None:
+    """Prefect's own words are no output: its guess at a kill, and its copy of an exception."""
+    flow_run = FlowRun(id=uuid4(), flow_id=uuid4(), name="heron")
+    guess = "Process exited with status code: -9. Typically caused by exceeding memory limits."
+    crashed: State[Any] = State(type=StateType.CRASHED, name="Crashed", message=guess)
+    gpualert_hook("mailbox")(None, flow_run, crashed)
+    message = "Flow run encountered an exception: MemoryError: no room"
+    failed: State[Any] = State(type=StateType.FAILED, name="Failed", message=message)
+    gpualert_hook("mailbox")(None, FlowRun(id=uuid4(), flow_id=uuid4(), name="owl"), failed)
+    logs = {Path(one.log_path("output.log")).read_text(): one for one in records(home)}
+    assert set(logs) == {"", "MemoryError: no room\n"}
+    assert verdict_of(logs[""])["cause"] == "killed_unknown"
+    assert unread(logs[""]) == ["run_log"]
 
 
 def test_timeout(home: Path) -> None:

@@ -110,6 +110,15 @@ def test_failure(way: str, home: Path) -> None:
     assert Path(str(caught.value.log_path)).read_bytes()
 
 
+@WAYS
+def test_failure_on_stdout(way: str, home: Path) -> None:
+    """The error names the log that has the message of the failure, not the empty one of stderr."""
+    message = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    with pytest.raises(TrainingFailed, match=r"log: .*/stdout\.log$") as caught:
+        result_of(TrainingOperation(commands=[f"echo '{message}'", "exit 3"]), way)
+    assert Path(str(caught.value.log_path)).read_text() == f"{message}\n"
+
+
 def test_commands_share_a_shell(home: Path) -> None:
     """A later command sees the variables of an earlier one, and runs after its failure."""
     commands = ["X=1", "cd /", "false", "echo $X $PWD"]

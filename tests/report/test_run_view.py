@@ -111,6 +111,22 @@ def test_nothing_on_stderr(lab: Lab) -> None:
     assert alert_from(lab.record()).log_path.endswith("/stdout.log")
 
 
+def test_error_on_stdout(lab: Lab) -> None:
+    """The main log is the one that the verdict cites; logs are named that are empty or missing."""
+    command = "echo 'RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB'; exit 1"
+    lab.gpualert("run", "--streams", "apart", "--", *shell(command))
+    record = lab.record()
+    verdict = record.verdict
+    assert verdict is not None
+    sizes = {one.file: one.bytes_read for one in verdict.sources if one.name == "log"}
+    assert sizes == {"stdout.log": 61, "stderr.log": 0}
+    stdout, stderr = record.log_paths
+    assert verdict.log_path == alert_from(record).log_path == stdout
+    assert alert_from(record).logs == (stdout, f"{stderr} (empty)")
+    Path(stderr).unlink()
+    assert alert_from(record).logs == (stdout, f"{stderr} (missing)")
+
+
 def test_secrets_are_masked_everywhere(record: Record) -> None:
     """A secret in any part of the record is in no part of the alert."""
     write(

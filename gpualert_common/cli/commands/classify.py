@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.classify.rule_checks import require_sound
@@ -16,6 +16,7 @@ from gpualert_common.cli.explanation import explanation_lines
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.log_files.file_start import FileStart
 from gpualert_common.log_files.log_paths import LogPaths, find_logs
 from gpualert_common.model import Verdict
 from gpualert_common.redact import Redactor
@@ -77,7 +78,7 @@ def execute(options: argparse.Namespace) -> int:
         return 0
     text = TextSanitizer(Redactor() if options.markdown else NoMasks())
     view = view_verdict(verdict, text)
-    facts = [("Log", text.line(log)) for log in options.logs]
+    facts = [("Log", text.line(f"{log}{_describe_size(verdict, log)}")) for log in options.logs]
     if options.markdown:
         printing.print_lines(*markdown.render_page(view, facts=facts).rstrip("\n").split("\n"))
     else:
@@ -97,6 +98,13 @@ def _log_of(verdict: Verdict, logs: list[str]) -> str | None:
     return None if log in ("-", "stdin") else os.path.abspath(log)
 
 
+def _describe_size(verdict: Verdict, log: str) -> str:
+    """Return " (empty)" for a log that was read and has no content."""
+    name = "stdin" if log == "-" else log
+    sizes = [source.bytes_read for source in verdict.sources if source.file == name]
+    return " (empty)" if sizes == [0] else ""
+
+
 def _read(classifier: RunClassifier, argument: str) -> None:
     """Read what an argument names; older parts of a rotated log go in front of it."""
     found = LogPaths([(argument,)]) if argument == "-" else find_logs(argument)
@@ -107,7 +115,7 @@ def _read(classifier: RunClassifier, argument: str) -> None:
     for parts in found.logs:
         name = "stdin" if argument == "-" else parts[-1]
         try:
-            classifier.feed_texts(_open_parts(parts), name)
+            classifier.feed_texts(_open_parts(parts, classifier), name)
         except OSError as error:
             raise UsageError(f"{error.filename or name}: {error.strerror}") from None
         if len(parts) > 1:
@@ -115,10 +123,20 @@ def _read(classifier: RunClassifier, argument: str) -> None:
             classifier.warn("joined", name, what)
 
 
-def _open_parts(parts: tuple[str, ...]) -> Iterator[tuple[str, BinaryIO]]:
+def _open_parts(
+    parts: tuple[str, ...], classifier: RunClassifier
+) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield each file up to its present end, so that one that grows is read to an end, too."""
     for path in parts:
         if path == "-":
             yield "stdin", sys.stdin.buffer
             continue
         with open(path, "rb", buffering=0) as file:
-            yield path, file
+            size = os.fstat(file.fileno()).st_size
+            if not size:  # nor has a pipe, or a file of /proc
+                yield path, file
+                continue
+            yield path, cast("BinaryIO", FileStart(file, size))
+            if os.fstat(file.fileno()).st_size > size:
+                what = f"grew while it was read: the verdict is that of its first {size:,} bytes"
+                classifier.warn("growing", path, what)

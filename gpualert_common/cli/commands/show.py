@@ -77,8 +77,7 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
     lasted_s = view.duration_s
     if view.disposition == "running":
         lasted_s = max(0.0, time.time() - view.started_at)
-    logs = [text.line(record.log_path(name)) for name in record.logs]
-    facts = list_facts(view, logs, zone="local" if layout else "UTC")
+    facts = list_facts(view, view.logs, zone="local" if layout else "UTC")
     now = [(label, text.line(value)) for label, value in now]
     if layout is None:
         more = view.next_command

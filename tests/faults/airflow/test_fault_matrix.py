@@ -324,7 +324,7 @@ def test_training_on_a_host_that_shares_nothing_is_waited_out(cases: Cases, row:
     case = ours(cases, row)
     assert (case.state, case.returned, case.trainings) == ("success", "trained by try 2", 2)
     first, second = case.runs
-    assert (first["exit_code"], first["disposition"]) == (-15, "preempted")
+    assert (first["exit_code"], first["disposition"]) == (-15, "cancelled")
     assert second["disposition"] == "completed"
 
 

@@ -14,6 +14,10 @@ import time
 from pathlib import Path
 from types import FrameType
 
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from tests.control_groups import enter_group
+
 attempt = os.environ["AIRFLOW_CTX_TRY_NUMBER"]
 
 
@@ -35,6 +39,7 @@ def save(_number: int, _frame: FrameType | None) -> None:
     sys.exit(0)
 
 
+enter_group(os.environ["MATRIX_TASK"])
 how, seconds = sys.argv[1], float(sys.argv[2])
 if how == "save":
     signal.signal(signal.SIGTERM, save)

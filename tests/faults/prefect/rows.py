@@ -111,14 +111,14 @@ TERM, INT, KILL = (send(n) for n in (signal.SIGTERM, signal.SIGINT, signal.SIGKI
 FAULTS = (
     Fault("SIGTERM to the flow", "preempted", TERM),
     Fault("SIGINT to the flow", "cancelled", INT),
-    Fault("SIGKILL to the flow", "preempted", KILL),
+    Fault("SIGKILL to the flow", "cancelled", KILL),
     Fault("timeout_seconds", "timeout", nothing, timeout_s=8.0),
     Fault("SIGTERM, child ignores TERM", "preempted", TERM, how="deaf", bound_s=20.0),
     Fault("SIGTERM, child saves and exits 0", "preempted", TERM, how="save"),
     Fault("guardian SIGKILLed", "", kill_guardian, faces=OURS),
     Fault("API server gone", "completed", kill_group, own_server=True, seconds=30.0, bound_s=45.0),
     Fault("worker: flow cancelled", "cancelled", cancel, by_worker=True, bound_s=45.0),
-    Fault("worker: engine SIGKILLed", "preempted", KILL, by_worker=True),
+    Fault("worker: engine SIGKILLed", "cancelled", KILL, by_worker=True),
     Fault("worker: engine SIGTERMed", "preempted", TERM, by_worker=True, bound_s=20.0),
     Fault(
         "worker: worker SIGKILLed",

@@ -117,7 +117,7 @@ def test_killed_engine_is_run_again(place: Place, new_scene: Callable[[str], Sce
         kill_engine(scene)
         until(lambda: scene.records()[0].has(VERDICT), "the verdict on the training", START_S)
         until(lambda: scene.state() == "Crashed", "the worker to report the crash", START_S)
-        assert scene.read_facts()["disposition"] == "preempted"
+        assert scene.read_facts()["disposition"] == "cancelled"
     assert len(scene.engines()) == 2
     assert len(scene.records()) == 1
 

@@ -11,7 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import FrameType
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from tests.control_groups import enter_group
 
 
 def save(_number: int, _frame: FrameType | None) -> None:
@@ -22,6 +27,7 @@ def save(_number: int, _frame: FrameType | None) -> None:
     sys.exit(0)
 
 
+enter_group(os.environ["MATRIX_TASK"])
 how, seconds = sys.argv[1], float(sys.argv[2])
 if how == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the loader inherits it
