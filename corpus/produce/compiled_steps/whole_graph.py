@@ -2,9 +2,9 @@
 # cause = "compile_error"
 # paper_class = "traceback"
 # exit_code = 1
-# why = "fullgraph=True allows no graph break; a branch on a tensor is one"
+# why = "fullgraph=True allows no graph break; the call of a function that is excluded from compilation is one"
 # ///
-"""A data-dependent branch in a model that is compiled as one graph."""
+"""A monitor that is excluded from compilation is called in a model that is compiled as one graph."""
 
 from dataclasses import dataclass
 
@@ -17,27 +17,29 @@ from tqdm import tqdm
 class Settings:
     width: int = 48
     steps: int = 40
-    skip_threshold: float = 0.2
     compile: bool = True
 
 
-class EarlyExit(nn.Module):
+@torch.compiler.disable
+def record_activity(store: list, x: Tensor) -> None:
+    store.append(float((x > 0).float().mean()))
+
+
+class Monitored(nn.Module):
     def __init__(self, cfg: Settings):
         super().__init__()
-        self.cfg = cfg
         self.blocks = nn.ModuleList(nn.Linear(cfg.width, cfg.width) for _ in range(4))
-        self.gate = nn.Linear(cfg.width, 1)
+        self.activity: list[float] = []
 
     def forward(self, x: Tensor) -> Tensor:
         for block in self.blocks:
             x = torch.relu(block(x))
-            if self.gate(x).sigmoid().mean() < self.cfg.skip_threshold:
-                break
+            record_activity(self.activity, x)
         return x
 
 
 def train(cfg: Settings) -> None:
-    model = EarlyExit(cfg)
+    model = Monitored(cfg)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     if cfg.compile:
         model.compile(fullgraph=True)

@@ -3,7 +3,7 @@
 # paper_class = "traceback"
 # exit_code = 1
 # environment = "jax"
-# env = {JAX_PLATFORMS = "cpu"}
+# env = {JAX_PLATFORMS = "cpu", TF_CPP_MIN_LOG_LEVEL = "0", TF_CPP_MAX_VLOG_LEVEL = "1"}
 # timeout_s = 150
 # why = "three processes are expected and two come: the group never forms"
 # ///

@@ -44,7 +44,7 @@ def main():
     torch.manual_seed(0)
     policy, reference = Policy(), Policy()
     reference.load_state_dict(policy.state_dict())
-    optimizer = torch.optim.SGD(policy.parameters(), lr=1.5)
+    optimizer = torch.optim.SGD(policy.parameters(), lr=0.3)
     for update in range(300):
         ids = sample(policy, torch.randint(0, 40, (16, 2)), 12)
         reward = (ids % 2).float().mean(1, keepdim=True)
@@ -52,7 +52,7 @@ def main():
             old, ref = logprobs(policy, ids), logprobs(reference, ids)
         for _ in range(4):
             new = logprobs(policy, ids)
-            ratio = ((new - old).sum(1, keepdim=True) * 4).exp()
+            ratio = ((new - old).sum(1, keepdim=True)).exp()
             kl = (ref - new).exp() - (ref - new) - 1
             loss = -(ratio * (reward - 0.5)).mean() + 0.5 * kl.mean()
             optimizer.zero_grad()

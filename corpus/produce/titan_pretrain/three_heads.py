@@ -1,11 +1,11 @@
 # /// case
 # cause = "config"
-# paper_class = "assertion"
+# paper_class = "traceback"
 # exit_code = 1
 # command = "torchrun --nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint localhost:0 --local-ranks-filter 0,1 --role rank --tee 3 {program}"
-# why = "the degrees of the job file do not give the world size; the assertion only checks the settings"
+# why = "the degree of tensor parallelism in the job file does not divide the heads of the flavor"
 # ///
-"""The parallel degrees of the job file do not multiply to the number of ranks."""
+"""The degree of tensor parallelism does not divide the key and value heads of the model flavor."""
 
 import logging
 import os
@@ -22,7 +22,7 @@ name = "llama3"
 flavor = "debugmodel"
 [parallelism]
 data_parallel_replicate_degree = 1
-data_parallel_shard_degree = 2
+data_parallel_shard_degree = 1
 tensor_parallel_degree = 2
 pipeline_parallel_degree = 1
 [training]
@@ -56,6 +56,20 @@ class ParallelDims:
         return init_device_mesh("cpu", (self.dp_shard, self.tp), mesh_dim_names=("dp_shard", "tp"))
 
 
+FLAVORS = {
+    "debugmodel": {"n_heads": 9, "n_kv_heads": 3, "dim": 576},
+    "8B": {"n_heads": 32, "n_kv_heads": 8, "dim": 4096},
+}
+
+
+def parallelize_llama(flavor, mesh):
+    heads = FLAVORS[flavor]["n_kv_heads"]
+    if heads % mesh["tp"].size():
+        raise ValueError(
+            f"number of key/value heads {heads} must be divisible by the tensor parallel degree {mesh['tp'].size()}"
+        )
+
+
 def main():
     job = tomllib.loads(JOB)
     log.info("Starting job: Llama 3 debug training")
@@ -74,6 +88,9 @@ def main():
     )
     mesh = dims.build_mesh()
     log.info("Built mesh %s", mesh)
+    log.info("Building %s %s", job["model"]["name"], job["model"]["flavor"])
+    parallelize_llama(job["model"]["flavor"], mesh)
+    log.info("Applied Tensor Parallelism to the model")
 
 
 main()

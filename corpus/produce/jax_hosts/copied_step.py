@@ -5,9 +5,9 @@
 # environment = "jax"
 # env = {JAX_PLATFORMS = "cpu"}
 # timeout_s = 180
-# why = "both hosts restore a step whose parameters have another shape"
+# why = "both hosts restore a step whose metadata file was cut off"
 # ///
-"""Two hosts restore the state of a smaller model with orbax."""
+"""Two hosts restore a step with orbax whose metadata was cut off on the way."""
 
 import os
 import socket
@@ -18,11 +18,17 @@ from pathlib import Path
 from absl import logging
 
 
+def damage(step, host):
+    for file in step.rglob("_METADATA") if host == 0 else ():
+        file.write_bytes(file.read_bytes()[:97])
+
+
 def save_and_restore(host, address):
     import jax
     import jax.numpy as jnp
     import numpy as np
     import orbax.checkpoint as ocp
+    from jax.experimental import multihost_utils
     from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
     logging.use_absl_handler()
@@ -30,7 +36,7 @@ def save_and_restore(host, address):
     jax.distributed.initialize(address, 2, host)
     mesh = Mesh(np.array(jax.devices()), ("fsdp",))
 
-    def state(width):
+    def state(width=32):
         place = NamedSharding(mesh, P("fsdp", None))
         make = jax.jit(
             lambda: {"kernel": jnp.ones((width, 16)), "mu": jnp.zeros((width, 16))},
@@ -42,11 +48,13 @@ def save_and_restore(host, address):
     with ocp.CheckpointManager(
         folder, options=ocp.CheckpointManagerOptions(max_to_keep=2)
     ) as manager:
-        manager.save(100, args=ocp.args.StandardSave(state(32)))
+        manager.save(100, args=ocp.args.StandardSave(state()))
         manager.wait_until_finished()
         if host == 0:
             print(f"steps on disk: {manager.all_steps()}", flush=True)
-        target = jax.tree.map(ocp.utils.to_shape_dtype_struct, state(64))
+        damage(folder / "100", host)
+        multihost_utils.sync_global_devices("copied")
+        target = jax.tree.map(ocp.utils.to_shape_dtype_struct, state())
         restored = manager.restore(manager.latest_step(), args=ocp.args.StandardRestore(target))
     print(
         f"host {host} continues at step 101, |kernel| {float(jnp.abs(restored['kernel']).sum())}",

@@ -1,11 +1,13 @@
 # /// case
-# cause = "traceback"
+# cause = "file_not_found"
 # exit_code = 1
-# why = "the reward function of the user raises AttributeError for an answer without the tag"
+# why = "the reward function opens a table of answers that is not there"
 # ///
-"""The reward function of a GRPO run expects every completion to have an answer."""
+"""The reward function of a GRPO run looks the answers up in a table that is not there."""
 
-import re
+import json
+import functools
+from pathlib import Path
 
 import torch
 from datasets import Dataset
@@ -13,7 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from trl import GRPOConfig, GRPOTrainer
 
-ANSWER = re.compile(r"a(\d+)")
+ANSWERS = Path("verifier/answers-v2.json")
 
 
 def tiny_tokenizer():
@@ -25,11 +27,15 @@ def tiny_tokenizer():
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>")
 
 
-def exact_match(completions, target, **kwargs):
-    rewards = []
-    for text, wanted in zip(completions, target):
-        rewards.append(1.0 if ANSWER.search(text).group(1) == wanted else 0.0)
-    return rewards
+@functools.cache
+def answers():
+    return json.loads(ANSWERS.read_text())
+
+
+def exact_match(completions, prompts, **kwargs):
+    return [
+        float(answers().get(prompt) in text.split()) for prompt, text in zip(prompts, completions)
+    ]
 
 
 def brevity(completions, **kwargs):
