@@ -45,7 +45,7 @@ def main():
     print("warm-up", round(train(0, meter), 4))
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         with Client(cluster) as client:
-            futures = client.map(train, range(1, 9), meter=meter)
+            futures = client.map(train, range(1, 9), meter=meter, pure=False)
             print(client.gather(futures))
 
 

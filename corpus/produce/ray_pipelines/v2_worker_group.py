@@ -2,7 +2,7 @@
 # cause = "nan_loss"
 # exit_code = 1
 # env = {RAY_USAGE_STATS_ENABLED = "0", RAY_TRAIN_V2_ENABLED = "1", RAY_TRAIN_ENABLE_PROGRESS_BARS = "0"}
-# timeout_s = 180
+# timeout_s = 400
 # why = "the guard of the training function stops a loss that is not finite; every retry of the worker group meets it again"
 # ///
 """Ray Train restarts the worker group once, and both times the loss becomes NaN."""
