@@ -178,7 +178,7 @@ demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.
 bench: $(VENV)/.ready  ## speed of GPUAlert, with its limits and the paper's tool
 	$(PY) -m tests.benchmarks --json .bench/figures.json $(BENCH_ARGS)
 
-# What the programs of the corpus need: three environments that do not fit one another.
+# What the programs of the corpus need: four environments that do not fit one another.
 CORPUS := .venv-corpus
 CORPUS_ENVIRONMENTS := $(patsubst corpus/produce/environments/%.txt,$(CORPUS)/%/.ready,$(wildcard corpus/produce/environments/*.txt))
 $(CORPUS)/%/.ready: corpus/produce/environments/%.txt $(UV)
