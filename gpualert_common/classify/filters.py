@@ -14,6 +14,11 @@ from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUS
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
+from gpualert_common.classify.handled_failures import (
+    has_ended_training,
+    is_marked_as_handled,
+    is_work_done,
+)
 from gpualert_common.classify.log_position import is_last_word, is_training_done
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
@@ -105,6 +110,31 @@ def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
     return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
 
 
+def _drop_marked(candidates: Candidates, context: SelectionContext) -> Candidates:
+    """A failure is not the root if the program said that it goes on, and failed later.
+
+    Without another failure behind it, it is the best that the log has, unless a signal ended the
+    run.
+    """
+    logs = {reading.file: reading for reading in context.readings}
+    marked = {
+        id(one)
+        for one in candidates
+        if one.tier in (Tier.SPECIFIC, Tier.GENERIC)
+        and one.cause not in ANNOUNCED_CAUSES | LASTING_STATES | SIGNAL_CAUSES
+        and is_marked_as_handled(one, logs[one.file])
+    }
+    others = [one for one in candidates if id(one) not in marked]
+    if context.status.signal is not None:
+        return others
+    return [
+        one
+        for one in candidates
+        if id(one) not in marked
+        or not any(other.tier < Tier.STATUS and one.place < other.place for other in others)
+    ]
+
+
 def _near_the_end(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
     """A line counts near the exceptions of the run; without any, near the end of the log."""
     raised = [
@@ -163,7 +193,8 @@ def _ends_in_failure(candidates: Candidates, readings: Sequence[LogReading]) -> 
         reports = [one for one in reading.observations if "child_exitcode" in one.details]
         if any(is_last_word(reading, one.place) for one in reports):
             return True
-    return any(_is_end_of_run(one) for one in candidates)
+    logs = {reading.file: reading for reading in readings}
+    return any(_is_end_of_run(one, logs[one.file]) for one in candidates)
 
 
 def _is_persistent(lasting: Candidates) -> bool:
@@ -174,14 +205,19 @@ def _is_persistent(lasting: Candidates) -> bool:
     return often or max(streams.values(), default=0) >= _LASTING_REPORTS
 
 
-def _is_end_of_run(one: Candidate) -> bool:
+def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
     """Return whether a log ends with it, or a shell reports the end of the training by it.
 
-    An exception needs its traceback: a bare line may be part of any text.
+    An exception needs its traceback: a bare line may be part of any text.  It did not end the run
+    if the work was done in spite of it.
     """
     with_traceback = one.head is not None and one.head.context is not Context.BARE
     is_signal = one.cause in SIGNAL_CAUSES
+    if with_traceback and is_work_done(one, reading):
+        return False
     if one.is_last_word and (with_traceback or is_signal):
+        return True
+    if has_ended_training(one, reading):
         return True
     return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
 
@@ -239,6 +275,7 @@ POSSIBLE: tuple[Filter, ...] = (
         "handled: the same process raised another exception later",
         _drop_handled,
     ),
+    Filter("marked as handled", "the program said that it goes on", _drop_marked),
     Filter("near the end", "too far from the end of the run", _near_the_end),
     Filter(
         "run in progress",
