@@ -5,33 +5,22 @@ The tables at the end of this module have them in their order.
 
 from __future__ import annotations
 
-import re
 import signal
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
-from gpualert_common.classify.handled_failures import (
-    has_ended_training,
-    is_marked_as_handled,
-    is_work_done,
-)
-from gpualert_common.classify.log_position import is_last_word, is_training_done
+from gpualert_common.classify.handled_failures import is_overcome
+from gpualert_common.classify.hidden_failures import ends_in_failure
+from gpualert_common.classify.log_position import is_training_done
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
 from gpualert_common.structs import Struct
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_END_OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
-"""A shell's report of the end of a training, as opposed to that of a helper process."""
-
-_LASTING_REPORTS = 3
-"""A state that is reported this often, up to the end, is not a passing one."""
-
 _NEARBY_LINES = 40
 """A line further than this from the exception that ended a process has nothing to do with it."""
 
@@ -110,28 +99,15 @@ def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
     return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
 
 
-def _drop_marked(candidates: Candidates, context: SelectionContext) -> Candidates:
-    """A failure is not the root if the program said that it goes on, and failed later.
-
-    Without another failure behind it, it is the best that the log has, unless a signal ended the
-    run.
-    """
+def _drop_caught(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
+    """A failure that the program caught or skipped did not end it if it trained on behind it."""
     logs = {reading.file: reading for reading in context.readings}
-    marked = {
-        id(one)
-        for one in candidates
-        if one.tier in (Tier.SPECIFIC, Tier.GENERIC)
-        and one.cause not in ANNOUNCED_CAUSES | LASTING_STATES | SIGNAL_CAUSES
-        and is_marked_as_handled(one, logs[one.file])
-    }
-    others = [one for one in candidates if id(one) not in marked]
-    if context.status.signal is not None:
-        return others
     return [
         one
         for one in candidates
-        if id(one) not in marked
-        or not any(other.tier < Tier.STATUS and one.place < other.place for other in others)
+        if one.tier not in (Tier.SPECIFIC, Tier.GENERIC)
+        or one.cause in ANNOUNCED_CAUSES | LASTING_STATES | SIGNAL_CAUSES
+        or not is_overcome(one, logs[one.file])
     ]
 
 
@@ -172,54 +148,7 @@ def _is_after_training(one: Candidate, reading: LogReading) -> bool:
 
 
 def _failed_despite_success(candidates: Candidates, context: SelectionContext) -> Candidates:
-    return candidates if _ends_in_failure(candidates, context.readings) else ()
-
-
-def _ends_in_failure(candidates: Candidates, readings: Sequence[LogReading]) -> bool:
-    """Return whether a log ends in a failure although the exit status is 0.
-
-    Examples are a failure of the first command of a pipe, a script that goes on after a kill, and
-    losses that are NaN to the end.  Of several logs the end of one says nothing: the others may go
-    on.
-    """
-    lasting = [one for one in candidates if one.cause in LASTING_STATES]
-    if _is_persistent(lasting) or any(
-        one.tier is Tier.CONFIRMED and one.is_last_word for one in lasting
-    ):
-        return True
-    if sum(reading.size > 0 for reading in readings) > 1:
-        return False
-    for reading in readings:
-        reports = [one for one in reading.observations if "child_exitcode" in one.details]
-        if any(is_last_word(reading, one.place) for one in reports):
-            return True
-    logs = {reading.file: reading for reading in readings}
-    return any(_is_end_of_run(one, logs[one.file]) for one in candidates)
-
-
-def _is_persistent(lasting: Candidates) -> bool:
-    """Return whether one process reported a state again and again; ranks may repeat one report."""
-    streams = Counter(one.stream for one in lasting)
-    texts = {one.excerpt for one in lasting}
-    often = len(lasting) >= _LASTING_REPORTS and len(texts) > 1
-    return often or max(streams.values(), default=0) >= _LASTING_REPORTS
-
-
-def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
-    """Return whether a log ends with it, or a shell reports the end of the training by it.
-
-    An exception needs its traceback: a bare line may be part of any text.  It did not end the run
-    if the work was done in spite of it.
-    """
-    with_traceback = one.head is not None and one.head.context is not Context.BARE
-    is_signal = one.cause in SIGNAL_CAUSES
-    if with_traceback and is_work_done(one, reading):
-        return False
-    if one.is_last_word and (with_traceback or is_signal):
-        return True
-    if has_ended_training(one, reading):
-        return True
-    return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
+    return candidates if ends_in_failure(candidates, context.readings) else ()
 
 
 # -- filters: is it the root? ----------------------------------------------------------------
@@ -275,7 +204,7 @@ POSSIBLE: tuple[Filter, ...] = (
         "handled: the same process raised another exception later",
         _drop_handled,
     ),
-    Filter("marked as handled", "the program said that it goes on", _drop_marked),
+    Filter("caught", "the program caught or skipped it, and trained on", _drop_caught),
     Filter("near the end", "too far from the end of the run", _near_the_end),
     Filter(
         "run in progress",

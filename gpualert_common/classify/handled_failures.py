@@ -27,9 +27,11 @@ _RECENT_LINES = 400
 
 _TRAINING_DONE: Final = compile_bytes(
     rb"(?i)\b(?:training|fine-?tuning|pre-?training|fitting|optimi[sz]ation|experiment)\b"
-    rb"(?: \w+){0,2}? (?:is |was |has )?(?:now )?(?:done|completed?|finished|over|ended success\w*)\b"
+    rb"(?: \w+){0,2}? (?:is |was |has )?(?:now )?"
+    rb"(?:done|completed?|finished|over|ended success\w*)\b"
     rb"|\b(?:finished|completed|done with|end of) (?:the )?(?:training|fine-?tuning|fitting)\b"
-    rb"|`?Trainer\.fit`? stopped: `?max_|\ball (?:epochs|steps|folds|stages) (?:done|completed?|finished)"
+    rb"|`?Trainer\.fit`? stopped: `?max_"
+    rb"|\ball (?:epochs|steps|folds|stages) (?:done|completed?|finished)"
 )
 """Words of a program about the end of its training."""
 
@@ -37,7 +39,8 @@ _RESULT: Final = compile_bytes(
     rb"(?i)\b(?:saved|wrote|written|exported|saving)\b.{0,80}"
     rb"(?:model|checkpoint|ckpt|weights|adapter|state_dict|\.pth?\b|\.safetensors|\.onnx|\.keras|\.h5)"
     rb"|(?:model|checkpoint|weights|adapter)\b.{0,60}\b(?:saved|written|exported)\b"
-    rb"|['\"]train_runtime['\"]|\*{5} (?:train|eval|test|predict) metrics \*{5}|Test metric +DataLoader"
+    rb"|['\"]train_runtime['\"]|\*{5} (?:train|eval|test|predict) metrics \*{5}"
+    rb"|Test metric +DataLoader"
     rb"|\b(?:final|best|test|eval|evaluation|validation|val)[ _-](?:\w+[ _-]){0,2}"
     rb"(?:loss|acc(?:uracy)?|f1|auc|bleu|wer|perplexity|ppl|mse|rmse|mae|map|miou|score|reward|return)"
     rb"\b\D{0,12}\d"
@@ -57,11 +60,14 @@ _OF: Final = compile_bytes(
 """A step of a known number of steps."""
 
 _END: Final = compile_bytes(
-    rb"(?i)^\W*(?:all |run |job |script |program |experiment )?(?:done|finished|completed?|success\w*)\b"
+    rb"(?i)^\W*(?:all |run |job |script |program |experiment )?"
+    rb"(?:done|finished|completed?|success\w*)\b"
 )
 """Words about some end: of the program, or of the script around it."""
 
-_SHELL: Final = compile_bytes(rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b")
+_SHELL: Final = compile_bytes(
+    rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b"
+)
 """A line of a shell, or about the exit status of a program."""
 
 _TROUBLE: Final = compile_bytes(
@@ -70,35 +76,57 @@ _TROUBLE: Final = compile_bytes(
 """A line about how far the training came when it failed, rather than about its result."""
 
 _HANDLED: Final = compile_bytes(
-    rb"(?i)\b(?:retrying|skipp(?:ed|ing)|falling back|ignor(?:ed|ing)|non-?fatal"
-    rb"|will (?:be )?retr(?:y|ied)|(?:try|trying) again|continuing (?:with|without|anyway|training)"
+    rb"(?i)\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|non-?fatal"
+    rb"|continuing (?:with|without|anyway|training))\b"
+)
+"""Words of a program that does without what failed."""
+
+_RETRIED: Final = compile_bytes(
+    rb"(?i)\b(?:retrying|falling back|will (?:be )?retr(?:y|ied)|(?:try|trying) again"
     rb"|(?:attempt|retry|try) \d+ ?(?:/|of) ?\d+)\b"
 )
-"""Words of a program that goes on after a failure."""
+"""Words of a program that tries again.  Where nothing helps, the failure is the root all the same.
+"""
 
 _WARNING: Final = compile_bytes(rb"\bWARN(?:ING)?\b|^\[?W\d{4} |^\[W ")
 """A record of a logger about a failure that its program can do without."""
 
-_BESIDE_PLACE: Final = compile_text(
+_SIDE_PLACE: Final = compile_text(
     r"(?i)/(?:wandb|mlflow|huggingface_hub|comet_ml|neptune|clearml|trackio|aim|boto3|botocore|fsspec"
     r"|tensorboard\w*|google/cloud|azure|slack_sdk|paramiko)/|/(?:smtplib|ftplib|atexit|shutil|webbrowser)\.py:"
     r"|:_?(?:\w+_)?(?:upload|push|notify|publish|sync|cleanup|clean_up|teardown|shutdown|close|report|plot"
     r"|send|log|e?mail|archive|backup|copy)(?:_\w+)?$"
 )
-"""A place in a program beside the training: trackers, uploads, messages, cleaning up."""
+"""A place in a program outside the training: trackers, uploads, messages, cleaning up."""
 
 _MODULE: Final = frozenset({"<module>", "_run_module_as_main", "_run_code", "run_path"})
 """Outermost frames of an exception that may have ended its process."""
 
 
+def is_overcome(one: Candidate, reading: LogReading) -> bool:
+    """Return whether the program caught or skipped a failure and trained on, at least one step.
+
+    What was skipped before the first step may well be the reason of a later failure.
+    """
+    is_handled = one.head is not None and is_caught(one.head)
+    if not (is_handled or is_marked_as_handled(one, reading)):
+        return False
+    _, after = _lines_around(one, reading)
+    return any(map(_STEP.search, _good_lines(after)))
+
+
 def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
-    """Return whether the program says there that it goes on: it retries, skips, or only warns."""
+    """Return whether the program says there that it does without it: it skips, or only warns.
+
+    A warning right before an exception that was not caught is about something else.
+    """
     before, after = _lines_around(one, reading)
-    header = before[-1:] if one.head is not None else []
-    if any(_WARNING.search(line) for line in header):
+    header, text = before[-1:], []
+    if one.head is None:
+        header, text = [], [one.excerpt.encode()]
+    elif is_caught(one.head) and any(map(_WARNING.search, header)):
         return True
-    text = [] if one.head is not None else [one.excerpt.encode()]
-    return any(_HANDLED.search(line) for line in (*header, *text, *after[:_NEIGHBOUR_LINES]))
+    return any(map(_HANDLED.search, (*header, *text, *after[:_NEIGHBOUR_LINES])))
 
 
 def is_work_done(one: Candidate, reading: LogReading) -> bool:
@@ -111,23 +139,23 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
     if one.head is None or one.head.context is Context.BARE:
         return False
     before, after = _lines_around(one, reading)
-    after = _own_lines(after)
-    good = [line for line in after if not _TROUBLE.search(line)]
-    if any(_STEP.search(line) for line in good):
+    after, good = _own_lines(after), _good_lines(after)
+    if any(map(_STEP.search, good)):
         return True
     if is_cut_short(one, reading):
         return False
     trained = has_trained(reading)
-    if any(_RESULT.search(line) for line in good):
+    if any(map(_RESULT.search, good)):
         return True
-    if any(_TRAINING_DONE.search(line) for line in after):
+    if any(map(_TRAINING_DONE.search, after)):
         return trained or is_caught(one.head)
     if not trained:
         return False
+    is_retried = any(map(_RETRIED.search, after[:_NEIGHBOUR_LINES]))
     is_outside = one.head.context is Context.THREAD or is_marked_as_handled(one, reading)
-    if is_outside or _is_beside_training(one.head, before):
+    if is_retried or is_outside or _is_outside_training(one.head, before):
         return True
-    return is_caught(one.head) and any(_END.search(line) for line in good)
+    return is_caught(one.head) and any(map(_END.search, good))
 
 
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
@@ -164,9 +192,9 @@ def is_caught(head: Traceback) -> bool:
     return head.outermost.function not in _MODULE
 
 
-def _is_beside_training(head: Traceback, before: list[bytes]) -> bool:
-    """Return whether an exception came from beside the training, after its end."""
-    if not any(map(_BESIDE_PLACE.search, head.places)):
+def _is_outside_training(head: Traceback, before: list[bytes]) -> bool:
+    """Return whether an exception came from outside the training, after its end."""
+    if not any(map(_SIDE_PLACE.search, head.places)):
         return False
     for line in reversed(before):
         if _TRAINING_DONE.search(line) or _RESULT.search(line):
@@ -183,6 +211,11 @@ def _own_lines(lines: list[bytes]) -> list[bytes]:
         for previous, line in zip([b"", *lines], lines, strict=False)
         if not _SHELL.search(line) and not previous.startswith(b"+ echo")
     ]
+
+
+def _good_lines(lines: list[bytes]) -> list[bytes]:
+    """Return those of the program's own lines that are not about trouble."""
+    return [line for line in _own_lines(lines) if not _TROUBLE.search(line)]
 
 
 def _lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:

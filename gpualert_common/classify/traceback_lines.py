@@ -32,10 +32,8 @@ MARKER_EXPRESSIONS = (
 )
 
 _HEADER_START = MARKERS[0]
-_IGNORED = (
-    *("Exception ignored in", "Error in atexit._run_exitfuncs"),
-    *("--- Logging error ---", "Call stack:"),
-)
+_IGNORED = ("Exception ignored in", "--- Logging error ---", "Call stack:")
+_AT_EXIT = "Error in atexit._run_exitfuncs"
 _HEADER = re.compile(
     r"^(?P<before>.*?)Traceback \(most recent calls? (?:last|WITHOUT Sacred internals)\):?"
 )
@@ -110,8 +108,8 @@ def find_announcement(text: str) -> ChainLink | Context | None:
         return Context.THREAD
     if text.startswith(_IGNORED):
         return Context.IGNORED
-    if text.endswith("exception was never retrieved"):
-        return Context.THREAD  # of asyncio: as with a thread, the program itself goes on
+    if text.endswith("exception was never retrieved") or text.startswith(_AT_EXIT):
+        return Context.THREAD  # of a task or at exit: as with a thread, the program itself goes on
     if "terminated with the following error" in text:
         return Context.WORKER
     if text.startswith("Process ") and text.endswith(":"):

@@ -230,3 +230,34 @@ def test_hidden_failure(tmp_path: Path, name: str) -> None:
     log = tmp_path / "output.log"
     assert run_logged(["bash", "-c", script], log, P=HEAD + program) == 0
     assert resolve_run(log, 0).cause == cause, log.read_text()
+
+
+LATER = {
+    "killed_unknown": "os.kill(os.getpid(), 9)",
+    "segfault": "os.kill(os.getpid(), 11)",
+    "div_zero": "1 / 0",
+    "cancelled": "os.kill(os.getpid(), 15)",
+}
+
+
+@pytest.mark.parametrize("cause", LATER)
+@pytest.mark.parametrize("words", ["", "print('sample 17 is ignored', flush=True)"])
+def test_later_failure(tmp_path: Path, cause: str, words: str) -> None:
+    """A failure that was handled is not the root of a later one."""
+    program = (
+        f"{HEAD}\ndef main():\n    try:\n        json.loads('no json')\n"
+        f"    except ValueError:\n        traceback.print_exc()\n        {words or 'pass'}\n"
+        f"    train(2, 9, start=2)\nmain()\n{LATER[cause]}\n"
+    )
+    log = tmp_path / "output.log"
+    code = run_logged([sys.executable, "-c", program], log)
+    assert resolve_run(log, code).cause == cause, log.read_text()
+
+
+def test_what_was_skipped_before_training(tmp_path: Path) -> None:
+    """A file that was skipped before the first step may be the reason of the failure behind it."""
+    log = tmp_path / "output.log"
+    log.write_text(
+        "PIL.UnidentifiedImageError: cannot identify image file '/data/a.png', skipped\n0 samples\n"
+    )
+    assert resolve_run(log, 1).cause == "data"
