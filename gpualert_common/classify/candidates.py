@@ -127,7 +127,7 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     matches = [one for reading in readings for one in _closing_matches(reading, rules)]
     for match in sorted(matches, key=lambda one: (one.pattern.order, one.lines_back)):
         found = _from_line(match.observation(), match.reading)
-        if not (found.is_followed_by_progress and found.cause in LASTING_STATES):
+        if not found.is_followed_by_progress:
             return replace(found, basis=Basis.GUESS)
     return None
 
