@@ -16,6 +16,7 @@ from gpualert_common.classify.handled_failures import is_overcome
 from gpualert_common.classify.hidden_failures import ends_in_failure
 from gpualert_common.classify.log_position import is_training_done
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.script_programs import is_earlier_program
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
 from gpualert_common.structs import Struct
@@ -60,18 +61,18 @@ def _drop_overcome(candidates: Candidates, _context: SelectionContext) -> list[C
 
 
 def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
-    """An uncaught exception is the last of its process.
+    """An uncaught exception is the last of its process, and a script may run several programs.
 
     So of the tracebacks of one stream only the last counts, and the last that is not about
     communication: the other ranks may write to the same stream.  Those of threads and worker
     processes stand for themselves; a bare exception counts only in a stream without tracebacks.
     """
-    last: dict[tuple[str, str, Tier], Traceback] = {}
+    last: dict[tuple[str, str, Tier], Candidate] = {}
     last_bare: dict[tuple[str, str], Traceback] = {}
     with_traceback: set[tuple[str, str]] = set()
     for one in candidates:
         if one.head is not None and one.head.context is Context.MAIN:
-            last[_process_of(one, one.head)] = one.head
+            last[_process_of(one, one.head)] = one
             with_traceback.add((one.file, one.head.stream))
         elif one.head is not None and one.head.context is Context.BARE:
             last_bare[one.file, one.head.stream] = one.head
@@ -80,7 +81,8 @@ def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Ca
         if one.head is None:
             return True
         if one.head.context is Context.MAIN:
-            return last[_process_of(one, one.head)] is one.head
+            final = last[_process_of(one, one.head)]
+            return final.head is one.head or is_earlier_program(one, final)
         if one.head.context is Context.BARE:
             stream = (one.file, one.head.stream)
             return stream not in with_traceback and last_bare[stream] is one.head

@@ -173,13 +173,25 @@ def has_ended_training(one: Candidate, reading: LogReading) -> bool:
 
 def is_cut_short(one: Candidate, reading: LogReading) -> bool:
     """Return whether the last step before a failure was not the last one of the training."""
+    step = _last_step(one, reading)
+    return step is not None and step[0] + 1 < step[1]
+
+
+def has_reached_end(one: Candidate, reading: LogReading) -> bool:
+    """Return whether the training had made its last step before *one*."""
+    step = _last_step(one, reading)
+    return step is not None and step[0] >= step[1]
+
+
+def _last_step(one: Candidate, reading: LogReading) -> tuple[int, int] | None:
+    """Return the last step before a failure and the number of steps, where the log has both."""
     before, _ = _lines_around(one, reading)
     for line in reversed(before[-_RECENT_LINES:]):
-        steps = list(_OF.finditer(line))
-        if steps:
-            done, planned = (int(number) for number in steps[0].groups() if number is not None)
-            return done + 1 < planned
-    return False
+        steps = _OF.search(line)
+        if steps is not None:
+            done, planned = (int(number) for number in steps.groups() if number is not None)
+            return done, planned
+    return None
 
 
 def is_caught(head: Traceback) -> bool:

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 
 from gpualert_common.causes import LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
-from gpualert_common.classify.handled_failures import has_ended_training, is_work_done
+from gpualert_common.classify.chain_root import Basis
+from gpualert_common.classify.handled_failures import (
+    has_ended_training,
+    has_reached_end,
+    is_work_done,
+)
 from gpualert_common.classify.log_position import is_last_word
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context
@@ -62,6 +67,19 @@ def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
         return False
     if one.is_last_word and (with_traceback or is_signal):
         return True
+    if one.is_last_word and _is_notice_obeyed(one) and not has_reached_end(one, reading):
+        return True
     if has_ended_training(one, reading):
         return True
     return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
+
+
+def _is_notice_obeyed(one: Candidate) -> bool:
+    """Return whether the program says that it stops on a scheduler's word.
+
+    Its own budget is no such word, and the records of a scheduler may be about earlier attempts.
+    """
+    if one.traceback is not None or one.basis is Basis.CONFIRMATION:
+        return False
+    is_signalled = one.cause == "time_limit" and "got_signal" in one.observations[0].details
+    return one.cause == "preempted" or is_signalled
